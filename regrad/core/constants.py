@@ -1,0 +1,98 @@
+"""Values that can be known while the graph is built: constants, static shapes, and arithmetic on them.
+
+`known_value` is TF's `constant_value`; `partial_value` is its `constant_value_as_shape`: the sizes of a shape tensor,
+None where one is unknown, so that `tf.reshape(x, [tf.shape(x)[0], 3, -1])` has the static shape (?, 3, ?).
+"""
+
+import numpy as np
+
+from regrad.core.graph import Tensor, op_arguments
+from regrad.core.host import HOST, UNKNOWN, UnknownSize
+from regrad.core.shapes import size_of
+
+_MAX_SIZE = 1024  # elements; larger constants are data, not shapes
+_MAX_DEPTH = 64
+_UNSET = object()
+
+
+def known_value(tensor):
+    """Returns the value of `tensor` as a NumPy array if nothing needs to run for it, else None."""
+    if tensor.op.opdef.type == "Const":
+        return tensor.op.attrs["value"]
+    array = _evaluate(tensor, _MAX_DEPTH)
+    if array is None or array.dtype == np.object_ and any(e is UNKNOWN for e in array.flat):
+        return None
+    return array.astype(tensor.dtype.as_numpy_dtype)
+
+
+def partial_value(tensor):
+    """Returns an int or None for a scalar, a tuple of ints and Nones for a vector, None if its length is unknown."""
+    dims = tensor.dims
+    if dims is None or len(dims) > 1 or dims and (dims[0] is None or dims[0] > 64):
+        return None
+    array = _evaluate(tensor, _MAX_DEPTH)
+    if array is None:
+        return None if dims == () else (None,) * dims[0]
+    sizes = [None if e is UNKNOWN else int(e) for e in array.flat]
+    return sizes[0] if dims == () else tuple(sizes)
+
+
+def _evaluate(tensor, depth):
+    """Returns an array of `tensor`'s elements, object dtype with UNKNOWN where some are not known, or None."""
+    op = tensor.op
+    opdef = op.opdef
+    if opdef.type == "Const":
+        value = op.attrs["value"]
+        return value if value.size <= _MAX_SIZE else None
+    if opdef.type in ("Shape", "ShapeN"):
+        source = op.inputs[tensor.value_index].dims
+        if source is None:
+            return None
+        if None not in source:
+            return np.array(source, tensor.dtype.as_numpy_dtype)
+        out = np.empty(len(source), object)
+        out[:] = [UNKNOWN if d is None else d for d in source]
+        return out
+    if opdef.type in ("Size", "Rank"):
+        source = op.inputs[0].dims
+        if source is None:
+            return None
+        n = len(source) if opdef.type == "Rank" else size_of(source)
+        return None if n is None else np.asarray(n, tensor.dtype.as_numpy_dtype)
+    if not opdef.partial or op.forward_op is not None and depth < _MAX_DEPTH and len(op.inputs) > 64:
+        return None
+    cached = tensor._partial if hasattr(tensor, "_partial") else _UNSET
+    if cached is not _UNSET:
+        return cached
+    result = None
+    size = size_of(tensor.dims)
+    if depth > 0 and size is not None and size <= _MAX_SIZE:
+        result = _fold(op, tensor.value_index, depth)
+    tensor._partial = result
+    return result
+
+
+def _fold(op, index, depth):
+    values = []
+    for t in op.inputs:
+        v = _evaluate(t, depth - 1)
+        if v is None:
+            # A vector of known length still says how long it is; a scalar is one unknown size.
+            if t.dims == () and t.dtype.is_integer:
+                v = np.empty((), object)
+                v[()] = UNKNOWN
+            else:
+                return None
+        values.append(v)
+    try:
+        result = op.opdef.lower(HOST, *op_arguments(op, values), **op.attrs)
+    except (UnknownSize, TypeError, ValueError, NotImplementedError, IndexError, ZeroDivisionError, AttributeError):
+        return None
+    if isinstance(result, (tuple, list)):
+        result = result[index]
+    return np.asarray(result)
+
+
+def constant_value(tensor, partial=False):
+    """Returns the NumPy value of `tensor` if it is known while the graph is built, else None."""
+    return known_value(tensor) if isinstance(tensor, Tensor) else np.asarray(tensor)

@@ -1,0 +1,51 @@
+"""The stacks behind `Graph.as_default()` and `Session.as_default()`, one of each per thread."""
+
+import threading
+
+
+class DefaultStack(threading.local):
+    """A thread's stack of default objects, with strict nesting."""
+
+    def __init__(self):
+        self.items = []
+
+    def top(self):
+        return self.items[-1] if self.items else None
+
+
+class _Pushed:
+    """Context manager: `value` is the default inside the block; yields `value`."""
+
+    __slots__ = ("stack", "value")
+
+    def __init__(self, stack, value):
+        self.stack = stack
+        self.value = value
+
+    def __enter__(self):
+        self.stack.items.append(self.value)
+        return self.value
+
+    def __exit__(self, *exc):
+        if self.stack.items and self.stack.items[-1] is self.value:
+            self.stack.items.pop()
+        elif exc[0] is None:
+            raise AssertionError(f"Nesting violated for the default {type(self.value).__name__}: blocks must end "
+                                 "in the opposite order in which they began, in the thread that began them.")  # fmt: skip
+
+
+graphs = DefaultStack()
+sessions = DefaultStack()
+
+
+def push_graph(graph):
+    return _Pushed(graphs, graph)
+
+
+def push_session(session):
+    return _Pushed(sessions, session)
+
+
+def get_default_session():
+    """Returns the innermost session made default in this thread, or None."""
+    return sessions.top()

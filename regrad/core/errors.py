@@ -1,0 +1,204 @@
+"""Every exception Regrad raises on purpose.
+
+    Exception
+    ├── OpError                     TF's run-time errors: carry `.op`, `.node_def`, `.message`, `.error_code`
+    │   ├── CancelledError ... UnauthenticatedError      one class per TF error code
+    │   ├── InvalidArgumentError    bad value met while running
+    │   └── FailedPreconditionError uninitialised variable, closed queue ...
+    ├── ShapeError(ValueError)      shapes that cannot go together, found while building
+    ├── GradientError(LookupError)  no rule for an op on the path
+    └── RuleError(ValueError)       a rule returned something it must not
+
+Build-time misuse raises Python's own TypeError, ValueError, KeyError and RuntimeError, as TensorFlow does.
+
+How to write a message: name the op or function; say what came, by argument name, with shape and dtype; say what
+is required; give the remedy; end with the place (`made at file:line`) when an operation is to blame.
+"""
+
+OK = 0
+CANCELLED = 1
+UNKNOWN = 2
+INVALID_ARGUMENT = 3
+DEADLINE_EXCEEDED = 4
+NOT_FOUND = 5
+ALREADY_EXISTS = 6
+PERMISSION_DENIED = 7
+RESOURCE_EXHAUSTED = 8
+FAILED_PRECONDITION = 9
+ABORTED = 10
+OUT_OF_RANGE = 11
+UNIMPLEMENTED = 12
+INTERNAL = 13
+UNAVAILABLE = 14
+DATA_LOSS = 15
+UNAUTHENTICATED = 16
+
+
+class OpError(Exception):
+    """An error met while running a graph; subclasses carry TF's error codes.
+
+    Attributes:
+      op: the Operation that failed, or None.
+      message: what went wrong.
+      error_code: TF's integer code.
+    """
+
+    error_code = UNKNOWN
+
+    def __init__(self, node_def=None, op=None, message="", error_code=None):
+        # TF's argument order is (node_def, op, message); a single string is a message.
+        if isinstance(node_def, str) and op is None and not message:
+            node_def, message = None, node_def
+        super().__init__(message)
+        self.node_def = node_def
+        self.op = op
+        self.message = message
+        if error_code is not None:
+            self.error_code = error_code
+
+    def __str__(self):
+        if self.op is None:
+            return self.message
+        return f"{self.message}\n  {self.op.describe()}"
+
+
+class CancelledError(OpError):
+    """The operation was cancelled."""
+
+    error_code = CANCELLED
+
+
+class UnknownError(OpError):
+    """An error of no known kind."""
+
+    error_code = UNKNOWN
+
+
+class InvalidArgumentError(OpError):
+    """An operation received a value it cannot take."""
+
+    error_code = INVALID_ARGUMENT
+
+
+class DeadlineExceededError(OpError):
+    """A deadline passed before the operation finished."""
+
+    error_code = DEADLINE_EXCEEDED
+
+
+class NotFoundError(OpError):
+    """Something asked for (a file, a key in a checkpoint) does not exist."""
+
+    error_code = NOT_FOUND
+
+
+class AlreadyExistsError(OpError):
+    """Something to be created exists already."""
+
+    error_code = ALREADY_EXISTS
+
+
+class PermissionDeniedError(OpError):
+    """The caller may not do this."""
+
+    error_code = PERMISSION_DENIED
+
+
+class ResourceExhaustedError(OpError):
+    """Out of memory, or of another resource."""
+
+    error_code = RESOURCE_EXHAUSTED
+
+
+class FailedPreconditionError(OpError):
+    """The system is not in the state needed, for instance a variable is uninitialised."""
+
+    error_code = FAILED_PRECONDITION
+
+
+class AbortedError(OpError):
+    """The operation was aborted."""
+
+    error_code = ABORTED
+
+
+class OutOfRangeError(OpError):
+    """An operation ran past the end of its input."""
+
+    error_code = OUT_OF_RANGE
+
+
+class UnimplementedError(OpError):
+    """The operation is not implemented for these arguments."""
+
+    error_code = UNIMPLEMENTED
+
+
+class InternalError(OpError):
+    """An invariant of the system is broken."""
+
+    error_code = INTERNAL
+
+
+class UnavailableError(OpError):
+    """The runtime is unavailable."""
+
+    error_code = UNAVAILABLE
+
+
+class DataLossError(OpError):
+    """Unrecoverable loss or corruption of data."""
+
+    error_code = DATA_LOSS
+
+
+class UnauthenticatedError(OpError):
+    """The caller is not authenticated."""
+
+    error_code = UNAUTHENTICATED
+
+
+class ShapeError(ValueError):
+    """Shapes that do not fit together, found while the graph is built."""
+
+
+class GradientError(LookupError):
+    """An operation on the path from ys to xs has no gradient rule."""
+
+
+class RuleError(ValueError):
+    """A gradient rule returned the wrong number, shape or graph of gradients."""
+
+
+class RuleTypeError(RuleError, TypeError):
+    """A gradient rule returned a value of the wrong type or dtype."""
+
+
+_BY_CODE = {
+    c.error_code: c
+    for c in (CancelledError, UnknownError, InvalidArgumentError, DeadlineExceededError, NotFoundError,
+              AlreadyExistsError, PermissionDeniedError, ResourceExhaustedError, FailedPreconditionError,
+              AbortedError, OutOfRangeError, UnimplementedError, InternalError, UnavailableError, DataLossError,
+              UnauthenticatedError)
+}  # fmt: skip
+
+
+def exception_type_from_error_code(error_code):
+    """Returns the OpError subclass for one of TF's integer codes."""
+    return _BY_CODE[error_code]
+
+
+def error_code_from_exception_type(cls):
+    """Returns TF's integer code for an OpError subclass."""
+    return cls.error_code
+
+
+def nearest(word, candidates, n=3):
+    """Returns ", did you mean 'X'?" for the names most like `word`, or an empty string."""
+    import difflib
+
+    candidates = list(candidates)
+    lower = {c.lower(): c for c in candidates}
+    close = [lower[word.lower()]] if word.lower() in lower else []
+    close += [c for c in difflib.get_close_matches(word, candidates, n=n, cutoff=0.6) if c not in close]
+    return f"; did you mean {' or '.join(repr(c) for c in close[:n])}?" if close else ""

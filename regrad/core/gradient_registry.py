@@ -1,0 +1,130 @@
+"""The one registry of gradient rules: name -> rule, filled by Regrad's own files and by users alike.
+
+A name is an op type ("MatMul") or any string a `gradient_override_map` may point at. `NotDifferentiable` declares
+that nothing flows through an op type; having no entry at all is something else, and an error when met on a path.
+"""
+
+from regrad.core import source
+from regrad.core.errors import nearest
+
+# Op types that differ only by the TF release that made them; an entry or an override under one name serves both.
+ALIASES = {
+    "AddV2": "Add", "BatchMatMul": "BatchMatMulV2", "Inv": "Reciprocal", "InvGrad": "ReciprocalGrad",
+    "Gather": "GatherV2", "Concat": "ConcatV2", "TopK": "TopKV2", "BiasAddV1": "BiasAdd",
+    "ResourceApplyGradientDescent": "ApplyGradientDescent", "SelfAdjointEig": "SelfAdjointEigV2",
+    "RefIdentity": "Identity", "Reverse": "ReverseV2", "ParallelDynamicStitch": "DynamicStitch",
+}  # fmt: skip
+
+
+def canonical(op_type):
+    """Returns the op type under which Regrad knows TF's `op_type`."""
+    return ALIASES.get(op_type, op_type)
+
+
+class Rule:
+    """A gradient rule under its name: `function(op, *output_gradients)`, or None for "not differentiable"."""
+
+    __slots__ = ("name", "function", "where", "used", "_key")
+
+    def __init__(self, name, function):
+        self.name = name
+        self.function = function
+        self.used = 0
+        self._key = None if function is None else _identity(function)
+        frames = source.user_frames()
+        self.where = source.of_function(function) if function is not None else source.location(frames)
+
+    def __call__(self, op, *grads):
+        return self.function(op, *grads)
+
+    def __repr__(self):
+        kind = "not differentiable" if self.function is None else self.where
+        return f"<gradient rule {self.name!r}: {kind}>"
+
+
+def _identity(function):
+    """What stays the same when a notebook cell that defines `function` runs again."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    # IPython compiles each run of a cell under a new file name, but the cell's functions keep name and body.
+    interactive = code.co_filename.startswith("<") or "ipykernel" in code.co_filename
+    return (code.co_qualname, code.co_code, code.co_consts) if interactive else None
+
+
+_rules: dict[str, Rule] = {}
+_loaders: list = []  # called once when a name is not found: op families that are loaded on demand
+
+
+def register(name, function):
+    """Enters a rule; KeyError when the name is taken by another one."""
+    if not isinstance(name, str):
+        raise TypeError(f"RegisterGradient: the name must be a string, got {name!r}.")
+    new = Rule(name, function)
+    old = _rules.get(name)
+    if old is not None and not (new._key is not None and new._key == old._key):
+        raise KeyError(
+            f"Registering two gradient with name '{name}'! (Previous registration was at {old.where}.) "
+            "A name is registered once per process; choose another, or give the second rule to "
+            "gradients(..., overrides=...), which needs no name."
+        )
+    _rules[name] = new
+    return new
+
+
+def find(name):
+    """Returns the Rule under `name`, or None."""
+    rule = _rules.get(name) or _rules.get(ALIASES.get(name, name))
+    if rule is None and _loaders:
+        for load in list(_loaders):
+            load()
+        _loaders.clear()
+        rule = _rules.get(name) or _rules.get(ALIASES.get(name, name))
+    return rule
+
+
+def names():
+    return _rules.keys()
+
+
+class RegisterGradient:
+    """Decorator that registers a gradient rule under an op type or any other name.
+
+        @tf.RegisterGradient("HalfGrad")
+        def _half(op, dy):
+            return 0.5 * dy
+
+    The rule is called as `rule(op, *output_gradients)`, one gradient per output of `op`, and returns one tensor,
+    IndexedSlices or None per input (a single input's gradient may be returned bare).
+
+    Raises:
+      KeyError: the name is taken; the message says where.
+      TypeError: `name` is not a string, or the decorated object is not callable.
+    """
+
+    def __init__(self, op_type):
+        if not isinstance(op_type, str):
+            raise TypeError(f"RegisterGradient: op_type must be a string, got {op_type!r}.")
+        self._op_type = op_type
+
+    def __call__(self, f):
+        if not callable(f):
+            raise TypeError(f"RegisterGradient({self._op_type!r}): a gradient rule is a function "
+                            f"rule(op, *grads), got {f!r}.")  # fmt: skip
+        register(self._op_type, f)
+        return f
+
+
+def NotDifferentiable(op_type):
+    """Declares that no gradient flows through ops of this type: their inputs' gradient is None."""
+    if not isinstance(op_type, str):
+        raise TypeError("op_type must be a string")
+    register(op_type, None)
+
+
+NoGradient = NotDifferentiable
+
+
+def suggest(name):
+    """Returns ", did you mean ...?" over the registered names."""
+    return nearest(name, _rules)

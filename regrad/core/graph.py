@@ -1,0 +1,828 @@
+"""Graph, Operation and Tensor: what a program builds before anything runs."""
+
+import contextlib
+import re
+import threading
+import warnings
+import weakref
+
+from regrad.core import context, gradient_registry, opdef as opdefs, shapes, source
+from regrad.core.errors import ShapeError, nearest
+from regrad.core.opdef import Spec, spec_text
+from regrad.core.shapes import TensorShape
+
+_OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
+_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\-/]*$")
+
+
+class RegradWarning(UserWarning):
+    """Something is legal and probably not meant."""
+
+
+class Tensor:
+    """One output of an operation: a value that a session computes.
+
+    Attributes:
+      op: the Operation that produces it.
+      value_index: which of the operation's outputs it is.
+      dtype: its DType.
+      name: "<operation>:<value_index>".
+    """
+
+    __slots__ = ("op", "value_index", "dims", "dtype", "_consumers", "_partial", "__dict__", "__weakref__")
+    __array_priority__ = 100  # NumPy arrays leave mixed arithmetic to Tensor's operators
+
+    def __init__(self, op, value_index, dims, dtype):
+        self.op = op
+        self.value_index = value_index
+        self.dims = dims
+        self.dtype = dtype
+        self._consumers = None
+
+    @property
+    def name(self):
+        return f"{self.op.name}:{self.value_index}"
+
+    @property
+    def graph(self):
+        return self.op.graph
+
+    @property
+    def device(self):
+        return self.op.device
+
+    @property
+    def shape(self):
+        """The static shape, a TensorShape."""
+        return TensorShape._of(self.dims)
+
+    def get_shape(self):
+        return TensorShape._of(self.dims)
+
+    def set_shape(self, shape):
+        """Adds what is known about the shape; ValueError when it contradicts what was known."""
+        try:
+            self.dims = shapes.merge(self.dims, shapes.as_dims(shape))
+        except ShapeError:
+            raise ValueError(f"set_shape({TensorShape(shape)}): tensor {self.name} has the static shape {self.shape}, "
+                             f"which does not fit; made at {self.op.location}.") from None  # fmt: skip
+
+    @property
+    def rank(self):
+        return None if self.dims is None else len(self.dims)
+
+    def value(self):
+        """Returns the value as a NumPy array when it does not depend on running anything, else None."""
+        from regrad.core import constants
+
+        return constants.known_value(self)
+
+    def partial(self):
+        """Returns the integers of a scalar or vector, None for each that is unknown; None if the length is too."""
+        from regrad.core import constants
+
+        return constants.partial_value(self)
+
+    def consumers(self):
+        """Returns the operations that take this tensor as an input, in creation order."""
+        return list(dict.fromkeys(self._consumers or ()))
+
+    def eval(self, feed_dict=None, session=None):
+        """Returns the value as a NumPy array, computed in `session` or the default session."""
+        return _session(session, self, "evaluate").run(self, feed_dict)
+
+    def _as_graph_element(self):
+        return self
+
+    def __repr__(self):
+        return f"<tf.Tensor '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+
+    def __str__(self):
+        return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name})'
+
+    def __bool__(self):
+        raise TypeError(
+            f"Using a tf.Tensor as a Python bool is not allowed: {self.name} has no value until it is run. "
+            "Use `if t is not None:` to test whether a tensor is defined, tf.cond for a choice that the graph "
+            f"makes, or session.run for the value. Made at {self.op.location}."
+        )
+
+    __nonzero__ = __bool__
+
+    def __len__(self):
+        raise TypeError(f"len() of tensor {self.name} is not known until it is run; use tf.shape(x)[0], or "
+                        "x.shape[0] for the static size.")  # fmt: skip
+
+    def __iter__(self):
+        if self.dims is None or not self.dims or self.dims[0] is None:
+            raise TypeError(f"Tensor {self.name} of shape {self.shape} cannot be iterated over: the size of its first "
+                            "axis is not known while the graph is built. Use tf.map_fn, tf.scan or tf.while_loop.")  # fmt: skip
+        return (self[i] for i in range(self.dims[0]))
+
+    def __array__(self, *args, **kwargs):
+        raise NotImplementedError(f"Cannot convert a symbolic Tensor ({self.name}) to a NumPy array; run it in a "
+                                  f"session, or use tf.py_func. Made at {self.op.location}.")  # fmt: skip
+
+
+class Operation:
+    """A node of the graph: inputs, attributes, outputs, and where the user made it."""
+
+    __slots__ = ("graph", "id", "name", "opdef", "inputs", "outputs", "attrs", "control_inputs", "_device", "frames",
+                 "groups", "override_scope", "attached_rules", "forward_op", "__dict__", "__weakref__")  # fmt: skip
+
+    def __init__(self, graph, name, opdef, inputs, attrs, groups):
+        self.graph = graph
+        self.name = name
+        self.opdef = opdef
+        self.inputs = inputs
+        self.attrs = attrs
+        self.groups = groups  # sizes of the list inputs, None where no input is a list
+        self.attached_rules = None  # rules given to this very op after it was made
+
+    @property
+    def type(self):
+        return self.opdef.type
+
+    @property
+    def device(self):
+        return self._device
+
+    @property
+    def location(self):
+        """"file:line" of the user's line that made this operation."""
+        return source.location(self.frames)
+
+    @property
+    def traceback(self):
+        """[(filename, line, function), ...] of the user's frames, innermost first."""
+        return source.resolve(self.frames)
+
+    def describe(self):
+        """Returns one line for messages: name, type and where it was made."""
+        text = f"'{self.name}' ({self.type}), made at {self.location}"
+        if self.forward_op is not None:
+            text += f", a gradient of {self.forward_op.describe()}"
+        return text
+
+    @property
+    def op_def(self):
+        return self.opdef
+
+    @property
+    def node_def(self):
+        from regrad.core.graph_def import node_def
+
+        return node_def(self)
+
+    def get_attr(self, name):
+        """Returns the attribute `name`; ValueError when the op has none of that name."""
+        if name in self.attrs:
+            return self.attrs[name]
+        if name == "_gradient_op_type" and self.override_scope is not None:
+            found = self.override_scope.named_rule(self.type)
+            if found is not None:
+                return found.encode()
+        position = 0
+        for i, arg in enumerate(self.opdef.args):
+            count = self.groups[i] if self.groups is not None and arg.is_list else 1
+            if arg.var == name and arg.mixed:
+                return [t.dtype for t in self.inputs[position:position + count]]
+            if arg.var == name:
+                return self.inputs[position].dtype
+            if arg.is_list and name == "N":
+                return count
+            position += count
+        raise ValueError(f"Operation '{self.name}' has no attr named '{name}'. It has: "
+                         f"{', '.join(sorted(self.attrs)) or 'none'}.")  # fmt: skip
+
+    def _set_attr(self, name, value):
+        value = getattr(value, "s", value)
+        if name == "_gradient_op_type":
+            value = value if isinstance(value, bytes) else str(value).encode()
+        self.attrs = {**self.attrs, name: value}
+
+    def values(self):
+        return self.outputs
+
+    def colocation_groups(self):
+        return [f"loc:@{self.name}".encode()]
+
+    def run(self, feed_dict=None, session=None):
+        """Runs the operation in `session` or the default session."""
+        _session(session, self, "execute").run(self, feed_dict)
+
+    def _as_graph_element(self):
+        return self
+
+    def __str__(self):
+        return str(self.node_def)
+
+    def __repr__(self):
+        return f"<tf.Operation '{self.name}' type={self.type}>"
+
+
+def _session(session, what, verb):
+    session = session or context.get_default_session()
+    if session is None:
+        name = what.name
+        raise ValueError(f"Cannot {verb} '{name}': no default session is registered. Use `with tf.Session():`, or pass "
+                         "an explicit session, `session=sess`.")  # fmt: skip
+    if session.graph is not what.graph:
+        raise ValueError(f"Cannot {verb} '{what.name}' in this session: it was made for another graph.")
+    return session
+
+
+class OverrideScope:
+    """One open `gradient_override_map` block: a frozen link in the chain that ops made inside it keep."""
+
+    __slots__ = ("mapping", "parent", "where", "caught")
+
+    def __init__(self, mapping, parent, where):
+        self.mapping = mapping
+        self.parent = parent
+        self.where = where
+        self.caught = 0
+
+    def named_rule(self, op_type):
+        """Returns the rule name for `op_type` in the innermost block that names it, or None."""
+        scope = self
+        while scope is not None:
+            if op_type in scope.mapping:
+                return scope.mapping[op_type]
+            scope = scope.parent
+        return None
+
+    def block_for(self, op_type):
+        """Returns the innermost block that names `op_type`, or None."""
+        scope = self
+        while scope is not None and op_type not in scope.mapping:
+            scope = scope.parent
+        return scope
+
+
+class Graph:
+    """A set of operations under unique names, plus the scopes in force while more are added."""
+
+    def __init__(self):
+        self._ops = []
+        self._by_name = {}
+        self._names_in_use = {}
+        self._scope = ""
+        self._control_stack = []
+        self._device_stack = []
+        self._device = ""
+        self._colocation = None
+        self._override_scope = None
+        self._forward_op = None  # while a gradient rule runs: the op it differentiates
+        self._collections = {}
+        self._finalized = False
+        self._feedable_off = set()
+        self._fetchable_off = set()
+        self._lock = threading.RLock()
+        self._container = ""
+        self._functions = weakref.WeakSet()
+        self.seed = None
+        self.outer_graph = None
+
+    # -- adding operations --------------------------------------------------------------
+
+    def _add(self, opdef, inputs, attrs, name, groups=None, specs=None):
+        """Makes an operation of converted inputs; `name` may end in "/" to be taken as it is."""
+        if self._finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+        if name[-1:] == "/":
+            name = name[:-1]
+            if name in self._by_name:
+                name = self.unique_name(name, absolute=True)
+        else:
+            if not _OP_NAME.match(name):
+                raise ValueError(f"'{name}' is not a valid scope name: an op's name holds letters, digits and ._-/, and "
+                                 "starts with a letter, digit or dot.")  # fmt: skip
+            name = self.unique_name(name)
+        op = Operation(self, name, opdef, inputs, attrs, groups)
+        op.frames = source.user_frames()
+        if specs is None:
+            try:
+                if opdef.has_lists:
+                    specs = opdef.infer(*op_arguments(op), **attrs)
+                else:
+                    specs = opdef.infer(*inputs, **attrs)
+            except (ShapeError, TypeError, ValueError) as error:
+                self._names_in_use.pop(name.lower(), None)
+                _explain_inference(error, op)
+                raise
+        if type(specs) is list:
+            op.outputs = tuple(Tensor(op, i, s.dims, s.dtype) for i, s in enumerate(specs))
+        else:
+            op.outputs = (Tensor(op, 0, specs.dims, specs.dtype),)
+        op._device = self._device
+        op.override_scope = scope = self._override_scope
+        op.forward_op = self._forward_op
+        if scope is not None:
+            scope = scope.block_for(opdef.type)
+            if scope is not None:
+                scope.caught += 1
+        op.control_inputs = self._controls(inputs) if self._control_stack else ()
+        op.id = len(self._ops)
+        self._ops.append(op)
+        self._by_name[name] = op
+        for t in inputs:
+            if t._consumers is None:
+                t._consumers = [op]
+            else:
+                t._consumers.append(op)
+        if self._control_stack:
+            for controller in self._control_stack:
+                controller.made.add(op)
+        if self._colocation is not None:
+            op.attrs = {**attrs, "_class": list(self._colocation)}
+        return op
+
+    def _controls(self, inputs):
+        """The control inputs for an op of these inputs; one that an input already waits for is left out."""
+        controls = []
+        for controller in self._control_stack:
+            # An input made inside the block waits already, so the op that takes it needs no edge of its own.
+            if not any(t.op in controller.made for t in inputs):
+                controls += controller.ops
+        return tuple(dict.fromkeys(controls))
+
+    def create_op(self, op_type, inputs, dtypes=None, input_types=None, name=None, attrs=None, op_def=None,
+                  compute_shapes=True, compute_device=True):  # fmt: skip
+        """Makes an operation of type `op_type`: TF1's low-level entry, `inputs` being a flat list of Tensors."""
+        definition = opdefs.find_op(op_type)
+        if definition is None:
+            raise ValueError(f"Op type not registered '{op_type}'{nearest(op_type, opdefs.op_types())}")
+        with self.as_default():
+            result = definition(*inputs, name=name, **(attrs or {}))
+        return result if isinstance(result, Operation) else (result[0] if isinstance(result, list) else result).op
+
+    def unique_name(self, name, mark_as_used=True, absolute=False):
+        """Returns `name` inside the current scope, with _1, _2 ... appended when it is taken."""
+        if self._scope and not absolute:
+            name = f"{self._scope}/{name}"
+        key = name.lower()  # two names must not differ by case alone: they may become file names
+        in_use = self._names_in_use
+        i = in_use.get(key, 0)
+        if mark_as_used:
+            in_use[key] = i + 1
+        if i > 0:
+            base = key
+            while key in in_use:
+                key = f"{base}_{i}"
+                i += 1
+            if mark_as_used:
+                in_use[key] = 1
+            name = f"{name}_{i - 1}"
+        return name
+
+    # -- scopes -------------------------------------------------------------------------
+
+    def as_default(self):
+        """Context manager: ops made inside the block, in this thread, go to this graph."""
+        return context.push_graph(self)
+
+    @contextlib.contextmanager
+    def name_scope(self, name):
+        """Prefixes the names of ops made inside the block; yields the prefix with its slash."""
+        old = self._scope
+        if not name:
+            new = ""
+        else:
+            if not _SCOPE_NAME.match(name) or (not old and not _OP_NAME.match(name)):
+                raise ValueError(f"'{name}' is not a valid scope name")
+            new = name[:-1] if name.endswith("/") else self.unique_name(name)
+        self._scope = new
+        try:
+            yield new + "/" if new else ""
+        finally:
+            self._scope = old
+
+    def get_name_scope(self):
+        return self._scope
+
+    def control_dependencies(self, control_inputs):
+        """Context manager: ops made inside the block run after `control_inputs`; None lifts outer blocks."""
+        return _Controls(self, control_inputs)
+
+    @contextlib.contextmanager
+    def device(self, device_name_or_function):
+        """Records a device string on the ops made inside the block."""
+        old, old_stack = self._device, self._device_stack
+        self._device_stack = old_stack + [device_name_or_function]
+        if device_name_or_function is None:
+            self._device = ""
+        elif callable(device_name_or_function):
+            self._device = str(device_name_or_function(None) or "")
+        else:
+            self._device = str(device_name_or_function)
+        try:
+            yield
+        finally:
+            self._device, self._device_stack = old, old_stack
+
+    @contextlib.contextmanager
+    def colocate_with(self, op, ignore_existing=False):
+        """Records on the ops made inside the block that they belong with `op`."""
+        old = self._colocation
+        if op is None:
+            self._colocation = None
+        else:
+            op = self.as_graph_element(op)
+            op = getattr(op, "op", op)
+            self._colocation = op.colocation_groups()
+        try:
+            yield
+        finally:
+            self._colocation = old
+
+    @contextlib.contextmanager
+    def container(self, container_name):
+        old, self._container = self._container, container_name
+        try:
+            yield self._container
+        finally:
+            self._container = old
+
+    @contextlib.contextmanager
+    def gradient_override_map(self, op_type_map):
+        """Gives ops made inside the block another gradient rule, by op type.
+
+            with g.gradient_override_map({"Identity": "Reverse"}):
+                y = tf.identity(x)
+
+        Inner blocks win over outer ones. A value names a rule of `RegisterGradient`, a built-in op type included; it
+        is looked up when gradients are built, so it may be registered later.
+
+        Args:
+          op_type_map: {op type: rule name}.
+
+        Raises:
+          TypeError: keys or values are not strings, or the argument is not a dict.
+          ValueError: a key is no op type of Regrad or of TensorFlow 1; the message gives the nearest ones.
+        """
+        mapping = checked_override_map(op_type_map)
+        parent = self._override_scope
+        scope = OverrideScope(mapping, parent, source.here())
+        made_before = len(self._ops)
+        self._override_scope = scope
+        try:
+            yield
+        finally:
+            self._override_scope = parent
+        if mapping and not scope.caught and len(self._ops) == made_before and not self._functions:
+            warnings.warn(
+                f"gradient_override_map({op_type_map!r}) at {scope.where}: no op was added to this graph inside the "
+                "block, so it overrides nothing. Ops made before the block keep their rules; an op goes to the default "
+                "graph, which may be another one.", RegradWarning, stacklevel=3)  # fmt: skip
+
+    # -- looking up ---------------------------------------------------------------------
+
+    def get_operations(self):
+        """Returns the operations in the order they were made."""
+        return list(self._ops)
+
+    def get_operation_by_name(self, name):
+        """Returns the operation `name`; KeyError if there is none, with the nearest names."""
+        if not isinstance(name, str):
+            raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
+        return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
+
+    def get_tensor_by_name(self, name):
+        """Returns the tensor "<op>:<index>"."""
+        if not isinstance(name, str):
+            raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
+        return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
+
+    def as_graph_element(self, obj, allow_tensor=True, allow_operation=True):
+        """Returns the Tensor or Operation that `obj` is, names, or converts to.
+
+        Raises:
+          TypeError: `obj` is neither, nor convertible.
+          ValueError: it belongs to another graph, or the name is malformed.
+          KeyError: no such name.
+        """
+        if not allow_tensor and not allow_operation:
+            raise ValueError("allow_tensor and allow_operation can't both be False.")
+        wanted = " or ".join(w for w, on in (("Tensor", allow_tensor), ("Operation", allow_operation)) if on)
+        convert = getattr(obj, "_as_graph_element", None)
+        if convert is not None:
+            obj = convert()
+        if isinstance(obj, str):
+            return self._element_by_name(obj, allow_tensor, allow_operation)
+        if isinstance(obj, Tensor) and allow_tensor or isinstance(obj, Operation) and allow_operation:
+            if obj.graph is not self:
+                kind = "Tensor" if isinstance(obj, Tensor) else "Operation"
+                raise ValueError(f"{kind} {obj!r} is not an element of this graph.")
+            return obj
+        raise TypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
+
+    def _element_by_name(self, name, allow_tensor, allow_operation):
+        base, colon, index = name.partition(":")
+        if colon and allow_tensor:
+            if not index.isdigit():
+                raise ValueError(f"The name {name!r} looks like a (invalid) Tensor name: "
+                                 "tensors are named <op_name>:<output_index>.")  # fmt: skip
+            op = self._by_name.get(base)
+            if op is None:
+                raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {base!r}, "
+                               f"does not exist in the graph{nearest(base, self._by_name)}.")  # fmt: skip
+            if int(index) >= len(op.outputs):
+                raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {base!r}, "
+                               f"exists but only has {len(op.outputs)} outputs.")  # fmt: skip
+            return op.outputs[int(index)]
+        if colon:
+            raise ValueError(f"The name {name!r} appears to refer to a Tensor, not an Operation.")
+        if not allow_operation:
+            hint = f" Use {name + ':0'!r} for its first output." if name in self._by_name else ""
+            raise ValueError(f"The name {name!r} looks like an Operation, not a Tensor: tensors are named "
+                             f"<op_name>:<output_index>.{hint}")  # fmt: skip
+        if name not in self._by_name:
+            raise KeyError(f"The name {name!r} refers to an Operation not in the graph{nearest(name, self._by_name)}.")
+        return self._by_name[name]
+
+    @property
+    def version(self):
+        """Grows with every operation added."""
+        return len(self._ops)
+
+    @property
+    def finalized(self):
+        return self._finalized
+
+    def finalize(self):
+        """Makes the graph read-only."""
+        self._finalized = True
+
+    def _unsafe_unfinalize(self):
+        self._finalized = False
+
+    @property
+    def building_function(self):
+        return self.outer_graph is not None
+
+    def as_graph_def(self, from_version=None, add_shapes=False):
+        """Returns the graph in readable form, with TF's GraphDef fields (`node`, each `name op input attr`)."""
+        from regrad.core.graph_def import GraphDef
+
+        return GraphDef(self._ops[from_version or 0:])
+
+    # -- feeds and fetches ---------------------------------------------------------------
+
+    def prevent_feeding(self, tensor):
+        self._feedable_off.add(tensor)
+
+    def is_feedable(self, tensor):
+        return tensor not in self._feedable_off
+
+    def prevent_fetching(self, op):
+        self._fetchable_off.add(op)
+
+    def is_fetchable(self, tensor_or_op):
+        op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
+        return op not in self._fetchable_off
+
+    # -- collections ---------------------------------------------------------------------
+
+    def add_to_collection(self, name, value):
+        if self._finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+        self._collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names, value):
+        for name in (names,) if isinstance(names, str) else set(names):
+            self.add_to_collection(name, value)
+
+    def get_collection_ref(self, name):
+        """Returns the collection's own list, which may be changed."""
+        return self._collections.setdefault(name, [])
+
+    def get_collection(self, name, scope=None):
+        """Returns a copy of the collection; with `scope`, only items whose name matches that prefix pattern."""
+        items = self._collections.get(name, [])
+        if scope is None:
+            return list(items)
+        pattern = re.compile(scope)
+        return [i for i in items if hasattr(i, "name") and pattern.match(i.name)]
+
+    def get_all_collection_keys(self):
+        return [k for k in self._collections if isinstance(k, str)]
+
+    @property
+    def collections(self):
+        return self.get_all_collection_keys()
+
+    def clear_collection(self, name):
+        self._collections.pop(name, None)
+
+    def __repr__(self):
+        return f"<Graph of {len(self._ops)} operations>"
+
+
+class FuncGraph(Graph):
+    """A graph that is the body of a function, branch or loop of `outer_graph`.
+
+    Using a tensor of an outer graph inside it makes an extra input, a *capture*. Scopes in force outside hold inside.
+
+    Attributes:
+      name: the body's name.
+      inputs: its own input tensors, captures last.
+      captures: {outer tensor: inner tensor}.
+      outputs: what it returns.
+    """
+
+    def __init__(self, name, outer_graph):
+        super().__init__()
+        self.name = name
+        self.outer_graph = outer_graph
+        self.inputs = []
+        self.captures = {}
+        self.outputs = []
+        self.seed = outer_graph.seed
+        self._override_scope = outer_graph._override_scope
+        self._forward_op = outer_graph._forward_op
+        self._device = outer_graph._device
+        self._collections = outer_graph._collections
+        outer_graph._functions.add(self)
+
+    @property
+    def root(self):
+        graph = self
+        while graph.outer_graph is not None:
+            graph = graph.outer_graph
+        return graph
+
+    def encloses(self, graph):
+        """True when `graph` is one of the graphs around this one."""
+        outer = self.outer_graph
+        while outer is not None and outer is not graph:
+            outer = outer.outer_graph
+        return outer is not None
+
+    def add_input(self, dtype, dims, name):
+        """Returns a new input tensor of the body."""
+        op = self._add(opdefs.find_op("FuncInput"), (), {"dtype": dtype, "shape": dims}, name,
+                       specs=Spec(dims, dtype))  # fmt: skip
+        self.inputs.append(op.outputs[0])
+        return op.outputs[0]
+
+    def capture(self, tensor):
+        """Returns the inner tensor that stands for `tensor` of an enclosing graph."""
+        inner = self.captures.get(tensor)
+        if inner is None:
+            if tensor.graph is not self.outer_graph:
+                tensor_outside = self.outer_graph.capture(tensor)
+            else:
+                tensor_outside = tensor
+            known = tensor.op.opdef
+            if known.type == "Const" and tensor.op.attrs["value"].size <= 64:
+                # A small constant is simply repeated: shapes and axes stay known inside.
+                with self.control_dependencies(None):
+                    op = self._add(known, (), tensor.op.attrs, tensor.op.name.rpartition("/")[2])
+                inner = op.outputs[0]
+            else:
+                scope, self._scope = self._scope, ""
+                stack, self._control_stack = self._control_stack, []
+                override, self._override_scope = self._override_scope, None
+                op = self._add(opdefs.find_op("FuncInput"), (), {"dtype": tensor.dtype, "shape": tensor.dims},
+                               "capture/" + tensor.op.name, specs=Spec(tensor.dims, tensor.dtype))  # fmt: skip
+                self._scope, self._control_stack, self._override_scope = scope, stack, override
+                inner = op.outputs[0]
+                self.inputs.append(inner)
+                self.outer_inputs.append(tensor_outside)
+                variable = variable_of(tensor)
+                if variable is not None:
+                    op.attrs = {**op.attrs, "variable": variable}
+            self.captures[tensor] = inner
+        return inner
+
+    @property
+    def outer_inputs(self):
+        """The outer tensors captured, in the order of the inner inputs they feed."""
+        if "_outer_inputs" not in self.__dict__:
+            self._outer_inputs = []
+        return self._outer_inputs
+
+
+opdefs.define_op("FuncInput", "", infer=lambda *, dtype, shape, variable=None: Spec(shape, dtype),
+                 attrs={"dtype": None, "shape": None}, stateful=True)  # fmt: skip
+
+
+def variable_of(tensor):
+    """Returns the variable operation whose storage `tensor` is, or None."""
+    op = tensor.op
+    if op.opdef.variable:
+        return op
+    return op.attrs.get("variable") if op.opdef.type == "FuncInput" else None
+
+
+class _Controls:
+    """The block of `control_dependencies`."""
+
+    def __init__(self, graph, control_inputs):
+        self.graph = graph
+        self.ops = []
+        self.made = set()
+        self.clears = control_inputs is None
+        for c in () if self.clears else control_inputs:
+            if hasattr(c, "values") and hasattr(c, "indices") and not isinstance(c, (Tensor, Operation)):
+                c = c.op if hasattr(c, "op") else c.values  # IndexedSlices
+            element = None
+            if not hasattr(c, "graph") or getattr(c, "graph", None) is graph or isinstance(c, str):
+                element = graph.as_graph_element(c)
+            elif isinstance(graph, FuncGraph) and graph.encloses(c.graph):
+                continue  # an op of an enclosing graph has run before the body does
+            else:
+                element = graph.as_graph_element(c)
+            self.ops.append(element if isinstance(element, Operation) else element.op)
+
+    def __enter__(self):
+        graph = self.graph
+        self.saved = graph._control_stack
+        graph._control_stack = [] if self.clears else [*self.saved, self]
+        if self.clears:
+            self.saved_scope = graph._scope
+
+    def __exit__(self, *exc):
+        self.graph._control_stack = self.saved
+
+
+def _explain_inference(error, op):
+    """Adds the op, its inputs and the user's line to an error raised by a shape rule."""
+    inputs = ", ".join(spec_text(t) for t in op.inputs)
+    text = f"{op.type} '{op.name}': {error}"
+    if inputs and inputs not in text:
+        text += f" (inputs: {inputs})"
+    error.args = (f"{text}; made at {op.location}.",)
+
+
+def op_arguments(op, values=None):
+    """Returns an op's inputs (or `values` for them) as its shape rule takes them: lists where the signature has lists."""
+    values = op.inputs if values is None else values
+    if op.groups is None:
+        return values
+    out, position = [], 0
+    for size in op.groups:
+        if size is None:
+            out.append(values[position])
+            position += 1
+        else:
+            out.append(list(values[position:position + size]))
+            position += size
+    return out
+
+
+def checked_override_map(op_type_map):
+    """Returns {canonical op type: rule name}; refuses what could never apply."""
+    if not isinstance(op_type_map, dict):
+        raise TypeError("op_type_map must be a dictionary mapping strings to strings")
+    mapping = {}
+    for op_type, name in op_type_map.items():
+        if not isinstance(op_type, str) or not isinstance(name, str):
+            raise TypeError(f"gradient_override_map: op types and rule names are strings, got {{{op_type!r}: {name!r}}}; "
+                            "functions go to gradients(..., overrides=...).")  # fmt: skip
+        check_op_type(op_type, "gradient_override_map")
+        mapping[op_type] = name
+        mapping[gradient_registry.canonical(op_type)] = name
+    return mapping
+
+
+def check_op_type(op_type, who):
+    """Raises ValueError when `op_type` is no op type of Regrad, of TensorFlow 1, or of the registry."""
+    from regrad.core.tf_op_types import TF_OP_TYPES
+
+    if opdefs.find_op(op_type) or op_type in TF_OP_TYPES or gradient_registry.find(op_type):
+        return
+    known = set(opdefs.op_types()) | set(gradient_registry.names())
+    hint = nearest(op_type, known) or nearest(op_type, TF_OP_TYPES)
+    raise ValueError(f"{who}: {op_type!r} is no op type of Regrad or TensorFlow 1{hint} "
+                     "print(tensor.op) shows an operation's type, as `op: ...`.")  # fmt: skip
+
+
+# -- the default graph ----------------------------------------------------------------
+
+_global_graph = None
+
+
+def get_default_graph():
+    """Returns the innermost graph made default in this thread, else the process's own default graph."""
+    graph = context.graphs.top()
+    if graph is None:
+        global _global_graph
+        if _global_graph is None:
+            _global_graph = Graph()
+        graph = _global_graph
+    return graph
+
+
+def reset_default_graph():
+    """Replaces the process's default graph by an empty one; not inside a `with graph.as_default()` block."""
+    global _global_graph
+    if context.graphs.items:
+        raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, "
+                             "exit the nesting and create a new graph.")  # fmt: skip
+    _global_graph = Graph()
+
+
+def is_tensor(x):
+    return isinstance(x, Tensor) or hasattr(x, "_as_graph_element") and not isinstance(x, Operation)

@@ -1,0 +1,78 @@
+"""IndexedSlices: a tensor known only in some rows, such as the gradient of a gather."""
+
+from regrad.core.convert import register_tensor_conversion_function
+from regrad.core.graph import Tensor
+from regrad.core.opdef import find_op
+from regrad.core.shapes import TensorShape
+
+
+class IndexedSlices:
+    """Rows `values[i]` at positions `indices[i]` of a dense tensor that is zero elsewhere; equal indices add up.
+
+    Attributes:
+      values: tensor [n, ...].
+      indices: int32 or int64 tensor [n].
+      dense_shape: vector tensor, the shape of the dense tensor, or None when unknown.
+    """
+
+    __slots__ = ("values", "indices", "dense_shape")
+
+    def __init__(self, values, indices, dense_shape=None):
+        self.values = values
+        self.indices = indices
+        self.dense_shape = dense_shape
+
+    @property
+    def dtype(self):
+        return self.values.dtype
+
+    @property
+    def name(self):
+        return self.values.name
+
+    @property
+    def op(self):
+        return self.values.op
+
+    @property
+    def graph(self):
+        return self.values.graph
+
+    @property
+    def device(self):
+        return self.values.device
+
+    @property
+    def shape(self):
+        partial = None if self.dense_shape is None else self.dense_shape.partial()
+        return TensorShape(partial)
+
+    def consumers(self):
+        return self.values.consumers()
+
+    def __neg__(self):
+        return IndexedSlices(-self.values, self.indices, self.dense_shape)
+
+    def __str__(self):
+        dense = "" if self.dense_shape is None else f", dense_shape={self.dense_shape.name}"
+        return f"IndexedSlices(indices={self.indices.name}, values={self.values.name}{dense})"
+
+    __repr__ = __str__
+
+
+def to_dense(slices, dtype=None, name=None, as_ref=False):
+    """Returns the dense tensor; ValueError when the dense shape is unknown."""
+    if dtype is not None and dtype is not slices.dtype:
+        raise ValueError(f"Tensor conversion requested dtype {dtype.name} for IndexedSlices of {slices.dtype.name}.")
+    if slices.dense_shape is None:
+        raise ValueError(f"Tensor conversion requested for IndexedSlices without dense_shape: {slices}")
+    if isinstance(slices.values, Tensor) and slices.dense_shape is not None:
+        rows = find_op("StridedSlice")(slices.dense_shape, [0], [1], [1], begin_mask=0, end_mask=0, ellipsis_mask=0,
+                                       new_axis_mask=0, shrink_axis_mask=1)  # fmt: skip
+        dense = find_op("UnsortedSegmentSum")(slices.values, slices.indices, rows, name=name)
+        dense.set_shape(slices.shape)
+        return dense
+    raise TypeError(f"{slices} does not hold tensors.")
+
+
+register_tensor_conversion_function(IndexedSlices, to_dense)

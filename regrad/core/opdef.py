@@ -1,0 +1,218 @@
+"""Definitions of op types: everything Regrad knows about "MatMul" besides its gradient.
+
+    mul_op = define_op("Mul", "x: T, y: T", infer=broadcasted, lower=lambda b, x, y: b.np.multiply(x, y))
+
+The signature names the inputs and their types:
+
+    x: T              one tensor; all inputs marked T have the same dtype
+    x: int32          one tensor of that dtype
+    values: N*T       a list of tensors of one dtype
+    data: [T]         a list of tensors of any dtypes
+    types={"T": REAL} restricts what T may be
+
+`infer(x, y, *, attributes)` sees each input's `dims`, `dtype`, `value()` (a NumPy array when known) and `partial()`
+(sizes, None where unknown), and returns one `Spec` or a list of them. `lower(b, x, y, *, attributes)` computes: `b` is
+the backend, whose `b.np` is NumPy or jax.numpy, so this package never imports JAX.
+"""
+
+import numpy as np
+
+from regrad.core import dtypes
+from regrad.core.shapes import broadcast, fully_known, size_of
+
+
+class Spec:
+    """Shape and dtype of a tensor that need not exist: dims (tuple with None for unknown, or None) and DType."""
+
+    __slots__ = ("dims", "dtype")
+
+    def __init__(self, dims, dtype):
+        self.dims = dims
+        self.dtype = dtype
+
+    @property
+    def rank(self):
+        return None if self.dims is None else len(self.dims)
+
+    def value(self):
+        return None
+
+    def partial(self):
+        return partial_of(self)
+
+    def __repr__(self):
+        return spec_text(self)
+
+
+class Known(Spec):
+    """A Spec whose value, a NumPy array, is known before anything runs."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array, dtype=None):
+        self.array = array
+        self.dims = np.shape(array)
+        self.dtype = dtype or dtypes.as_dtype(array.dtype)
+
+    def value(self):
+        return self.array
+
+
+def partial_of(x):
+    """Returns the integers of a rank-0 or rank-1 `x` as an int or tuple, None where unknown; None if not even the rank is."""
+    v = x.value()
+    if v is not None:
+        v = np.asarray(v)
+        return int(v) if v.ndim == 0 else tuple(int(i) for i in v)
+    if x.dims is None or len(x.dims) != 1 or x.dims[0] is None:
+        return None
+    return (None,) * x.dims[0]
+
+
+def spec_text(x):
+    """Returns "float32[2,?]", the one notation for dtype and shape in messages."""
+    if x.dims is None:
+        return f"{x.dtype.name}<unknown rank>"
+    return f"{x.dtype.name}[{','.join('?' if d is None else str(d) for d in x.dims)}]"
+
+
+# -- shape rules that many ops share ---------------------------------------------------
+
+
+def same(x, *rest, **attrs):
+    """The output is like the first input."""
+    return Spec(x.dims, x.dtype)
+
+
+def broadcasted(x, y, **attrs):
+    """The output has the broadcast shape and the common dtype."""
+    return Spec(broadcast(x.dims, y.dims), x.dtype)
+
+
+def compared(x, y, **attrs):
+    """The output is bool, of the broadcast shape."""
+    return Spec(broadcast(x.dims, y.dims), dtypes.bool_)
+
+
+def no_output(*inputs, **attrs):
+    return []
+
+
+# -- definitions ---------------------------------------------------------------------
+
+
+class _Arg:
+    __slots__ = ("name", "var", "fixed", "is_list", "mixed")
+
+    def __init__(self, text):
+        name, _, kind = text.partition(":")
+        self.name, kind = name.strip(), kind.strip() or "T"
+        self.mixed = kind.startswith("[")  # a list of any dtypes
+        self.is_list = self.mixed or "*" in kind
+        kind = kind.strip("[]").rpartition("*")[2].strip()
+        self.fixed = dtypes._BY_NAME.get(kind)
+        self.var = None if self.fixed is not None else kind
+
+
+class OpDef:
+    """One op type. Made by `define_op`; calling it builds an operation in the default graph."""
+
+    __slots__ = ("type", "args", "attrs", "infer", "lower", "types", "stateful", "host", "static", "writes", "reads",
+                 "xla_only", "shape_only", "partial", "variable", "doc_location", "has_lists", "single", "random", "extra",
+                 "_fast", "__weakref__")  # fmt: skip
+
+    def __init__(self, type, signature, infer, lower, attrs, types, stateful, host, static, writes, reads, xla_only,
+                 shape_only, partial, variable, random, single):  # fmt: skip
+        self.type = type
+        self.args = tuple(_Arg(a) for a in signature.split(",") if a.strip())
+        self.infer = infer
+        self.lower = lower
+        self.attrs = attrs
+        self.types = types
+        self.stateful = stateful
+        self.host = host
+        self.static = static
+        self.writes = writes
+        self.reads = reads
+        self.xla_only = xla_only
+        self.shape_only = shape_only
+        self.partial = partial
+        self.variable = variable
+        self.random = random
+        self.extra = {}
+        self.has_lists = any(a.is_list for a in self.args)
+        # The common case, worth its own path: a few inputs, all of type T.
+        self._fast = len(self.args) if all(a.var == "T" and not a.is_list for a in self.args) else -1
+        self.single = single
+
+    def __call__(self, *inputs, name=None, **attrs):
+        return builder(self, inputs, name, attrs)
+
+    def pure(self):
+        """True when running it twice, or not at all when unused, changes nothing."""
+        return not (self.stateful or self.host or self.writes or self.variable or self.random)
+
+    def __repr__(self):
+        return f"<op type {self.type}({', '.join(a.name for a in self.args)})>"
+
+
+def builder(opdef, inputs, name, attrs):
+    """Builds an operation; `core.convert`, which knows graphs and conversions, puts the real one here."""
+    raise RuntimeError("regrad.core.convert is not loaded")
+
+
+_defs: dict[str, OpDef] = {}
+_ANY: dict = {}
+
+
+def define_op(type, signature, *, infer, lower=None, attrs=None, types=None, stateful=False, host=False, static=(),
+              writes=(), reads=True, xla_only=False, shape_only=(), partial=False, variable=False, random=False, single=True):  # fmt: skip
+    """Defines an op type and returns it, callable: `op(*inputs, name=None, **attributes)` builds an operation.
+
+    Args:
+      type: the op type's name, TF's where TF has one.
+      signature: inputs and types, as at the top of this file.
+      infer: `infer(*inputs, **attrs)` -> Spec, list of Specs ([] for no output).
+      lower: `lower(b, *arrays, **attrs)` -> array or tuple, one per output.
+      attrs: names and default values of attributes.
+      types: what a type variable may be, as {"T": set of DTypes}.
+      stateful: never folded, merged or repeated; runs once per run that needs it.
+      host: runs in the calling thread on NumPy arrays, between compiled segments; `lower` gets the host backend.
+        Needed by Python functions, strings, and ops whose output shape depends on data.
+      static: indices of inputs whose value the lowering must know (shapes, axes).
+      writes: indices of variable inputs it overwrites; `lower` returns their new values, and the op's outputs are
+        the same.
+      reads: whether an overwritten variable's old value is needed.
+      xla_only: the lowering needs `b.lax` or another part that NumPy lacks.
+      shape_only: indices of inputs of which only shape and dtype matter; `lower` gets an object with `.shape` and
+        `.dtype`, and the op does not wait for them.
+      partial: the lowering also works on arrays of objects, some of them unknown sizes (shape arithmetic).
+      variable: the op is a variable's storage.
+      random: draws numbers: `lower(b, rng, *arrays, **attrs)`, where `rng` is uint64[3]: graph seed, op seed, and how
+        often the op ran before in this session.
+      single: an op with one output gives a Tensor when called; False for ops whose number of outputs varies, which
+        always give a list.
+
+    Raises:
+      ValueError: the type is defined already.
+    """
+    if type in _defs:
+        raise ValueError(f"define_op: op type {type!r} is defined already.")
+    opdef = OpDef(type, signature, infer, lower, attrs or {}, types or _ANY, stateful, host, tuple(static),
+                  tuple(writes), reads, xla_only, tuple(shape_only), partial, variable, random, single)  # fmt: skip
+    _defs[type] = opdef
+    return opdef
+
+
+def find_op(type):
+    """Returns the OpDef of an op type, or None."""
+    return _defs.get(type)
+
+
+def op_types():
+    return _defs.keys()
+
+
+
+__all__ = ["Known", "OpDef", "Spec", "broadcasted", "compared", "define_op", "find_op", "fully_known", "no_output",
+           "op_types", "partial_of", "same", "size_of", "spec_text"]  # fmt: skip

@@ -1,0 +1,68 @@
+"""Which lines of the user's program made an operation.
+
+Capturing costs about a microsecond: the frames' code objects and instruction offsets are kept, and turned into
+file names and line numbers only when somebody asks.
+"""
+
+import os
+import sys
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_DEPTH = 4  # a helper that makes a layer, its caller, and two more
+
+
+def user_frames():
+    """Returns the innermost frames outside Regrad, innermost first, as ((code, offset), ...)."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    frames = []
+    while frame is not None and len(frames) < _DEPTH:
+        frames.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(frames)
+
+
+def _line(code, offset):
+    for start, end, line in code.co_lines():
+        if start <= offset < end and line is not None:
+            return line
+    return code.co_firstlineno
+
+
+def resolve(frames):
+    """Returns [(filename, line, function name), ...] for what `user_frames` kept."""
+    return [(code.co_filename, _line(code, offset), code.co_name) for code, offset in frames]
+
+
+def location(frames):
+    """Returns "file:line" of the innermost user frame, or "an unknown place"."""
+    if not frames:
+        return "an unknown place"
+    code, offset = frames[0]
+    return f"{_short(code.co_filename)}:{_line(code, offset)}"
+
+
+def here():
+    """Returns "file:line" of the user's line being executed."""
+    return location(user_frames())
+
+
+def of_function(f):
+    """Returns "file:line" where the function `f` is defined."""
+    while hasattr(f, "__wrapped__"):
+        f = f.__wrapped__
+    f = getattr(f, "func", f)  # functools.partial
+    code = getattr(f, "__code__", None) or getattr(getattr(type(f), "__call__", None), "__code__", None)
+    return f"{_short(code.co_filename)}:{code.co_firstlineno}" if code is not None else repr(f)
+
+
+def _short(filename):
+    """Shortens a path below the working directory to a relative one; the rest stay absolute."""
+    if filename.startswith(_PACKAGE):
+        return "regrad/" + filename[len(_PACKAGE):]
+    try:
+        relative = os.path.relpath(filename)
+    except ValueError:
+        return filename
+    return filename if relative.startswith("..") else relative

@@ -1,0 +1,296 @@
+"""The op types TensorFlow has had: what an override may name besides Regrad's own. A list of facts."""
+
+TF_OP_TYPES = frozenset(
+    """
+    Abort Abs AccumulateNV2 AccumulatorApplyGradient AccumulatorNumAccumulated AccumulatorSetGlobalStep
+    AccumulatorTakeGradient Acos Acosh Add AddManySparseToTensorsMap AddN AddSparseToTensorsMap AddV2
+    AdjustContrast AdjustContrastv2 AdjustHue AdjustSaturation All AllCandidateSampler AllToAll Angle
+    AnonymousHashTable AnonymousIterator AnonymousIteratorV2 AnonymousIteratorV3 AnonymousMemoryCache
+    AnonymousMultiDeviceIterator AnonymousMultiDeviceIteratorV3 AnonymousMutableDenseHashTable
+    AnonymousMutableHashTable AnonymousMutableHashTableOfTensors AnonymousRandomSeedGenerator
+    AnonymousSeedGenerator Any ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdam
+    ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent ApplyMomentum ApplyPowerSign
+    ApplyProximalAdagrad ApplyProximalGradientDescent ApplyRMSProp ApproxTopK ApproximateEqual ArgMax ArgMin
+    AsString Asin Asinh Assert AssertCardinalityDataset AssertNextDataset AssertPrevDataset Assign AssignAdd
+    AssignAddVariableOp AssignSub AssignSubVariableOp AssignVariableOp AssignVariableXlaConcatND Atan Atan2
+    Atanh AudioSpectrogram AudioSummary AudioSummaryV2 AutoShardDataset AvgPool AvgPool3D AvgPool3DGrad
+    AvgPoolGrad BandedTriangularSolve Barrier BarrierClose BarrierIncompleteSize BarrierInsertMany
+    BarrierReadySize BarrierTakeMany Batch BatchCholesky BatchCholeskyGrad BatchDataset BatchDatasetV2 BatchFFT
+    BatchFFT2D BatchFFT3D BatchFunction BatchIFFT BatchIFFT2D BatchIFFT3D BatchMatMul BatchMatMulV2
+    BatchMatMulV3 BatchMatrixBandPart BatchMatrixDeterminant BatchMatrixDiag BatchMatrixDiagPart
+    BatchMatrixInverse BatchMatrixSetDiag BatchMatrixSolve BatchMatrixSolveLs BatchMatrixTriangularSolve
+    BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad BatchSelfAdjointEig
+    BatchSelfAdjointEigV2 BatchSvd BatchToSpace BatchToSpaceND BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0
+    BesselJ1 BesselK0 BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 Betainc BiasAdd BiasAddGrad BiasAddV1
+    BigQueryReader Bincount BipartiteMatch Bitcast BitwiseAnd BitwiseOr BitwiseXor BlockLSTM BlockLSTMGrad
+    BlockLSTMGradV2 BlockLSTMV2 BoostedTreesAggregateStats BoostedTreesBucketize
+    BoostedTreesCalculateBestFeatureSplit BoostedTreesCalculateBestFeatureSplitV2
+    BoostedTreesCalculateBestGainsPerFeature BoostedTreesCenterBias BoostedTreesCreateEnsemble
+    BoostedTreesCreateQuantileStreamResource BoostedTreesDeserializeEnsemble
+    BoostedTreesEnsembleResourceHandleOp BoostedTreesExampleDebugOutputs BoostedTreesFlushQuantileSummaries
+    BoostedTreesGetEnsembleStates BoostedTreesMakeQuantileSummaries BoostedTreesMakeStatsSummary
+    BoostedTreesPredict BoostedTreesQuantileStreamResourceAddSummaries
+    BoostedTreesQuantileStreamResourceDeserialize BoostedTreesQuantileStreamResourceFlush
+    BoostedTreesQuantileStreamResourceGetBucketBoundaries BoostedTreesQuantileStreamResourceHandleOp
+    BoostedTreesSerializeEnsemble BoostedTreesSparseAggregateStats BoostedTreesSparseCalculateBestFeatureSplit
+    BoostedTreesTrainingPredict BoostedTreesUpdateEnsemble BoostedTreesUpdateEnsembleV2 BroadcastArgs
+    BroadcastGradientArgs BroadcastTo Bucketize BytesProducedStatsDataset CSRSparseMatrixComponents
+    CSRSparseMatrixToDense CSRSparseMatrixToSparseTensor CSVDataset CSVDatasetV2 CTCBeamSearchDecoder
+    CTCGreedyDecoder CTCLoss CTCLossV2 CacheDataset CacheDatasetV2 Case Cast Ceil CheckNumerics CheckNumericsV2
+    CheckPinned Cholesky CholeskyGrad ChooseFastestBranchDataset ChooseFastestDataset ClipByValue
+    CloseSummaryWriter CollectiveAllToAllV2 CollectiveAllToAllV3 CollectiveAssignGroupV2 CollectiveBcastRecv
+    CollectiveBcastRecvV2 CollectiveBcastSend CollectiveBcastSendV2 CollectiveGather CollectiveGatherV2
+    CollectiveInitializeCommunicator CollectivePermute CollectiveReduce CollectiveReduceScatterV2
+    CollectiveReduceV2 CollectiveReduceV3 CombinedNonMaxSuppression Complex ComplexAbs
+    CompositeTensorVariantFromComponents CompositeTensorVariantToComponents CompressElement
+    ComputeAccidentalHits ComputeBatchSize Concat ConcatOffset ConcatV2 ConcatenateDataset
+    ConditionalAccumulator ConfigureDistributedTPU ConfigureTPUEmbedding Conj ConjugateTranspose Const
+    ConsumeMutexLock ControlTrigger Conv Conv2D Conv2DBackpropFilter Conv2DBackpropFilterV2 Conv2DBackpropInput
+    Conv2DBackpropInputV2 Conv3D Conv3DBackpropFilter Conv3DBackpropFilterV2 Conv3DBackpropInput
+    Conv3DBackpropInputV2 ConvertToCooTensor ConvertToListOfSparseCoreCooTensors
+    ConvertToSparseCoreCsrWrappedCooTensor Copy CopyHost Cos Cosh CountUpTo CreateSummaryDbWriter
+    CreateSummaryFileWriter CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage Cross CrossReplicaSum
+    CudnnRNN CudnnRNNBackprop CudnnRNNBackpropV2 CudnnRNNBackpropV3 CudnnRNNCanonicalToParams
+    CudnnRNNCanonicalToParamsV2 CudnnRNNParamsSize CudnnRNNParamsToCanonical CudnnRNNParamsToCanonicalV2
+    CudnnRNNV2 CudnnRNNV3 Cumprod Cumsum CumulativeLogsumexp DataFormatDimMap DataFormatVecPermute
+    DataServiceDataset DataServiceDatasetV2 DataServiceDatasetV3 DataServiceDatasetV4 DatasetCardinality
+    DatasetFingerprint DatasetFromGraph DatasetToGraph DatasetToGraphV2 DatasetToSingleElement DatasetToTFRecord
+    Dawsn DebugGradientIdentity DebugGradientRefIdentity DebugIdentity DebugIdentityV2 DebugIdentityV3
+    DebugNanCount DebugNumericSummary DebugNumericSummaryV2 DecodeAndCropJpeg DecodeAudio DecodeBase64 DecodeBmp
+    DecodeCSV DecodeCompressed DecodeGif DecodeImage DecodeJSONExample DecodeJpeg DecodeJxl DecodeLibSVM
+    DecodePaddedRaw DecodePng DecodeProtoV2 DecodeRaw DecodeVideo DecodeWav DecodeWebP DeepCopy DeleteIterator
+    DeleteMemoryCache DeleteMultiDeviceIterator DeleteRandomSeedGenerator DeleteSeedGenerator
+    DeleteSessionTensor DenseBincount DenseCountSparseOutput DenseToCSRSparseMatrix DenseToDenseSetOperation
+    DenseToSparseBatchDataset DenseToSparseSetOperation DepthToSpace DepthwiseConv2dNative
+    DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput Dequantize DeserializeIterator
+    DeserializeManySparse DeserializeSparse DestroyResourceOp DestroyTemporaryVariable DeviceIndex Diag DiagPart
+    Digamma Dilation2D Dilation2DBackpropFilter Dilation2DBackpropInput DirectedInterleaveDataset
+    DisableCopyOnRead DistributedSave Div DivNoNan DrawBoundingBoxes DrawBoundingBoxesV2 DummyIterationCounter
+    DummyMemoryCache DummySeedGenerator DynamicEnqueueTPUEmbeddingArbitraryTensorBatch
+    DynamicEnqueueTPUEmbeddingRaggedTensorBatch DynamicPartition DynamicStitch EagerPyFunc EditDistance Eig
+    Einsum Elu EluGrad Empty EmptyTensorList EmptyTensorMap EncodeAudio EncodeBase64 EncodeJpeg
+    EncodeJpegVariableQuality EncodePng EncodeProto EncodeWav EnqueueTPUEmbeddingArbitraryTensorBatch
+    EnqueueTPUEmbeddingIntegerBatch EnqueueTPUEmbeddingRaggedTensorBatch EnqueueTPUEmbeddingSparseBatch
+    EnqueueTPUEmbeddingSparseTensorBatch EnsureShape Enter Equal Erf Erfc Erfinv EuclideanNorm Exit Exp
+    ExpandDims ExperimentalAssertNextDataset ExperimentalAutoShardDataset ExperimentalBytesProducedStatsDataset
+    ExperimentalCSVDataset ExperimentalChooseFastestDataset ExperimentalDatasetCardinality
+    ExperimentalDatasetToTFRecord ExperimentalDenseToSparseBatchDataset ExperimentalDirectedInterleaveDataset
+    ExperimentalGroupByReducerDataset ExperimentalGroupByWindowDataset ExperimentalIgnoreErrorsDataset
+    ExperimentalIteratorGetDevice ExperimentalLMDBDataset ExperimentalLatencyStatsDataset
+    ExperimentalMapAndBatchDataset ExperimentalMapDataset ExperimentalMatchingFilesDataset
+    ExperimentalMaxIntraOpParallelismDataset ExperimentalNonSerializableDataset
+    ExperimentalParallelInterleaveDataset ExperimentalParseExampleDataset ExperimentalPrivateThreadPoolDataset
+    ExperimentalRandomDataset ExperimentalRebatchDataset ExperimentalScanDataset
+    ExperimentalSetStatsAggregatorDataset ExperimentalSleepDataset ExperimentalSlidingWindowDataset
+    ExperimentalSqlDataset ExperimentalStatsAggregatorHandle ExperimentalStatsAggregatorSummary
+    ExperimentalTakeWhileDataset ExperimentalThreadPoolDataset ExperimentalThreadPoolHandle
+    ExperimentalUnbatchDataset ExperimentalUniqueDataset Expint Expm1 ExtractGlimpse ExtractGlimpseV2
+    ExtractImagePatches ExtractJpegShape ExtractVolumePatches FFT FFT2D FFT3D FFTND FIFOQueue FIFOQueueV2 Fact
+    FakeParam FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars
+    FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel FakeQuantWithMinMaxVarsPerChannelGradient
+    FakeQueue FeatureUsageCounts FertileStatsDeserialize FertileStatsSerialize FertileStatsVariable
+    FileSystemSetConfiguration Fill FilterByLastComponentDataset FilterDataset FinalizeDataset FinalizeTree
+    Fingerprint FixedLengthRecordDataset FixedLengthRecordDatasetV2 FixedLengthRecordReader
+    FixedLengthRecordReaderV2 FixedUnigramCandidateSampler FlatMapDataset Floor FloorDiv FloorMod
+    FlushSummaryWriter FoldFusedBatchNormGrad For FractionalAvgPool FractionalAvgPoolGrad FractionalMaxPool
+    FractionalMaxPoolGrad FresnelCos FresnelSin FusedBatchNorm FusedBatchNormGrad FusedBatchNormGradV2
+    FusedBatchNormGradV3 FusedBatchNormV2 FusedBatchNormV3 FusedPadConv2D FusedResizeAndPadConv2D GDNLowerBound
+    GRUBlockCell GRUBlockCellGrad Gather GatherNd GatherV2 GenerateBoundingBoxProposals GenerateVocabRemapping
+    GeneratorDataset GetElementAtIndex GetMinibatchSplitsWithPhysicalReplica
+    GetMinibatchesInCsrWithPhysicalReplica GetOptions GetSessionHandle GetSessionHandleV2 GetSessionTensor
+    GetStatsFromListOfSparseCoreCooTensors GlobalIterId GlobalShuffleDataset Greater GreaterEqual
+    GroupByReducerDataset GroupByWindowDataset GrowTreeV4 GuaranteeConst HSVToRGB HardRoutingFunction HashTable
+    HashTableV2 HistogramFixedWidth HistogramSummary HyperplaneLSHProbes IFFT IFFT2D IFFT3D IFFTND IRFFT IRFFT2D
+    IRFFT3D IRFFTND Identity IdentityN IdentityReader IdentityReaderV2 If Igamma IgammaGradA Igammac
+    IgnoreErrorsDataset Imag ImageConnectedComponents ImageProjectiveTransformV2 ImageProjectiveTransformV3
+    ImageSummary ImmutableConst ImportEvent InTopK InTopKV2 IndexFlatMapDataset InfeedDequeue InfeedDequeueTuple
+    InfeedEnqueue InfeedEnqueuePrelinearizedBuffer InfeedEnqueueTuple InitializeTable InitializeTableFromDataset
+    InitializeTableFromTextFile InitializeTableFromTextFileV2 InitializeTableV2 InplaceAdd InplaceSub
+    InplaceUpdate InterleaveDataset Inv InvGrad Invert InvertPermutation IsBoostedTreesEnsembleInitialized
+    IsBoostedTreesQuantileStreamResourceInitialized IsFinite IsInf IsNan IsTPUEmbeddingInitialized
+    IsVariableInitialized IsotonicRegression Iterator IteratorFromStringHandle IteratorFromStringHandleV2
+    IteratorGetDevice IteratorGetModelProto IteratorGetNext IteratorGetNextAsOptional IteratorGetNextSync
+    IteratorToStringHandle IteratorV2 KFeatureDataGradient KFeatureRoutingFunction KFeatureRoutingGradient
+    KFeatureWeightGradient KMC2ChainInitialization KmeansPlusPlusInitialization L2Loss LMDBDataset LMDBReader
+    LRN LRNGrad LSTMBlockCell LSTMBlockCellGrad LatencyStatsDataset LeakyRelu LeakyReluGrad
+    LearnedUnigramCandidateSampler LeftShift LegacyParallelInterleaveDatasetV2 Less LessEqual Lgamma LinSpace
+    ListDataset ListDiff ListSnapshotChunksDataset LoadAndRemapMatrix LoadDataset LoadTPUEmbeddingADAMParameters
+    LoadTPUEmbeddingAdadeltaParameters LoadTPUEmbeddingAdagradMomentumParameters
+    LoadTPUEmbeddingAdagradParameters LoadTPUEmbeddingCenteredRMSPropParameters LoadTPUEmbeddingFTRLParameters
+    LoadTPUEmbeddingFrequencyEstimatorParameters LoadTPUEmbeddingMDLAdagradLightParameters
+    LoadTPUEmbeddingMomentumParameters LoadTPUEmbeddingProximalAdagradParameters
+    LoadTPUEmbeddingProximalYogiParameters LoadTPUEmbeddingRMSPropParameters
+    LoadTPUEmbeddingStochasticGradientDescentParameters Log Log1p LogMatrixDeterminant LogSoftmax
+    LogUniformCandidateSampler LogicalAnd LogicalNot LogicalOr LookupTableExport LookupTableExportV2
+    LookupTableFind LookupTableFindV2 LookupTableImport LookupTableImportV2 LookupTableInsert
+    LookupTableInsertV2 LookupTableRemoveV2 LookupTableSize LookupTableSizeV2 LoopCond LowerBound Lu
+    MakeIterator MapAndBatchDataset MapClear MapDataset MapDefun MapIncompleteSize MapPeek MapSize MapStage
+    MapUnstage MapUnstageNoKey MatMul MatchingFiles MatchingFilesDataset MatrixBandPart MatrixDeterminant
+    MatrixDiag MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 MatrixDiagV2 MatrixDiagV3 MatrixExponential
+    MatrixInverse MatrixLogarithm MatrixSetDiag MatrixSetDiagV2 MatrixSetDiagV3 MatrixSolve MatrixSolveLs
+    MatrixSquareRoot MatrixTriangularSolve Max MaxIntraOpParallelismDataset MaxPool MaxPool3D MaxPool3DGrad
+    MaxPool3DGradGrad MaxPoolGrad MaxPoolGradGrad MaxPoolGradGradV2 MaxPoolGradGradWithArgmax MaxPoolGradV2
+    MaxPoolGradWithArgmax MaxPoolV2 MaxPoolWithArgmax Maximum Mean Merge MergeSummary MergeV2Checkpoints Mfcc
+    Min Minimum MirrorPad MirrorPadGrad Mod ModelDataset Mul MulNoNan MultiDeviceIterator
+    MultiDeviceIteratorFromStringHandle MultiDeviceIteratorGetNextFromShard MultiDeviceIteratorInit
+    MultiDeviceIteratorToStringHandle Multinomial MutableDenseHashTable MutableDenseHashTableV2 MutableHashTable
+    MutableHashTableOfTensors MutableHashTableOfTensorsV2 MutableHashTableV2 MutexLock MutexV2 NcclAllReduce
+    NcclBroadcast NcclReduce Ndtri NearestNeighbors Neg NextAfter NextIteration NoOp NonDeterministicInts
+    NonMaxSuppression NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5
+    NonMaxSuppressionWithOverlaps NonSerializableDataset NotEqual NthElement OneHot OneShotIterator OnesLike
+    OptimizeDataset OptimizeDatasetV2 OptionalFromValue OptionalGetValue OptionalHasValue OptionalNone
+    OptionsDataset OrderedMapClear OrderedMapIncompleteSize OrderedMapPeek OrderedMapSize OrderedMapStage
+    OrderedMapUnstage OrderedMapUnstageNoKey OutfeedDequeue OutfeedDequeueTuple OutfeedDequeueTupleV2
+    OutfeedDequeueV2 OutfeedEnqueue OutfeedEnqueueTuple Pack Pad PadV2 PaddedBatchDataset PaddedBatchDatasetV2
+    PaddingFIFOQueue PaddingFIFOQueueV2 ParallelBatchDataset ParallelConcat ParallelDynamicStitch
+    ParallelFilterDataset ParallelInterleaveDataset ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3
+    ParallelInterleaveDatasetV4 ParallelMapDataset ParallelMapDatasetV2 ParameterizedTruncatedNormal
+    ParseExample ParseExampleDataset ParseExampleDatasetV2 ParseExampleV2 ParseSequenceExample
+    ParseSequenceExampleV2 ParseSingleExample ParseSingleSequenceExample ParseTensor PartitionedCall
+    PeriodicResample Placeholder PlaceholderV2 PlaceholderWithDefault Polygamma PopulationCount Pow
+    PrefetchDataset Prelinearize PrelinearizeTuple PreventGradient Print PrintV2 PriorityQueue PriorityQueueV2
+    PrivateThreadPoolDataset ProcessInputV4 Prod PyFunc PyFuncStateless Qr QuantizeAndDequantize
+    QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 QuantizeAndDequantizeV4 QuantizeAndDequantizeV4Grad
+    QuantizeDownAndShrinkRange QuantizeV2 QuantizedAdd QuantizedAvgPool
+    QuantizedBatchNormWithGlobalNormalization QuantizedBiasAdd QuantizedConcat QuantizedConv2D
+    QuantizedConv2DAndRelu QuantizedConv2DAndReluAndRequantize QuantizedConv2DAndRequantize
+    QuantizedConv2DPerChannel QuantizedConv2DWithBias QuantizedConv2DWithBiasAndRelu
+    QuantizedConv2DWithBiasAndReluAndRequantize QuantizedConv2DWithBiasAndRequantize
+    QuantizedConv2DWithBiasSignedSumAndReluAndRequantize QuantizedConv2DWithBiasSumAndRelu
+    QuantizedConv2DWithBiasSumAndReluAndRequantize QuantizedDepthwiseConv2D QuantizedDepthwiseConv2DWithBias
+    QuantizedDepthwiseConv2DWithBiasAndRelu QuantizedDepthwiseConv2DWithBiasAndReluAndRequantize
+    QuantizedInstanceNorm QuantizedMatMul QuantizedMatMulWithBias QuantizedMatMulWithBiasAndDequantize
+    QuantizedMatMulWithBiasAndRelu QuantizedMatMulWithBiasAndReluAndRequantize
+    QuantizedMatMulWithBiasAndRequantize QuantizedMaxPool QuantizedMul QuantizedRelu QuantizedRelu6
+    QuantizedReluX QuantizedReshape QuantizedResizeBilinear Queue QueueClose QueueCloseV2 QueueDequeue
+    QueueDequeueMany QueueDequeueManyV2 QueueDequeueUpTo QueueDequeueUpToV2 QueueDequeueV2 QueueEnqueue
+    QueueEnqueueMany QueueEnqueueManyV2 QueueEnqueueV2 QueueIsClosed QueueIsClosedV2 QueueSize QueueSizeV2 RFFT
+    RFFT2D RFFT3D RFFTND RGBToHSV RaggedBincount RaggedCountSparseOutput RaggedCross RaggedFillEmptyRows
+    RaggedFillEmptyRowsGrad RaggedGather RaggedRange RaggedTensorFromVariant RaggedTensorToSparse
+    RaggedTensorToTensor RaggedTensorToVariant RaggedTensorToVariantGradient RandomCrop RandomDataset
+    RandomDatasetV2 RandomGamma RandomGammaGrad RandomIndexShuffle RandomPoisson RandomPoissonV2 RandomShuffle
+    RandomShuffleQueue RandomShuffleQueueV2 RandomStandardNormal RandomUniform RandomUniformInt Range
+    RangeDataset Rank ReadFile ReadVariableOp ReadVariableXlaSplitND ReaderNumRecordsProduced
+    ReaderNumRecordsProducedV2 ReaderNumWorkUnitsCompleted ReaderNumWorkUnitsCompletedV2 ReaderRead
+    ReaderReadUpTo ReaderReadUpToV2 ReaderReadV2 ReaderReset ReaderResetV2 ReaderRestoreState
+    ReaderRestoreStateV2 ReaderSerializeState ReaderSerializeStateV2 Real RealDiv RebatchDataset
+    RebatchDatasetV2 Reciprocal ReciprocalGrad RecordInput Recv RecvTPUEmbeddingActivations ReduceDataset
+    ReduceJoin RefEnter RefExit RefIdentity RefMerge RefNextIteration RefSelect RefSwitch RegexFullMatch
+    RegexReplace RegisterDataset RegisterDatasetV2 Relu Relu6 Relu6Grad ReluGrad RemoteCall
+    RemoteFusedGraphExecute RepeatDataset RequantizationRange RequantizationRangePerChannel Requantize
+    RequantizePerChannel Resampler ResamplerGrad Reshape ResizeArea ResizeBicubic ResizeBicubicGrad
+    ResizeBilinear ResizeBilinearGrad ResizeNearestNeighbor ResizeNearestNeighborGrad
+    ResourceAccumulatorApplyGradient ResourceAccumulatorNumAccumulated ResourceAccumulatorSetGlobalStep
+    ResourceAccumulatorTakeGradient ResourceApplyAdaMax ResourceApplyAdadelta ResourceApplyAdagrad
+    ResourceApplyAdagradDA ResourceApplyAdagradV2 ResourceApplyAdam ResourceApplyAdamWithAmsgrad
+    ResourceApplyAddSign ResourceApplyCenteredRMSProp ResourceApplyFtrl ResourceApplyFtrlV2
+    ResourceApplyGradientDescent ResourceApplyKerasMomentum ResourceApplyMomentum ResourceApplyPowerSign
+    ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent ResourceApplyRMSProp
+    ResourceConditionalAccumulator ResourceCountUpTo ResourceGather ResourceGatherNd ResourceScatterAdd
+    ResourceScatterDiv ResourceScatterMax ResourceScatterMin ResourceScatterMul ResourceScatterNdAdd
+    ResourceScatterNdMax ResourceScatterNdMin ResourceScatterNdSub ResourceScatterNdUpdate ResourceScatterSub
+    ResourceScatterUpdate ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad ResourceSparseApplyAdagradDA
+    ResourceSparseApplyAdagradV2 ResourceSparseApplyCenteredRMSProp ResourceSparseApplyFtrl
+    ResourceSparseApplyFtrlV2 ResourceSparseApplyKerasMomentum ResourceSparseApplyMomentum
+    ResourceSparseApplyProximalAdagrad ResourceSparseApplyProximalGradientDescent ResourceSparseApplyRMSProp
+    ResourceStridedSliceAssign Restore RestoreSlice RestoreV2 RetrieveTPUEmbeddingADAMParameters
+    RetrieveTPUEmbeddingAdadeltaParameters RetrieveTPUEmbeddingAdagradMomentumParameters
+    RetrieveTPUEmbeddingAdagradParameters RetrieveTPUEmbeddingCenteredRMSPropParameters
+    RetrieveTPUEmbeddingFTRLParameters RetrieveTPUEmbeddingFrequencyEstimatorParameters
+    RetrieveTPUEmbeddingMDLAdagradLightParameters RetrieveTPUEmbeddingMomentumParameters
+    RetrieveTPUEmbeddingProximalAdagradParameters RetrieveTPUEmbeddingProximalYogiParameters
+    RetrieveTPUEmbeddingRMSPropParameters RetrieveTPUEmbeddingStochasticGradientDescentParameters Reverse
+    ReverseSequence ReverseV2 RewriteDataset RightShift Rint RngReadAndSkip RngSkip Roll Round RoutingFunction
+    RoutingGradient Rpc Rsqrt RsqrtGrad SampleDistortedBoundingBox SampleDistortedBoundingBoxV2 SamplingDataset
+    Save SaveDataset SaveDatasetV2 SaveSlices SaveV2 ScalarSummary ScaleAndTranslate ScaleAndTranslateGrad
+    ScanDataset ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul ScatterNd ScatterNdAdd ScatterNdDiv
+    ScatterNdMax ScatterNdMin ScatterNdMul ScatterNdNonAliasingAdd ScatterNdSub ScatterNdUpdate ScatterSub
+    ScatterUpdate SdcaFprint SdcaOptimizer SdcaOptimizerV2 SdcaShrinkL1 SegmentMax SegmentMaxV2 SegmentMean
+    SegmentMin SegmentMinV2 SegmentProd SegmentProdV2 SegmentSum SegmentSumV2 Select SelectV2 SelfAdjointEig
+    SelfAdjointEigV2 Selu SeluGrad Send SendTPUEmbeddingGradients SerializeIterator SerializeManySparse
+    SerializeSparse SerializeTensor SetSize SetStatsAggregatorDataset Shape ShapeN ShardDataset ShardedFilename
+    ShardedFilespec ShuffleAndRepeatDataset ShuffleAndRepeatDatasetV2 ShuffleDataset ShuffleDatasetV2
+    ShuffleDatasetV3 ShutdownDistributedTPU Sigmoid SigmoidGrad Sign Sin SingleImageRandomDotStereograms Sinh
+    Size SkipDataset SkipGramGenerateCandidates SleepDataset Slice SlidingWindowDataset Snapshot
+    SnapshotChunkDataset SnapshotDataset SnapshotDatasetReader SnapshotDatasetV2 SnapshotNestedDatasetReader
+    SobolSample Softmax SoftmaxCrossEntropyWithLogits Softplus SoftplusGrad Softsign SoftsignGrad
+    SortListOfSparseCoreCooTensors SpaceToBatch SpaceToBatchND SpaceToDepth SparseAccumulatorApplyGradient
+    SparseAccumulatorTakeGradient SparseAdd SparseAddGrad SparseApplyAdadelta SparseApplyAdagrad
+    SparseApplyAdagradDA SparseApplyAdagradV2 SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2
+    SparseApplyMomentum SparseApplyProximalAdagrad SparseApplyProximalGradientDescent SparseApplyRMSProp
+    SparseBincount SparseConcat SparseConditionalAccumulator SparseCountSparseOutput SparseCross
+    SparseCrossHashed SparseCrossV2 SparseDenseCwiseAdd SparseDenseCwiseDiv SparseDenseCwiseMul
+    SparseFeatureCross SparseFeatureCrossV2 SparseFillEmptyRows SparseFillEmptyRowsGrad SparseMatMul
+    SparseMatrixAdd SparseMatrixMatMul SparseMatrixMul SparseMatrixNNZ SparseMatrixOrderingAMD
+    SparseMatrixSoftmax SparseMatrixSoftmaxGrad SparseMatrixSparseCholesky SparseMatrixSparseMatMul
+    SparseMatrixTranspose SparseMatrixZeros SparseReduceMax SparseReduceMaxSparse SparseReduceSum
+    SparseReduceSumSparse SparseReorder SparseReshape SparseSegmentMean SparseSegmentMeanGrad
+    SparseSegmentMeanGradV2 SparseSegmentMeanWithNumSegments SparseSegmentSqrtN SparseSegmentSqrtNGrad
+    SparseSegmentSqrtNGradV2 SparseSegmentSqrtNWithNumSegments SparseSegmentSum SparseSegmentSumGrad
+    SparseSegmentSumGradV2 SparseSegmentSumWithNumSegments SparseSlice SparseSliceGrad SparseSoftmax
+    SparseSoftmaxCrossEntropyWithLogits SparseSparseMaximum SparseSparseMinimum SparseSplit SparseTensorDenseAdd
+    SparseTensorDenseMatMul SparseTensorSliceDataset SparseTensorToCSRSparseMatrix SparseToDense
+    SparseToSparseSetOperation Spence Split SplitV SqlDataset Sqrt SqrtGrad Square SquaredDifference Squeeze
+    Stack StackClose StackCloseV2 StackPop StackPopV2 StackPush StackPushV2 StackV2 Stage StageClear StagePeek
+    StageSize StatefulPartitionedCall StatefulRandomBinomial StatefulStandardNormal StatefulStandardNormalV2
+    StatefulTruncatedNormal StatefulUniform StatefulUniformFullInt StatefulUniformInt StatelessCase StatelessIf
+    StatelessMultinomial StatelessParameterizedTruncatedNormal StatelessRandomBinomial StatelessRandomGammaV2
+    StatelessRandomGammaV3 StatelessRandomGetAlg StatelessRandomGetKeyCounter StatelessRandomGetKeyCounterAlg
+    StatelessRandomNormal StatelessRandomNormalV2 StatelessRandomPoisson StatelessRandomUniform
+    StatelessRandomUniformFullInt StatelessRandomUniformFullIntV2 StatelessRandomUniformInt
+    StatelessRandomUniformIntV2 StatelessRandomUniformV2 StatelessSampleDistortedBoundingBox StatelessShuffle
+    StatelessTruncatedNormal StatelessTruncatedNormalV2 StatelessWhile StaticRegexFullMatch StaticRegexReplace
+    StatsAggregatorHandle StatsAggregatorHandleV2 StatsAggregatorSetSummaryWriter StatsAggregatorSummary
+    StochasticHardRoutingFunction StopGradient StoreMinibatchStatisticsInFdo StridedSlice StridedSliceAssign
+    StridedSliceGrad StringFormat StringJoin StringLength StringLower StringNGrams StringSplit StringSplitV2
+    StringStrip StringToHashBucket StringToHashBucketFast StringToHashBucketStrong StringToNumber StringUpper
+    Sub Substr Sum SummaryWriter Svd Switch SymbolicGradient SyncDevice TFRecordDataset TFRecordDatasetV2
+    TFRecordReader TFRecordReaderV2 TPUAnnotateTensorsWithDynamicShape TPUCompilationResult
+    TPUCopyWithDynamicShape TPUDummyInput TPUEmbeddingActivations TPUOrdinalSelector TPUPartitionedCall
+    TPUPartitionedInput TPUPartitionedInputV2 TPUPartitionedOutput TPUPartitionedOutputV2 TPUReplicateMetadata
+    TPUReplicatedInput TPUReplicatedOutput TakeDataset TakeManySparseFromTensorsMap TakeWhileDataset Tan Tanh
+    TanhGrad TemporaryVariable TensorArray TensorArrayClose TensorArrayCloseV2 TensorArrayCloseV3
+    TensorArrayConcat TensorArrayConcatV2 TensorArrayConcatV3 TensorArrayGather TensorArrayGatherV2
+    TensorArrayGatherV3 TensorArrayGrad TensorArrayGradV2 TensorArrayGradV3 TensorArrayGradWithShape
+    TensorArrayPack TensorArrayRead TensorArrayReadV2 TensorArrayReadV3 TensorArrayScatter TensorArrayScatterV2
+    TensorArrayScatterV3 TensorArraySize TensorArraySizeV2 TensorArraySizeV3 TensorArraySplit TensorArraySplitV2
+    TensorArraySplitV3 TensorArrayUnpack TensorArrayV2 TensorArrayV3 TensorArrayWrite TensorArrayWriteV2
+    TensorArrayWriteV3 TensorDataset TensorListConcat TensorListConcatLists TensorListConcatV2
+    TensorListElementShape TensorListFromTensor TensorListGather TensorListGetItem TensorListLength
+    TensorListPopBack TensorListPushBack TensorListPushBackBatch TensorListReserve TensorListResize
+    TensorListScatter TensorListScatterIntoExistingList TensorListScatterV2 TensorListSetItem TensorListSplit
+    TensorListStack TensorMapErase TensorMapHasKey TensorMapInsert TensorMapLookup TensorMapSize
+    TensorMapStackKeys TensorScatterAdd TensorScatterMax TensorScatterMin TensorScatterSub TensorScatterUpdate
+    TensorSliceDataset TensorStridedSliceUpdate TensorSummary TensorSummaryV2 TextLineDataset TextLineReader
+    TextLineReaderV2 ThreadPoolDataset ThreadPoolHandle ThreadUnsafeUnigramCandidateSampler Tile TileGrad
+    Timestamp ToBool TopK TopKV2 Transpose TreeDeserialize TreeEnsembleDeserialize TreeEnsembleSerialize
+    TreeEnsembleVariable TreePredictionsV4 TreeSerialize TreeSize TreeVariable TridiagonalMatMul
+    TridiagonalSolve TruncateDiv TruncateMod TruncatedNormal TryRpc Unbatch UnbatchDataset UnbatchGrad
+    UncompressElement UnicodeDecode UnicodeDecodeWithOffsets UnicodeEncode UnicodeScript UnicodeTranscode
+    UniformCandidateSampler UniformDequantize UniformQuantize UniformQuantizedAdd UniformQuantizedClipByValue
+    UniformQuantizedConvolution UniformQuantizedConvolutionHybrid UniformQuantizedDot UniformQuantizedDotHybrid
+    UniformRequantize Unique UniqueDataset UniqueV2 UniqueWithCounts UniqueWithCountsV2 Unpack UnpackPath
+    UnravelIndex UnsortedSegmentJoin UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd
+    UnsortedSegmentSum Unstage UnwrapDatasetVariant UpperBound VarHandleOp VarIsInitializedOp Variable
+    VariableShape VariableV2 WeightedFlatMapDataset Where While WholeFileReader WholeFileReaderV2 WindowDataset
+    WindowOp WorkerHeartbeat WrapDatasetVariant WriteAudioSummary WriteFile WriteGraphSummary
+    WriteHistogramSummary WriteImageSummary WriteRawProtoSummary WriteScalarSummary WriteSummary Xdivy
+    XlaClusterOutput XlaConcatND XlaEinsum XlaSparseCoreAdagrad XlaSparseCoreAdagradMomentum XlaSparseCoreAdam
+    XlaSparseCoreFtrl XlaSparseCoreSgd XlaSparseDenseMatmul
+    XlaSparseDenseMatmulCustomCombinerOnTcGradWithAdagradAndCsrInput
+    XlaSparseDenseMatmulCustomCombinerOnTcGradWithAdagradMomentumAndCsrInput
+    XlaSparseDenseMatmulCustomCombinerOnTcGradWithAdamAndCsrInput
+    XlaSparseDenseMatmulCustomCombinerOnTcGradWithCsrInput
+    XlaSparseDenseMatmulCustomCombinerOnTcGradWithFtrlAndCsrInput
+    XlaSparseDenseMatmulCustomCombinerOnTcGradWithSgdAndCsrInput
+    XlaSparseDenseMatmulCustomCombinerOnTcWithCsrInput XlaSparseDenseMatmulGradWithAdagradAndCsrInput
+    XlaSparseDenseMatmulGradWithAdagradAndStaticBufferSize
+    XlaSparseDenseMatmulGradWithAdagradMomentumAndCsrInput
+    XlaSparseDenseMatmulGradWithAdagradMomentumAndStaticBufferSize XlaSparseDenseMatmulGradWithAdamAndCsrInput
+    XlaSparseDenseMatmulGradWithAdamAndStaticBufferSize XlaSparseDenseMatmulGradWithCsrInput
+    XlaSparseDenseMatmulGradWithFtrlAndCsrInput XlaSparseDenseMatmulGradWithFtrlAndStaticBufferSize
+    XlaSparseDenseMatmulGradWithSgdAndCsrInput XlaSparseDenseMatmulGradWithSgdAndStaticBufferSize
+    XlaSparseDenseMatmulWithCsrInput XlaSparseDenseMatmulWithStaticBufferSize XlaSplitND Xlog1py Xlogy ZerosLike
+    Zeta ZipDataset
+""".split()
+)
