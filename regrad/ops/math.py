@@ -1,0 +1,493 @@
+"""Element-wise arithmetic.
+
+One block per op: shape rule, lowering, definition, public function. Gradients: `math_grad.py`, under the same op
+types. Tests: `tests/cases/math.py`.
+
+In every rule tensors are positional and attributes keyword-only. `b` is the backend (`b.np` is NumPy or jax.numpy).
+"""
+
+from regrad.core import dtypes
+from regrad.core.convert import convert_to_tensor
+from regrad.core.dtypes import FLOATING, INEXACT, NUMERIC, REAL, as_dtype
+from regrad.core.graph import get_default_graph
+from regrad.core.indexed_slices import IndexedSlices
+from regrad.core.opdef import Spec, broadcasted, define_op, same
+from regrad.core.shapes import merge
+
+ARITHMETIC = NUMERIC | {dtypes.string}
+
+
+def unary(op_type, function, types=NUMERIC, partial=False):
+    """Defines an op of one tensor, of the same shape and dtype, computed by `b.np.<function>`."""
+    return define_op(op_type, "x", infer=same, types={"T": types}, partial=partial,
+                     lower=lambda b, x: getattr(b.np, function)(x))  # fmt: skip
+
+
+def binary(op_type, function, types=NUMERIC, partial=False):
+    """Defines an op of two tensors of one dtype, with broadcasting, computed by `b.np.<function>`."""
+    return define_op(op_type, "x, y", infer=broadcasted, types={"T": types}, partial=partial,
+                     lower=lambda b, x, y: getattr(b.np, function)(x, y))  # fmt: skip
+
+
+# -- sums and products -----------------------------------------------------------------
+add_op = binary("Add", "add", ARITHMETIC, partial=True)
+sub_op = binary("Sub", "subtract", partial=True)
+mul_op = binary("Mul", "multiply", partial=True)
+neg_op = unary("Neg", "negative", partial=True)
+
+
+def add(x, y, name=None):
+    """Returns x + y element-wise, with broadcasting; strings are concatenated."""
+    return add_op(x, y, name=name)
+
+
+def subtract(x, y, name=None):
+    """Returns x - y element-wise, with broadcasting."""
+    return sub_op(x, y, name=name)
+
+
+def multiply(x, y, name=None):
+    """Returns x * y element-wise, with broadcasting.
+
+    Raises:
+      TypeError: the dtypes differ.
+      ShapeError: (a ValueError) the shapes do not broadcast.
+    """
+    return mul_op(x, y, name=name)
+
+
+def negative(x, name=None):
+    """Returns -x element-wise; IndexedSlices stay sparse."""
+    if isinstance(x, IndexedSlices):
+        return IndexedSlices(neg_op(x.values, name=name), x.indices, x.dense_shape)
+    return neg_op(x, name=name)
+
+
+# -- AddN ------------------------------------------------------------------------------
+def _addn_infer(inputs):
+    dims = inputs[0].dims
+    for x in inputs[1:]:
+        dims = merge(dims, x.dims, "AddN adds tensors of one shape;")
+    return Spec(dims, inputs[0].dtype)
+
+
+def _addn_lower(b, inputs):
+    total = inputs[0]
+    for x in inputs[1:]:
+        total = total + x
+    return total
+
+
+addn_op = define_op("AddN", "inputs: N*T", infer=_addn_infer, lower=_addn_lower, types={"T": NUMERIC})
+
+
+def add_n(inputs, name=None):
+    """Returns the sum of a list of tensors of one shape and dtype.
+
+    Raises:
+      ValueError: the list is empty, or shapes or dtypes differ.
+    """
+    if not isinstance(inputs, (list, tuple)) or not inputs:
+        raise ValueError("inputs must be a list of at least one Tensor/IndexedSlices with the same dtype and shape")
+    inputs = [convert_to_tensor(x) for x in inputs]
+    if len({x.dtype for x in inputs}) > 1:
+        raise ValueError("inputs must be a list of at least one Tensor/IndexedSlices with the same dtype and shape; "
+                         f"the dtypes are {dtypes.names({x.dtype for x in inputs})}")  # fmt: skip
+    if len(inputs) == 1:
+        return inputs[0] if not name else _identity(inputs[0], name)
+    return addn_op(inputs, name=name)
+
+
+def _identity(x, name):
+    from regrad.ops.array import identity
+
+    return identity(x, name=name)
+
+
+# -- quotients -------------------------------------------------------------------------
+def _truncate_div(b, x, y):
+    if x.dtype.kind == "u":
+        return b.np.floor_divide(x, y)
+    q = b.np.floor_divide(x, y)
+    return b.np.where((q < 0) & (q * y != x), q + 1, q).astype(x.dtype)
+
+
+def _div(b, x, y):
+    return _truncate_div(b, x, y) if x.dtype.kind in "iu" else b.np.true_divide(x, y)
+
+
+realdiv_op = define_op("RealDiv", "x, y", infer=broadcasted, types={"T": INEXACT},
+                       lower=lambda b, x, y: b.np.true_divide(x, y))  # fmt: skip
+div_op = define_op("Div", "x, y", infer=broadcasted, types={"T": NUMERIC}, lower=_div)
+floordiv_op = define_op("FloorDiv", "x, y", infer=broadcasted, types={"T": REAL}, partial=True,
+                        lower=lambda b, x, y: b.np.floor_divide(x, y))  # fmt: skip
+truncatediv_op = define_op("TruncateDiv", "x, y", infer=broadcasted, types={"T": REAL},
+                           lower=lambda b, x, y: b.np.trunc(b.np.true_divide(x, y)) if x.dtype.kind == "f"
+                           else _truncate_div(b, x, y))  # fmt: skip
+floormod_op = define_op("FloorMod", "x, y", infer=broadcasted, types={"T": REAL}, partial=True,
+                        lower=lambda b, x, y: b.np.mod(x, y))  # fmt: skip
+truncatemod_op = define_op("TruncateMod", "x, y", infer=broadcasted, types={"T": REAL},
+                           lower=lambda b, x, y: b.np.fmod(x, y))  # fmt: skip
+
+
+def _divnonan_lower(b, x, y):
+    zero = y == 0
+    return b.np.where(zero, b.np.zeros_like(x), b.np.true_divide(x, b.np.where(zero, b.np.ones_like(y), y)))
+
+
+divnonan_op = define_op("DivNoNan", "x, y", infer=broadcasted, types={"T": INEXACT}, lower=_divnonan_lower)
+
+_TRUE_DIVISION = {dtypes.int8: dtypes.float32, dtypes.uint8: dtypes.float32, dtypes.int16: dtypes.float32,
+                  dtypes.uint16: dtypes.float32, dtypes.int32: dtypes.float64, dtypes.uint32: dtypes.float64,
+                  dtypes.int64: dtypes.float64, dtypes.uint64: dtypes.float64}  # fmt: skip
+
+
+def truediv(x, y, name=None):
+    """Returns x / y as Python 3 divides: integers give float32 (8 and 16 bits) or float64.
+
+    Raises:
+      TypeError: the dtypes differ.
+    """
+    with get_default_graph().name_scope(name or "truediv") as scope:
+        x, y = _two(x, y)
+        if x.dtype in _TRUE_DIVISION:
+            x, y = cast(x, _TRUE_DIVISION[x.dtype]), cast(y, _TRUE_DIVISION[x.dtype])
+        return realdiv_op(x, y, name=scope)
+
+
+def _two(x, y):
+    """Converts two operands to tensors of one dtype, each giving it to the other if it is a Python number."""
+    x_is_tensor = hasattr(x, "_as_graph_element")
+    if x_is_tensor or not hasattr(y, "_as_graph_element"):
+        x = convert_to_tensor(x, name="x")
+        y = convert_to_tensor(y, name="y", dtype=None if hasattr(y, "_as_graph_element") else x.dtype)
+    else:
+        y = convert_to_tensor(y, name="y")
+        x = convert_to_tensor(x, name="x", dtype=y.dtype)
+    if x.dtype is not y.dtype:
+        raise TypeError(f"x and y must have the same dtype, got {x.dtype!r} != {y.dtype!r}")
+    return x, y
+
+
+def realdiv(x, y, name=None):
+    """Returns x / y for floating and complex tensors."""
+    return realdiv_op(x, y, name=name)
+
+
+def div(x, y, name=None):
+    """Returns x / y as Python 2 divides: integers are divided towards zero, as C does."""
+    with get_default_graph().name_scope(name or "div") as scope:
+        x, y = _two(x, y)
+        return (realdiv_op if x.dtype in INEXACT else floordiv_op)(x, y, name=scope)
+
+
+def divide(x, y, name=None):
+    """Returns x / y by Python's rules (`truediv`)."""
+    return truediv(x, y, name)
+
+
+def floordiv(x, y, name=None):
+    """Returns floor(x / y) element-wise."""
+    return floordiv_op(x, y, name=name or "floordiv")
+
+
+floor_div = floordiv
+
+
+def truncatediv(x, y, name=None):
+    """Returns x / y rounded towards zero."""
+    return truncatediv_op(x, y, name=name)
+
+
+def floormod(x, y, name=None):
+    """Returns x - floor(x / y) * y: the remainder with the sign of `y`."""
+    return floormod_op(x, y, name=name)
+
+
+mod = floormod
+
+
+def truncatemod(x, y, name=None):
+    """Returns the remainder with the sign of `x`, as C's fmod."""
+    return truncatemod_op(x, y, name=name)
+
+
+def div_no_nan(x, y, name=None):
+    """Returns x / y, and 0 where y is 0."""
+    return divnonan_op(x, y, name=name or "div_no_nan")
+
+
+# -- powers and roots -------------------------------------------------------------------
+square_op = define_op("Square", "x", infer=same, types={"T": NUMERIC}, lower=lambda b, x: x * x)
+squareddifference_op = define_op("SquaredDifference", "x, y", infer=broadcasted, types={"T": NUMERIC},
+                                 lower=lambda b, x, y: _squared_difference(b, x - y))  # fmt: skip
+sqrt_op = unary("Sqrt", "sqrt", INEXACT)
+rsqrt_op = define_op("Rsqrt", "x", infer=same, types={"T": INEXACT},
+                     lower=lambda b, x: 1 / b.np.sqrt(x) if b.is_host else b.lax.rsqrt(x))  # fmt: skip
+reciprocal_op = define_op("Reciprocal", "x", infer=same, types={"T": NUMERIC}, lower=lambda b, x: _div(b, b.np.ones_like(x), x))
+pow_op = binary("Pow", "power")
+
+
+def _squared_difference(b, d):
+    return b.np.conj(d) * d if d.dtype.kind == "c" else d * d
+
+
+def square(x, name=None):
+    """Returns x * x element-wise: same shape and dtype as `x`; IndexedSlices stay sparse."""
+    if isinstance(x, IndexedSlices):
+        return IndexedSlices(square_op(x.values, name=name), x.indices, x.dense_shape)
+    return square_op(x, name=name)
+
+
+def squared_difference(x, y, name=None):
+    """Returns (x - y)^2 element-wise, with broadcasting."""
+    return squareddifference_op(x, y, name=name)
+
+
+def sqrt(x, name=None):
+    """Returns the square root element-wise; NaN for negative real numbers."""
+    return sqrt_op(x, name=name)
+
+
+def rsqrt(x, name=None):
+    """Returns 1 / sqrt(x) element-wise."""
+    return rsqrt_op(x, name=name)
+
+
+def reciprocal(x, name=None):
+    """Returns 1 / x element-wise."""
+    return reciprocal_op(x, name=name)
+
+
+def pow(x, y, name=None):
+    """Returns x ** y element-wise, with broadcasting."""
+    return pow_op(x, y, name=name)
+
+
+# -- exponentials, logarithms, trigonometry ----------------------------------------------
+exp_op = unary("Exp", "exp", INEXACT)
+expm1_op = unary("Expm1", "expm1", INEXACT)
+log_op = unary("Log", "log", INEXACT)
+log1p_op = unary("Log1p", "log1p", INEXACT)
+sin_op = unary("Sin", "sin", INEXACT)
+cos_op = unary("Cos", "cos", INEXACT)
+tan_op = unary("Tan", "tan", INEXACT)
+asin_op = unary("Asin", "arcsin", INEXACT)
+acos_op = unary("Acos", "arccos", INEXACT)
+atan_op = unary("Atan", "arctan", INEXACT)
+sinh_op = unary("Sinh", "sinh", INEXACT)
+cosh_op = unary("Cosh", "cosh", INEXACT)
+tanh_op = unary("Tanh", "tanh", INEXACT)
+asinh_op = unary("Asinh", "arcsinh", INEXACT)
+acosh_op = unary("Acosh", "arccosh", INEXACT)
+atanh_op = unary("Atanh", "arctanh", INEXACT)
+atan2_op = binary("Atan2", "arctan2", FLOATING)
+
+
+def _sigmoid_lower(b, x):
+    # 0.5 (1 + tanh(x / 2)) has no overflow and one transcendental.
+    half = x.dtype.type(0.5)
+    return half + half * b.np.tanh(half * x)
+
+
+sigmoid_op = define_op("Sigmoid", "x", infer=same, types={"T": INEXACT}, lower=_sigmoid_lower)
+
+
+# -- derivatives written in the output y: TF's own op types, so that second order can be overridden by name ----
+def _through_output(op_type, lower):
+    return define_op(op_type, "y, dy", infer=same, types={"T": INEXACT}, lower=lower)
+
+
+def _number(x, value):
+    return x.dtype.type(value)  # a scalar of the tensor's own dtype: no promotion, on either backend
+
+
+tanhgrad_op = _through_output("TanhGrad", lambda b, y, dy: dy * (_number(y, 1) - y * y))
+sigmoidgrad_op = _through_output("SigmoidGrad", lambda b, y, dy: dy * (y * (_number(y, 1) - y)))
+sqrtgrad_op = _through_output("SqrtGrad", lambda b, y, dy: dy * _number(y, 0.5) / y)
+rsqrtgrad_op = _through_output("RsqrtGrad", lambda b, y, dy: dy * (_number(y, -0.5) * (y * y * y)))
+reciprocalgrad_op = _through_output("ReciprocalGrad", lambda b, y, dy: -dy * (y * y))
+
+
+def exp(x, name=None):
+    """Returns e ** x element-wise."""
+    return exp_op(x, name=name)
+
+
+def expm1(x, name=None):
+    """Returns e ** x - 1 element-wise, exact for small x."""
+    return expm1_op(x, name=name)
+
+
+def log(x, name=None):
+    """Returns the natural logarithm element-wise."""
+    return log_op(x, name=name)
+
+
+def log1p(x, name=None):
+    """Returns log(1 + x) element-wise, exact for small x."""
+    return log1p_op(x, name=name)
+
+
+def sin(x, name=None):
+    """Returns the sine element-wise (radians)."""
+    return sin_op(x, name=name)
+
+
+def cos(x, name=None):
+    """Returns the cosine element-wise (radians)."""
+    return cos_op(x, name=name)
+
+
+def tan(x, name=None):
+    """Returns the tangent element-wise (radians)."""
+    return tan_op(x, name=name)
+
+
+def asin(x, name=None):
+    """Returns the inverse sine element-wise, in radians."""
+    return asin_op(x, name=name)
+
+
+def acos(x, name=None):
+    """Returns the inverse cosine element-wise, in radians."""
+    return acos_op(x, name=name)
+
+
+def atan(x, name=None):
+    """Returns the inverse tangent element-wise, in radians."""
+    return atan_op(x, name=name)
+
+
+def atan2(y, x, name=None):
+    """Returns the angle in radians of the point (x, y), element-wise with broadcasting."""
+    return atan2_op(y, x, name=name)
+
+
+def sinh(x, name=None):
+    """Returns the hyperbolic sine element-wise."""
+    return sinh_op(x, name=name)
+
+
+def cosh(x, name=None):
+    """Returns the hyperbolic cosine element-wise."""
+    return cosh_op(x, name=name)
+
+
+def tanh(x, name=None):
+    """Returns the hyperbolic tangent element-wise."""
+    return tanh_op(x, name=name)
+
+
+def asinh(x, name=None):
+    """Returns the inverse hyperbolic sine element-wise."""
+    return asinh_op(x, name=name)
+
+
+def acosh(x, name=None):
+    """Returns the inverse hyperbolic cosine element-wise."""
+    return acosh_op(x, name=name)
+
+
+def atanh(x, name=None):
+    """Returns the inverse hyperbolic tangent element-wise."""
+    return atanh_op(x, name=name)
+
+
+def sigmoid(x, name=None):
+    """Returns 1 / (1 + exp(-x)) element-wise."""
+    return sigmoid_op(x, name=name)
+
+
+# -- extremes, signs, rounding ------------------------------------------------------------
+maximum_op = binary("Maximum", "maximum", REAL, partial=True)
+minimum_op = binary("Minimum", "minimum", REAL, partial=True)
+abs_op = unary("Abs", "abs", REAL)
+sign_op = define_op("Sign", "x", infer=same, types={"T": NUMERIC}, lower=lambda b, x: b.np.sign(x))
+floor_op = unary("Floor", "floor", FLOATING)
+ceil_op = unary("Ceil", "ceil", FLOATING)
+rint_op = unary("Rint", "rint", FLOATING)
+round_op = define_op("Round", "x", infer=same, types={"T": NUMERIC},
+                     lower=lambda b, x: x if x.dtype.kind in "iu" else b.np.round(x))  # fmt: skip
+
+
+def maximum(x, y, name=None):
+    """Returns the larger of x and y element-wise, with broadcasting; NaN if either is."""
+    return maximum_op(x, y, name=name)
+
+
+def minimum(x, y, name=None):
+    """Returns the smaller of x and y element-wise, with broadcasting; NaN if either is."""
+    return minimum_op(x, y, name=name)
+
+
+def abs(x, name=None):
+    """Returns |x| element-wise; a complex `x` gives its real magnitude."""
+    with get_default_graph().name_scope(name or "Abs") as scope:
+        if isinstance(x, IndexedSlices):
+            return IndexedSlices(abs(x.values, name=scope), x.indices, x.dense_shape)
+        x = convert_to_tensor(x, name="x")
+        if x.dtype.is_complex:
+            from regrad.ops.complex import complex_abs
+
+            return complex_abs(x, name=scope)
+        return abs_op(x, name=scope)
+
+
+def sign(x, name=None):
+    """Returns -1, 0 or 1 by the sign of `x`; for a complex `x`, x / |x| or 0."""
+    if isinstance(x, IndexedSlices):
+        return IndexedSlices(sign_op(x.values, name=name), x.indices, x.dense_shape)
+    return sign_op(x, name=name)
+
+
+def floor(x, name=None):
+    """Returns the largest integer not above `x`, as a float."""
+    return floor_op(x, name=name)
+
+
+def ceil(x, name=None):
+    """Returns the smallest integer not below `x`, as a float."""
+    return ceil_op(x, name=name)
+
+
+def rint(x, name=None):
+    """Returns the integer nearest to `x`, halves to even, as a float."""
+    return rint_op(x, name=name)
+
+
+def round(x, name=None):
+    """Returns `x` rounded to the nearest integer, halves to even, in the dtype of `x`."""
+    return round_op(x, name=name)
+
+
+# -- Cast ------------------------------------------------------------------------------
+cast_op = define_op("Cast", "x: SrcT", attrs={"DstT": None, "Truncate": False}, partial=True,
+                    infer=lambda x, *, DstT, Truncate: Spec(x.dims, DstT),
+                    lower=lambda b, x, *, DstT, Truncate: b.cast(x, DstT))  # fmt: skip
+
+
+def cast(x, dtype, name=None):
+    """Returns `x` with element type `dtype`; floats are truncated towards zero to integers.
+
+    A tensor that has the dtype already is returned itself. IndexedSlices stay sparse.
+    """
+    dtype = as_dtype(dtype)
+    if isinstance(x, IndexedSlices):
+        return IndexedSlices(cast(x.values, dtype, name), x.indices, x.dense_shape)
+    x = convert_to_tensor(x, name="x")
+    return x if x.dtype is dtype else cast_op(x, DstT=dtype, name=name)
+
+
+def saturate_cast(value, dtype, name=None):
+    """Returns `value` as `dtype`, clipped to its range first."""
+    with get_default_graph().name_scope(name or "saturate_cast") as scope:
+        value = convert_to_tensor(value, name="value")
+        dtype = as_dtype(dtype)
+        if value.dtype.min < dtype.min:
+            value = maximum(value, convert_to_tensor(dtype.min, dtype=value.dtype, name="min"))
+        if value.dtype.max > dtype.max:
+            value = minimum(value, convert_to_tensor(dtype.max, dtype=value.dtype, name="max"))
+        return cast(value, dtype, name=scope)
+
+

@@ -1,0 +1,94 @@
+"""Matrix products. Gradients: `matmul_grad.py`."""
+
+from regrad.core.convert import convert_to_tensor
+from regrad.core.dtypes import NUMERIC
+from regrad.core.errors import ShapeError
+from regrad.core.graph import get_default_graph
+from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.shapes import broadcast
+
+
+def _inner(a, b, adims, bdims, ta, tb):
+    n, k = adims[::-1] if ta else adims
+    k2, m = bdims[::-1] if tb else bdims
+    if None not in (k, k2) and k != k2:
+        raise ShapeError(f"a is {spec_text(a)} and b is {spec_text(b)}: the inner sizes {k} and {k2} differ "
+                         f"(transpose_a={ta}, transpose_b={tb}). Dimensions must be equal")  # fmt: skip
+    return n, m
+
+
+def _matmul_infer(a, b, *, transpose_a, transpose_b):
+    for x, what in ((a, "a"), (b, "b")):
+        if x.dims is not None and len(x.dims) != 2:
+            raise ShapeError(f"Shape must be rank 2 but is rank {len(x.dims)} for {what}, {spec_text(x)}")
+    n, m = _inner(a, b, a.dims or (None, None), b.dims or (None, None), transpose_a, transpose_b)
+    return Spec((n, m), a.dtype)
+
+
+def _matmul_lower(b, x, y, *, transpose_a, transpose_b):
+    return b.np.matmul(x.T if transpose_a else x, y.T if transpose_b else y)
+
+
+matmul_op = define_op("MatMul", "a, b", attrs={"transpose_a": False, "transpose_b": False}, types={"T": NUMERIC},
+                      infer=_matmul_infer, lower=_matmul_lower)  # fmt: skip
+
+
+def _batch_matmul_infer(x, y, *, adj_x, adj_y):
+    if x.dims is None or y.dims is None:
+        return Spec(None, x.dtype)
+    for t in (x, y):
+        if len(t.dims) < 2:
+            raise ShapeError(f"Shape must be at least rank 2 but is rank {len(t.dims)}, {spec_text(t)}")
+    n, m = _inner(x, y, x.dims[-2:], y.dims[-2:], adj_x, adj_y)
+    return Spec(broadcast(x.dims[:-2], y.dims[:-2]) + (n, m), x.dtype)
+
+
+def _adjoint(b, x):
+    return b.np.conj(b.np.swapaxes(x, -1, -2)) if x.dtype.kind == "c" else b.np.swapaxes(x, -1, -2)
+
+
+def _batch_matmul_lower(b, x, y, *, adj_x, adj_y):
+    return b.np.matmul(_adjoint(b, x) if adj_x else x, _adjoint(b, y) if adj_y else y)
+
+
+batchmatmul_op = define_op("BatchMatMulV2", "x, y", attrs={"adj_x": False, "adj_y": False}, types={"T": NUMERIC},
+                           infer=_batch_matmul_infer, lower=_batch_matmul_lower)  # fmt: skip
+
+
+def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False,
+           b_is_sparse=False, name=None):  # fmt: skip
+    """Multiplies matrix `a` ([..., n, k]) by matrix `b` ([..., k, m]), giving [..., n, m].
+
+    Args:
+      a, b: tensors of rank 2 or more and one numeric dtype; leading axes are batches and broadcast.
+      transpose_a, transpose_b: use the transpose of that operand; its last two sizes then swap.
+      adjoint_a, adjoint_b: use its conjugate transpose.
+      a_is_sparse, b_is_sparse: accepted; the product is computed densely.
+
+    Raises:
+      ShapeError: (a ValueError) an operand has less than 2 axes, or the inner sizes differ.
+      ValueError: both the transpose and the adjoint of an operand are asked for.
+    """
+    from regrad.ops.complex import conj
+
+    with get_default_graph().name_scope(name or "MatMul") as scope:
+        if transpose_a and adjoint_a:
+            raise ValueError("Only one of transpose_a and adjoint_a can be True.")
+        if transpose_b and adjoint_b:
+            raise ValueError("Only one of transpose_b and adjoint_b can be True.")
+        a = convert_to_tensor(a, name="a")
+        b = convert_to_tensor(b, name="b", dtype=None if hasattr(b, "_as_graph_element") else a.dtype)
+        batched = (a.dims is None or len(a.dims) > 2) and (b.dims is None or len(b.dims) > 2)
+        if batched or a.rank not in (None, 2) or b.rank not in (None, 2):
+            # BatchMatMulV2 knows adjoints; a plain transpose of complex numbers is the adjoint of the conjugate.
+            a = conj(a) if transpose_a else a
+            b = conj(b) if transpose_b else b
+            return batchmatmul_op(a, b, adj_x=transpose_a or adjoint_a, adj_y=transpose_b or adjoint_b, name=scope)
+        a = conj(a) if adjoint_a else a
+        b = conj(b) if adjoint_b else b
+        return matmul_op(a, b, transpose_a=transpose_a or adjoint_a, transpose_b=transpose_b or adjoint_b, name=scope)
+
+
+def batch_matmul(x, y, adj_x=False, adj_y=False, name=None):
+    """Multiplies batches of matrices; the batch axes broadcast. `adj_x`, `adj_y` use the conjugate transpose."""
+    return batchmatmul_op(x, y, adj_x=adj_x, adj_y=adj_y, name=name or "BatchMatMul")

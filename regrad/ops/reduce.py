@@ -1,0 +1,170 @@
+"""Reductions over axes. Gradients: `reduce_grad.py`."""
+
+import numpy as np
+
+from regrad.core import dtypes
+from regrad.core.convert import constant, convert_to_tensor
+from regrad.core.dtypes import INDEX, INEXACT, NUMERIC, REAL
+from regrad.core.errors import ShapeError
+from regrad.core.opdef import Spec, define_op
+from regrad.ops.array import axis_in, one_of, rank
+
+
+def axes_of(axes, rank):
+    """Returns sorted axes counted from 0, from the value of a scalar or vector of axes."""
+    axes = np.ravel(np.asarray(axes))
+    out = sorted({axis_in(int(a), rank, "reduction axis") for a in axes})
+    if len(out) != len(axes):
+        raise ShapeError(f"Invalid reduction arguments: axes {axes.tolist()} contain a duplicate")
+    return tuple(out)
+
+
+def reduced_dims(dims, axes_value, keep_dims):
+    """Returns the dims after reducing the axes given by the array `axes_value` (None: not known)."""
+    if dims is None:
+        return None
+    if axes_value is None:
+        return (None,) * len(dims) if keep_dims else None
+    axes = axes_of(axes_value, len(dims))
+    if keep_dims:
+        return tuple(1 if i in axes else d for i, d in enumerate(dims))
+    return tuple(d for i, d in enumerate(dims) if i not in axes)
+
+
+def _reduction(op_type, lower, types=NUMERIC, partial=False):
+    def infer(x, axes, *, keep_dims):
+        return Spec(reduced_dims(x.dims, axes.value(), keep_dims), x.dtype)
+
+    def run(b, x, axes, *, keep_dims):
+        return lower(b, x, axis=axes_of(axes, x.ndim), keepdims=keep_dims)
+
+    return define_op(op_type, "input: T, reduction_indices: Tidx", attrs={"keep_dims": False}, static=(1,), infer=infer,
+                     types={"T": types, "Tidx": INDEX}, lower=run, partial=partial)  # fmt: skip
+
+
+def _mean(b, x, axis, keepdims):
+    if x.dtype.kind in "iu":
+        total = b.np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+        n = int(np.prod([x.shape[a] for a in axis], dtype=np.int64))
+        return b.np.asarray(b.np.trunc(total / n)).astype(x.dtype)
+    return b.np.mean(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+
+
+sum_op = _reduction("Sum", lambda b, x, axis, keepdims: b.np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype), partial=True)
+mean_op = _reduction("Mean", _mean)
+prod_op = _reduction("Prod", lambda b, x, axis, keepdims: b.np.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype),
+                     partial=True)  # fmt: skip
+
+
+def _extreme(function, worst):
+    # Of no elements at all the maximum is the least value of the type, as in TF.
+    def lower(b, x, axis, keepdims):
+        initial = getattr(np, "finfo" if x.dtype.kind == "f" else "iinfo")(x.dtype) if 0 in x.shape else None
+        if initial is None:
+            return getattr(b.np, function)(x, axis=axis, keepdims=keepdims)
+        value = worst * np.inf if x.dtype.kind == "f" else getattr(initial, "min" if worst < 0 else "max")
+        return getattr(b.np, function)(x, axis=axis, keepdims=keepdims, initial=value)
+
+    return lower
+
+
+max_op = _reduction("Max", _extreme("max", -1), REAL)
+min_op = _reduction("Min", _extreme("min", 1), REAL)
+
+
+def _logical(op_type, function):
+    return define_op(op_type, "input: bool, reduction_indices: Tidx", attrs={"keep_dims": False}, static=(1,),
+                     types={"Tidx": INDEX},
+                     infer=lambda x, axes, *, keep_dims: Spec(reduced_dims(x.dims, axes.value(), keep_dims), dtypes.bool_),
+                     lower=lambda b, x, axes, *, keep_dims:
+                     getattr(b.np, function)(x, axis=axes_of(axes, x.ndim), keepdims=keep_dims))  # fmt: skip
+
+
+all_op = _logical("All", "all")
+any_op = _logical("Any", "any")
+
+
+def _all_axes(x):
+    """Returns the axes of `x` as a tensor: a constant when the rank is known."""
+    if x.dims is not None:
+        return constant(np.arange(len(x.dims), dtype=np.int32))
+    from regrad.ops.generate import range as range_
+
+    return range_(0, rank(x))
+
+
+def _reduce(op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims):
+    axis = one_of("axis", axis, "reduction_indices", reduction_indices)
+    keepdims = one_of("keepdims", keepdims, "keep_dims", keep_dims)
+    x = convert_to_tensor(input_tensor, name="input_tensor")
+    axes = _all_axes(x) if axis is None else axis
+    return op(x, axes, keep_dims=bool(keepdims), name=name)
+
+
+def reduce_sum(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
+    """Returns the sum over `axis` (an int, a list of ints, or all axes); `keepdims` leaves them with size 1."""
+    return _reduce(sum_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_mean(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
+    """Returns the mean over `axis`, in the dtype of the input: integers are truncated."""
+    return _reduce(mean_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_prod(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
+    """Returns the product over `axis`."""
+    return _reduce(prod_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_max(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
+    """Returns the maximum over `axis`."""
+    return _reduce(max_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_min(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
+    """Returns the minimum over `axis`."""
+    return _reduce(min_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_all(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
+    """Returns whether all elements (bool) are True, over `axis`."""
+    return _reduce(all_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def reduce_any(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
+    """Returns whether any element (bool) is True, over `axis`."""
+    return _reduce(any_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+# -- the transpose of a sum ---------------------------------------------------------------------------
+def _unreduce_lower(b, dy, like, axes):
+    axes = axes_of(axes, len(like.shape))
+    kept = tuple(1 if i in axes else d for i, d in enumerate(like.shape))
+    return b.np.broadcast_to(b.np.reshape(dy, kept), like.shape)
+
+
+unreduce_op = define_op("UnreduceLike", "dy: T, like: L, reduction_indices: Tidx", static=(2,), shape_only=(1,),
+                        types={"Tidx": INDEX}, infer=lambda dy, like, axes: Spec(like.dims, dy.dtype),
+                        lower=_unreduce_lower)  # fmt: skip
+
+
+def unreduce_like(dy, like, axes):
+    """Returns `dy`, the result of reducing a tensor of the shape of `like` over `axes`, spread back to that shape."""
+    return unreduce_op(dy, like, axes)
+
+
+# -- each element's product of all others: the derivative of Prod, without a division by zero ------------------
+def _others_lower(b, x, axes):
+    axes = axes_of(axes, x.ndim)
+    kept = tuple(i for i in range(x.ndim) if i not in axes)
+    order = kept + axes
+    moved = b.np.transpose(x, order)
+    rows = b.np.reshape(moved, tuple(x.shape[i] for i in kept) + (-1 if x.size else 0,))
+    one = b.np.ones_like(rows[..., :1])
+    before = b.np.cumprod(b.np.concatenate([one, rows[..., :-1]], -1), -1, dtype=x.dtype)
+    after = b.np.cumprod(b.np.concatenate([one, rows[..., :0:-1]], -1), -1, dtype=x.dtype)[..., ::-1]
+    return b.np.transpose(b.np.reshape(before * after, moved.shape), tuple(int(i) for i in np.argsort(order)))
+
+
+productofothers_op = define_op("ProductOfOthers", "input: T, reduction_indices: Tidx", static=(1,), lower=_others_lower,
+                               types={"T": NUMERIC, "Tidx": INDEX}, infer=lambda x, axes: Spec(x.dims, x.dtype))  # fmt: skip
