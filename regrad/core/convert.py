@@ -399,7 +399,7 @@ def _graph_for(default, inputs, opdef):
             else:
                 continue
             if theirs is graph or isinstance(graph, FuncGraph) and graph.encloses(theirs):
-                source = source or v
+                source = v if source is None else source
             elif source is None or isinstance(theirs, FuncGraph) and theirs.encloses(graph):
                 graph, source = theirs, v
             else:

@@ -53,13 +53,28 @@ def _identity(function):
 
 
 _rules: dict[str, Rule] = {}
-_loaders: list = []  # called once when a name is not found: op families that are loaded on demand
+_loader = None  # imports all op families, which are otherwise loaded on demand
+
+
+def set_loader(load):
+    """Sets the function that registers everything built in; called once, before the registry must be complete."""
+    global _loader
+    _loader = load
+
+
+def complete():
+    """Makes sure that every built-in op type and rule is registered."""
+    global _loader
+    if _loader is not None:
+        load, _loader = _loader, None
+        load()
 
 
 def register(name, function):
     """Enters a rule; KeyError when the name is taken by another one."""
     if not isinstance(name, str):
         raise TypeError(f"RegisterGradient: the name must be a string, got {name!r}.")
+    complete()  # a built-in name is taken even if its file is not loaded yet
     new = Rule(name, function)
     old = _rules.get(name)
     if old is not None and not (new._key is not None and new._key == old._key):
@@ -74,13 +89,8 @@ def register(name, function):
 
 def find(name):
     """Returns the Rule under `name`, or None."""
-    rule = _rules.get(name) or _rules.get(ALIASES.get(name, name))
-    if rule is None and _loaders:
-        for load in list(_loaders):
-            load()
-        _loaders.clear()
-        rule = _rules.get(name) or _rules.get(ALIASES.get(name, name))
-    return rule
+    complete()
+    return _rules.get(name) or _rules.get(ALIASES.get(name, name))
 
 
 def names():

@@ -791,6 +791,7 @@ def check_op_type(op_type, who):
     """Raises ValueError when `op_type` is no op type of Regrad, of TensorFlow 1, or of the registry."""
     from regrad.core.tf_op_types import TF_OP_TYPES
 
+    gradient_registry.complete()
     if opdefs.find_op(op_type) or op_type in TF_OP_TYPES or gradient_registry.find(op_type):
         return
     known = set(opdefs.op_types()) | set(gradient_registry.names())

@@ -1,0 +1,150 @@
+"""Functions on the default graph: scopes, dependencies, collections, seeds."""
+
+import contextlib
+
+from regrad.core.convert import convert_to_tensor
+from regrad.core.graph import FuncGraph, Graph, get_default_graph
+from regrad.core.indexed_slices import IndexedSlices
+
+
+class name_scope:  # noqa: N801 (TF's name)
+    """Context manager that prefixes the names of ops; yields the scope with its slash.
+
+    Args:
+      name: the scope's name, made unique; None for `default_name`.
+      default_name: used when `name` is None.
+      values: tensors whose graph becomes the default inside.
+
+    Raises:
+      TypeError: `name` is no string.
+      ValueError: neither name is given though values are.
+    """
+
+    def __init__(self, name, default_name=None, values=None):
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"name for name_scope must be a string, got {name!r}.")
+        self._name = default_name if name is None else name
+        self._values = values
+        self._stack = None
+
+    @property
+    def name(self):
+        return self._name
+
+    def __enter__(self):
+        if self._name is None and self._values is not None:
+            raise ValueError(f"At least one of name ({self._name}) and default_name must be provided.")
+        stack = contextlib.ExitStack()
+        graph = _graph_of(self._values)
+        stack.enter_context(graph.as_default())
+        scope = stack.enter_context(graph.name_scope(self._name))
+        self._stack = stack
+        return scope
+
+    def __exit__(self, *exc):
+        return self._stack.__exit__(*exc)
+
+
+def _graph_of(values):
+    default = get_default_graph()
+    for v in values or ():
+        graph = getattr(v, "graph", None)
+        if isinstance(graph, Graph) and not (isinstance(default, FuncGraph) and default.encloses(graph)):
+            return graph
+    return default
+
+
+def op_scope(values, name, default_name=None):
+    """Returns `name_scope(name, default_name, values)`: the older order of arguments."""
+    return name_scope(name, default_name, values)
+
+
+def control_dependencies(control_inputs):
+    """Context manager: ops made inside run after `control_inputs`; None lifts the dependencies of outer blocks."""
+    return get_default_graph().control_dependencies(control_inputs)
+
+
+def device(device_name_or_function):
+    """Context manager that records a device on ops; XLA places the computation."""
+    return get_default_graph().device(device_name_or_function)
+
+
+def colocate_with(op, ignore_existing=False):
+    """Context manager that records that ops belong with `op`."""
+    return get_default_graph().colocate_with(op, ignore_existing)
+
+
+def container(container_name):
+    """Context manager that records a resource container's name."""
+    return get_default_graph().container(container_name)
+
+
+def gradient_override_map(op_type_map):
+    """Returns `get_default_graph().gradient_override_map(op_type_map)`."""
+    return get_default_graph().gradient_override_map(op_type_map)
+
+
+@contextlib.contextmanager
+def init_scope():
+    """Lifts ops out of functions, branches, loops and control dependencies, to the program's own graph."""
+    graph = get_default_graph()
+    root = graph.root if isinstance(graph, FuncGraph) else graph
+    scope = graph.get_name_scope()
+    with root.as_default(), root.control_dependencies(None), root.name_scope(scope + "/" if scope else None):
+        yield
+
+
+def add_to_collection(name, value):
+    """Adds `value` to a collection of the default graph."""
+    get_default_graph().add_to_collection(name, value)
+
+
+def add_to_collections(names, value):
+    """Adds `value` to several collections of the default graph."""
+    get_default_graph().add_to_collections(names, value)
+
+
+def get_collection(key, scope=None):
+    """Returns a list of what a collection of the default graph holds."""
+    return get_default_graph().get_collection(key, scope)
+
+
+def get_collection_ref(key):
+    """Returns a collection's own list."""
+    return get_default_graph().get_collection_ref(key)
+
+
+def set_random_seed(seed):
+    """Sets the graph-level seed of the default graph: see `get_seed`."""
+    get_default_graph().seed = seed
+
+
+DEFAULT_GRAPH_SEED = 87654321
+
+
+def get_seed(op_seed):
+    """Returns (graph seed, op seed) for a random op that was given `op_seed`, by TF1's rule.
+
+    Neither set: (None, None), and every session draws differently. Only the graph's: the op's number in the graph
+    takes the place of its seed. Only the op's: a default graph seed.
+    """
+    graph = get_default_graph()
+    graph_seed = graph.seed
+    if graph_seed is not None:
+        # The number of ops made before, so that equal programs draw equal numbers.
+        seeds = graph_seed, len(graph._ops) if op_seed is None else op_seed
+    elif op_seed is not None:
+        seeds = DEFAULT_GRAPH_SEED, op_seed
+    else:
+        return None, None
+    low, high = (s & 0x7FFFFFFF if s >= 0 else -((-s) & 0x7FFFFFFF) for s in seeds)
+    return (0, 2**31 - 1) if (low, high) == (0, 0) else (low, high)
+
+
+def convert_to_tensor_or_indexed_slices(value, dtype=None, name=None):
+    """Returns `value` as a tensor; IndexedSlices stay as they are."""
+    return value if isinstance(value, IndexedSlices) else convert_to_tensor(value, dtype, name)
+
+
+convert_to_tensor_or_sparse_tensor = convert_to_tensor_or_indexed_slices
+

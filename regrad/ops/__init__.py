@@ -1,0 +1,19 @@
+"""The op library: one pair of files per family, `<family>.py` and `<family>_grad.py`.
+
+`FAMILIES` is the one list of them. They are loaded when a name of theirs is first used, all at once when a complete list
+of op types or gradient rules is asked for, so that `import regrad` stays fast.
+"""
+
+import importlib
+
+FAMILIES = (
+    "array", "array_grad", "compare", "compare_grad", "complex", "complex_grad", "control", "generate", "indexing",
+    "indexing_grad", "math", "math_grad", "matmul", "matmul_grad", "operators", "reduce", "reduce_grad", "script",
+    "segment", "segment_grad", "state",
+)  # fmt: skip
+
+
+def load():
+    """Imports every family, so that all op types and gradient rules are registered."""
+    for family in FAMILIES:
+        importlib.import_module(f"regrad.ops.{family}")

@@ -1,0 +1,56 @@
+"""Order without data: no_op, group, tuple, and tensors that wait for operations."""
+
+from regrad.core.convert import convert_to_tensor
+from regrad.core.graph import Operation, get_default_graph
+from regrad.core.indexed_slices import IndexedSlices
+from regrad.ops.array import identity
+from regrad.ops.state import noop_op
+
+
+def no_op(name=None):
+    """Returns an operation that does nothing, for its control inputs."""
+    return noop_op(name=name)
+
+
+def group(*inputs, name=None):
+    """Returns an operation that is done when all of `inputs` (operations, tensors, nested lists) are."""
+    flat = _flatten(inputs)
+    graph = get_default_graph() if not flat else flat[0].graph
+    with graph.as_default(), graph.control_dependencies(flat):
+        return noop_op(name=name or "group_deps")
+
+
+def _flatten(inputs):
+    out = []
+    for x in inputs:
+        if isinstance(x, (list, tuple)):
+            out += _flatten(x)
+        elif isinstance(x, dict):
+            out += _flatten(x.values())
+        elif x is None or not (hasattr(x, "_as_graph_element") or hasattr(x, "graph")):
+            raise TypeError(f"Expected tf.group() expected Tensor objects not None with type '{type(x)}'" if x is not None
+                            else "tf.group: one of the inputs is None; group takes operations and tensors.")  # fmt: skip
+        else:
+            out.append(x)
+    return out
+
+
+def tuple(tensors, name=None, control_inputs=None):
+    """Returns tensors like `tensors` (None stays None) of which each has its value only when all have."""
+    graph = get_default_graph()
+    given = [t for t in tensors if t is not None]
+    if not given:
+        raise ValueError("Must have at least one Tensor")
+    with graph.name_scope(name or "tuple"):
+        waits = [t if isinstance(t, Operation) else getattr(t, "values", t).op for t in given] + list(control_inputs or ())
+        gate = group(*waits)
+        return [None if t is None else t if isinstance(t, Operation) else with_dependencies([gate], t) for t in tensors]
+
+
+def with_dependencies(dependencies, output_tensor, name=None):
+    """Returns a tensor like `output_tensor` that has its value only after `dependencies` have run."""
+    graph = get_default_graph()
+    with graph.name_scope(name or "control_dependency") as scope, graph.control_dependencies(dependencies):
+        if isinstance(output_tensor, IndexedSlices):
+            return IndexedSlices(identity(output_tensor.values, name=scope), output_tensor.indices, output_tensor.dense_shape)
+        return identity(convert_to_tensor(output_tensor), name=scope)

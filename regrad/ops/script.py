@@ -1,0 +1,127 @@
+"""Host functions: Python and NumPy code as operations. Gradients: declared not differentiable, unless one is given."""
+
+import itertools
+
+import numpy as np
+
+from regrad.core import dtypes, source
+from regrad.core.convert import convert_to_tensor, to_array
+from regrad.core.dtypes import as_dtype
+from regrad.core.errors import InvalidArgumentError
+from regrad.core.gradient_registry import NotDifferentiable
+from regrad.core.opdef import Spec, define_op
+from regrad.core.shapes import as_dims, compatible, text
+
+_tokens = itertools.count()
+
+
+def _py_func_infer(inputs, *, token, func, Tout, shapes):
+    return [Spec(dims, dtype) for dims, dtype in zip(shapes, Tout)]
+
+
+def _py_func_lower(b, inputs, *, token, func, Tout, shapes):
+    returned = func(*(_argument(x) for x in inputs))
+    if returned is None:
+        values = []
+    elif isinstance(returned, (list, tuple)) and not (len(Tout) == 1 and _is_row(returned, shapes[0])):
+        values = list(returned)
+    else:
+        values = [returned]
+    if len(values) != len(Tout):
+        raise InvalidArgumentError(f"{token} returns {len(values)} values, but expects to see {len(Tout)} values: "
+                                   f"Tout promises {[t.name for t in Tout]}; the function is at "
+                                   f"{source.of_function(func)}.")  # fmt: skip
+    return tuple(_result(token, func, i, v, t, s) for i, (v, t, s) in enumerate(zip(values, Tout, shapes)))
+
+
+def _is_row(returned, dims):
+    """True when a list returned for a single output is that output's value, not a list of one output."""
+    return len(returned) != 1 or dims is not None and len(dims) == 1 and np.ndim(returned[0]) == 0
+
+
+def _argument(x):
+    """What the function receives: an array of its own, which it may change; bytes for a scalar string."""
+    x = np.array(x)
+    return x[()] if x.dtype == np.object_ and x.ndim == 0 else x
+
+
+def _result(token, func, i, value, dtype, dims):
+    at = f"the function is at {source.of_function(func)}"
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "SU" and dtype is not dtypes.string:
+        array = np.asarray(value)
+        if array.dtype != dtype.as_numpy_dtype:
+            raise InvalidArgumentError(f"{i}-th value returned by {token} is {array.dtype.name}, but expects {dtype.name}: "
+                                       f"Tout promises {dtype.name}; return value.astype(np.{dtype.name}), or promise "
+                                       f"tf.{array.dtype.name}; {at}.")  # fmt: skip
+    else:
+        try:  # a Python number or a list has no dtype of its own: it takes the promised one if of its kind
+            array = to_array(value, dtype)
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError(f"{i}-th value returned by {token} is no {dtype.name}: {error}; {at}.") from None
+    if not compatible(array.shape, dims):
+        raise InvalidArgumentError(f"{i}-th value returned by {token} has shape {list(array.shape)}, but {text(dims)} was "
+                                   f"promised; {at}.")  # fmt: skip
+    return array
+
+
+_ATTRS = {"token": None, "func": None, "Tout": (), "shapes": ()}
+pyfunc_op = define_op("PyFunc", "input: [Tin]", attrs=_ATTRS, infer=_py_func_infer, lower=_py_func_lower, host=True,
+                      stateful=True, single=False)  # fmt: skip
+pyfuncstateless_op = define_op("PyFuncStateless", "input: [Tin]", attrs=_ATTRS, infer=_py_func_infer,
+                               lower=_py_func_lower, host=True, single=False)  # fmt: skip
+eagerpyfunc_op = define_op("EagerPyFunc", "input: [Tin]", attrs=_ATTRS, infer=_py_func_infer, lower=_py_func_lower,
+                           host=True, stateful=True, single=False)  # fmt: skip
+
+for _op_type in ("PyFunc", "PyFuncStateless", "EagerPyFunc"):
+    NotDifferentiable(_op_type)
+
+
+def py_func(func, inp, Tout, stateful=True, name=None, grad=None, shape=None):
+    """Returns the outputs of a Python function called on the values of `inp` when the graph runs.
+
+    Args:
+      func: function of NumPy arrays, one per input (each its own copy; a scalar string comes as bytes); returns one
+        array per dtype in `Tout`, or None where `Tout` is empty.
+      inp: list of tensors.
+      Tout: list of dtypes, or one dtype.
+      stateful: True: runs exactly once in each run that needs it. False: the function gives the same for the same
+        inputs, and may be folded or shared.
+      name: the operation's name.
+      grad: its gradient: a rule `grad(op, *output_gradients)` as for `RegisterGradient`. Without one the op may be
+        given one by overriding "PyFunc" (or "PyFuncStateless").
+      shape: static shape of the output, or a list of them; by default unknown.
+
+    Returns:
+      A list of tensors, or a single tensor if `Tout` is a single dtype.
+
+    Raises:
+      InvalidArgumentError: (when run) the function returned another number of values, dtype or shape than promised.
+      Whatever `func` raises reaches the caller of `run` as it is, with the op's name and line added.
+    """
+    if not callable(func):
+        raise ValueError(f"py_func needs a callable, got {func!r}.")
+    is_list = isinstance(Tout, (list, tuple))
+    types = tuple(as_dtype(t) for t in (Tout if is_list else [Tout]))
+    if shape is None:
+        shapes = (None,) * len(types)
+    elif is_list and len(types) and isinstance(shape, (list, tuple)) and len(shape) == len(types) and all(
+            s is None or isinstance(s, (list, tuple)) or hasattr(s, "as_list") for s in shape):  # fmt: skip
+        shapes = tuple(as_dims(s) for s in shape)
+    else:
+        shapes = (as_dims(shape),) * len(types)
+    op = pyfunc_op if stateful else pyfuncstateless_op
+    inputs = [convert_to_tensor(x) for x in (inp if isinstance(inp, (list, tuple)) else [inp])]
+    result = op(inputs, token=f"pyfunc_{next(_tokens)}", func=func, Tout=types, shapes=shapes, name=name)
+    operation = result[0].op if isinstance(result, list) else result
+    if grad is not None:
+        if not callable(grad):
+            raise TypeError(f"py_func: grad must be a function grad(op, *output_gradients), got {grad!r}.")
+        operation.attached_rules = [grad]
+    if not types:
+        return operation
+    return result if is_list else result[0]
+
+
+def numpy_function(func, inp, Tout, name=None, stateful=True, grad=None, shape=None):
+    """Returns the outputs of a Python function of NumPy arrays: `py_func` under TensorFlow 2's name."""
+    return py_func(func, inp, Tout, stateful, name, grad, shape)

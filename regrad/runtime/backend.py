@@ -1,0 +1,69 @@
+"""The XLA backend: what a lowering receives as `b` while it is traced into a compiled segment.
+
+The only module that names JAX for op lowerings. 64-bit types are switched on by a context manager around tracing and
+calling, so the user's own JAX configuration is never changed.
+"""
+
+import jax
+import jax.numpy as jnp
+
+
+class XlaBackend:
+    """jax.numpy and lax under the names that lowerings use; `core.host.HostBackend` is its twin.
+
+    Attributes:
+      np: jax.numpy.
+      lax: jax.lax.
+      jax: the jax module, for what neither has (jax.scipy, jax.nn, jax.random).
+      is_host: False.
+    """
+
+    np = jnp
+    lax = jax.lax
+    jax = jax
+    is_host = False
+    name = "xla"
+
+    @staticmethod
+    def cast(x, dtype):
+        """Returns `x` with DType `dtype`."""
+        x = jnp.asarray(x)
+        if x.dtype.kind == "c" and not dtype.is_complex:
+            x = jnp.real(x)
+        return x.astype(dtype.as_numpy_dtype)
+
+    @staticmethod
+    def constant(x):
+        return jnp.asarray(x)
+
+    @staticmethod
+    def stop_gradient(x):
+        return jax.lax.stop_gradient(x)
+
+
+XLA = XlaBackend()
+
+
+def x64():
+    """Context manager: 64-bit types hold inside, in this thread."""
+    return jax.enable_x64(True)
+
+
+def to_device(array):
+    """Returns a NumPy array as a device array of the same dtype."""
+    with jax.enable_x64(True):
+        return jnp.asarray(array)
+
+
+def compile_function(function, specs, donate):
+    """Compiles `function(*arrays)` for inputs of the given (shape, NumPy dtype) pairs.
+
+    Args:
+      function: traceable by JAX, returns a tuple of arrays.
+      specs: one (shape, dtype) per argument.
+      donate: indices of arguments whose buffers the results may overwrite.
+    """
+    with jax.enable_x64(True):
+        arguments = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs]
+        # Lowering and compiling ahead of time: the result is called with no tracing machinery in between.
+        return jax.jit(function, donate_argnums=tuple(donate), keep_unused=True).lower(*arguments).compile()

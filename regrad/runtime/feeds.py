@@ -1,0 +1,168 @@
+"""Values in and structures out: feed_dict to arrays, fetches to a flat list and back."""
+
+import numpy as np
+
+from regrad.core.errors import nearest
+from regrad.core.graph import Operation, Tensor
+from regrad.core.indexed_slices import IndexedSlices
+from regrad.core.shapes import TensorShape, compatible
+
+
+def feed_array(tensor, value):
+    """Returns `value` as an array that can be fed for `tensor`.
+
+    Raises:
+      TypeError: a tensor is fed, or a value that does not convert.
+      ValueError: the shape does not fit the tensor's static shape.
+    """
+    wanted = tensor.dtype.as_numpy_dtype
+    if type(value) is not np.ndarray or value.dtype != wanted:
+        if isinstance(value, Tensor) or hasattr(value, "_as_graph_element"):
+            raise TypeError("The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, "
+                            "strings, lists, numpy ndarrays, or TensorHandles. For reference, the tensor object was "
+                            f"{value!r} which was passed to the feed with key {tensor!r}.")  # fmt: skip
+        value = _converted(tensor, value, wanted)
+    if value.shape != tensor.dims and not compatible(value.shape, tensor.dims):
+        raise ValueError(f"Cannot feed value of shape {value.shape} for Tensor '{tensor.name}', which has shape "
+                         f"'{TensorShape(tensor.dims)}'; made at {tensor.op.location}.")  # fmt: skip
+    return value
+
+
+def _converted(tensor, value, wanted):
+    if wanted is np.object_:
+        from regrad.core.convert import to_array
+
+        return to_array(value, tensor.dtype)
+    if isinstance(value, int) and not isinstance(value, bool) and tensor.dtype.is_integer:
+        low, high = tensor.dtype.limits
+        if not low <= value <= high:
+            raise TypeError(f"Type of feed value {value} with type int is not compatible with Tensor type "
+                            f"{tensor.dtype.name}. Try explicitly setting the type of the feed tensor to a larger type "
+                            "(e.g. int64).")  # fmt: skip
+    try:
+        return np.asarray(value).astype(wanted, copy=False)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"Cannot feed {value!r:.200} for Tensor '{tensor.name}' of type {tensor.dtype.name}: {error}; "
+                          f"made at {tensor.op.location}.") from None  # fmt: skip
+
+
+def feed_tensors(graph, feed_dict):
+    """Yields (tensor, value) for each entry of a feed_dict, slices taken apart."""
+    for key, value in feed_dict.items():
+        if isinstance(key, IndexedSlices):
+            parts = (key.values, key.indices, key.dense_shape)
+            value = (value.values, value.indices, value.dense_shape) if hasattr(value, "indices") else tuple(value)
+            for t, v in zip(parts, value):
+                if t is not None:
+                    yield t, v
+            continue
+        expand = getattr(key, "_feed_parts", None)
+        if expand is not None:
+            yield from expand(value)
+            continue
+        try:
+            tensor = graph.as_graph_element(key, allow_operation=False)
+        except (TypeError, ValueError, KeyError) as error:
+            hint = ""
+            if isinstance(key, str):
+                hint = nearest(key, (t.name for op in graph._ops for t in op.outputs))
+            raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}{hint}") from None
+        if tensor in graph._feedable_off:
+            raise ValueError(f"Tensor {tensor.name} may not be fed.")
+        yield tensor, value
+
+
+class Fetches:
+    """A structure of things to fetch, flattened: `elements` (Tensors and Operations) and how to rebuild it."""
+
+    def __init__(self, graph, structure):
+        self.graph = graph
+        self.elements = []
+        self._index = {}
+        self._build = self._flatten(structure)
+
+    def rebuild(self, values):
+        """Returns the structure with each fetched element replaced by its value."""
+        return self._build(values)
+
+    def _flatten(self, x):
+        if x is None:
+            raise TypeError("Fetch argument None has invalid type <class 'NoneType'>: a gradient of None means that no path "
+                            "leads from ys to that x.")  # fmt: skip
+        if isinstance(x, (Tensor, Operation, str)):
+            return self._element(x)
+        if isinstance(x, IndexedSlices):
+            parts = [self._element(x.values), self._element(x.indices)]
+            parts.append(self._element(x.dense_shape) if x.dense_shape is not None else _none)
+            return lambda values: IndexedSlicesValue(*(p(values) for p in parts))
+        expand = getattr(x, "_fetch_parts", None)
+        if expand is not None:
+            parts, build = expand()
+            parts = [self._flatten(p) for p in parts]
+            return lambda values: build(*(p(values) for p in parts))
+        if isinstance(x, dict):
+            items = [(k, self._flatten(v)) for k, v in x.items()]
+            kind = type(x)
+            if kind is dict:
+                return lambda values: {k: f(values) for k, f in items}
+            return lambda values: kind((k, f(values)) for k, f in items)
+        if isinstance(x, (list, tuple)):
+            items = [self._flatten(v) for v in x]
+            if hasattr(x, "_fields"):
+                kind = type(x)
+                return lambda values: kind(*(f(values) for f in items))
+            if isinstance(x, tuple):
+                return lambda values: tuple([f(values) for f in items])
+            return lambda values: [f(values) for f in items]
+        fields = getattr(type(x), "__attrs_attrs__", None)
+        if fields is not None:
+            names = [f.name for f in fields]
+            items = [self._flatten(getattr(x, n)) for n in names]
+            kind = type(x)
+            return lambda values: kind(*(f(values) for f in items))
+        return self._element(x)
+
+    def _element(self, x):
+        try:
+            element = self.graph.as_graph_element(x)
+        except TypeError as error:
+            raise TypeError(f"Fetch argument {x!r} has invalid type {type(x)}, must be a string or Tensor. "
+                            f"({error})") from None  # fmt: skip
+        except (ValueError, KeyError) as error:
+            raise ValueError(f"Fetch argument {x!r} cannot be interpreted as a Tensor. ({error.args[0]})") from None
+        if not self.graph.is_fetchable(element):
+            raise ValueError(f"Operation {element.name!r} has been marked as not fetchable.")
+        if isinstance(element, Operation) and element.opdef.variable:
+            element = element.outputs[0]  # naming the storage of a variable asks for its value
+            index = self._position(element)
+            return lambda values: None if index is None else None
+        index = self._position(element)
+        return lambda values: values[index]
+
+    def _position(self, element):
+        index = self._index.get(element)
+        if index is None:
+            index = self._index[element] = len(self.elements)
+            self.elements.append(element)
+        return index
+
+
+def _none(values):
+    return None
+
+
+class IndexedSlicesValue(tuple):
+    """The fetched value of IndexedSlices: a tuple (values, indices, dense_shape) with those names."""
+
+    __slots__ = ()
+    _fields = ("values", "indices", "dense_shape")
+
+    def __new__(cls, values, indices, dense_shape):
+        return tuple.__new__(cls, (values, indices, dense_shape))
+
+    values = property(lambda self: self[0])
+    indices = property(lambda self: self[1])
+    dense_shape = property(lambda self: self[2])
+
+    def __repr__(self):
+        return f"IndexedSlicesValue(values={self[0]!r}, indices={self[1]!r}, dense_shape={self[2]!r})"

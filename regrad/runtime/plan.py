@@ -1,0 +1,310 @@
+"""What a run needs, in which order: from (fetches, fed tensors) to a Plan. No JAX, no shapes, no values.
+
+Order. First everything that waits for no assignment, in creation order; then assignments and what waits for them, in
+creation order. So a read that no control dependency puts after an assignment sees the value from before the run, and
+two runs of the same fetches always do the same.
+
+Variables. Within the plan a variable is a chain of immutable *versions*: an assignment makes a new version, and each
+read names the version it sees. What remains is pure dataflow between numbered values; the session commits the last
+versions at the end, or, when anything failed, none.
+
+Stages. Host operations (Python functions, strings, shapes that depend on data) run between compiled segments. Each
+node gets the earliest stage that respects this: device nodes of stage s, then host nodes of stage s, then s + 1.
+"""
+
+from regrad.core.errors import InvalidArgumentError
+from regrad.core.graph import FuncGraph, Tensor, variable_of
+from regrad.core.shapes import size_of
+
+_MAX_KEYED = 4096  # elements of a tensor by whose value a program may be specialised
+
+
+class Node:
+    """An operation in a plan, its inputs and outputs as value numbers."""
+
+    __slots__ = ("op", "opdef", "ins", "outs", "stage", "host", "pure", "written")
+
+    def __init__(self, op, ins, outs, host, written):
+        self.op = op
+        self.opdef = op.opdef
+        self.ins = ins
+        self.outs = outs
+        self.host = host
+        self.pure = op.opdef.pure() or op.opdef.host and not op.opdef.stateful and not op.opdef.writes
+        self.written = written
+        self.stage = 0
+
+    def __repr__(self):
+        return f"{'host ' if self.host else ''}{self.op.type} {self.op.name} {self.ins} -> {self.outs} @{self.stage}"
+
+
+class Plan:
+    """The nodes a run executes, in order, with values numbered.
+
+    Attributes:
+      nodes: Nodes in execution order.
+      feeds: value number of each fed tensor.
+      fetches: value number of each fetched tensor (-1 for an operation fetched for its effect).
+      reads: {variable op: value number of its version at the start}.
+      commits: {variable op: value number of its last version}, for variables assigned in the run.
+      keyed: value numbers that must be known when compiling (sizes, axes).
+      size: how many values there are.
+    """
+
+    def __init__(self, graph, fetches, fed):
+        self.graph = graph
+        self.nodes = []
+        self.producer = {}  # value number -> Node
+        self.tensors = []  # value number -> Tensor or variable op, for shapes and messages
+        self.reads = {}
+        self.commits = {}
+        self._of_tensor = {}
+        self._version = {}
+        self.feeds = [self._new(t) for t in fed]
+        for t, v in zip(fed, self.feeds):
+            self._of_tensor[t] = v
+        self.fed = tuple(fed)
+        ops = _ordered(_needed(fetches, self._of_tensor))
+        for op in ops:
+            self._add(op)
+        self.fetches = [self._value(f) if isinstance(f, Tensor) else -1 for f in fetches]
+        self.size = len(self.tensors)
+        self.keyed, self.keyed_feeds, self.keyed_reads = self._find_keyed()
+        self._assign_stages()
+
+    # -- numbering ------------------------------------------------------------------------
+
+    def _new(self, tensor):
+        self.tensors.append(tensor)
+        return len(self.tensors) - 1
+
+    def _value(self, tensor):
+        """Returns the number of a tensor's value; of a variable's storage, that of its present version."""
+        number = self._of_tensor.get(tensor)
+        if number is not None:
+            return number
+        variable = variable_of(tensor)
+        if variable is None:
+            raise InvalidArgumentError(None, tensor.op, f"{tensor.name} has no value in this run.")
+        number = self._version.get(variable)
+        if number is None:
+            number = self._new(variable)
+            self.reads[variable] = self._version[variable] = number
+        return number
+
+    def _add(self, op):
+        opdef = op.opdef
+        if opdef.variable:
+            return
+        if opdef.type in ("Placeholder", "FuncInput"):
+            if op.outputs[0] in self._of_tensor or variable_of(op.outputs[0]) is not None:
+                return
+            t = op.outputs[0]
+            raise InvalidArgumentError(
+                None, op, f"You must feed a value for placeholder tensor '{op.name}' with dtype {t.dtype.name} and shape "
+                f"{t.shape}: run(..., feed_dict={{{op.name}: value}}).")  # fmt: skip
+        written = written_variables(op)
+        # A variable that is only overwritten needs no old value, and may be uninitialised.
+        ins = tuple(-1 if i in opdef.writes and not opdef.reads else self._value(t) for i, t in enumerate(op.inputs))
+        if opdef.writes:
+            outs = tuple(self._new(v) for v in written)
+            for t, v in zip(op.outputs, outs):
+                self._of_tensor.setdefault(t, v)
+        else:
+            outs = []
+            for t in op.outputs:
+                number = self._new(t)
+                outs.append(number)
+                self._of_tensor.setdefault(t, number)
+            outs = tuple(outs) + tuple(self._new(v) for v in written)  # a branch or loop that assigns
+        for v, number in zip(written, outs[len(outs) - len(written):]):
+            self._version[v] = self.commits[v] = number
+        node = Node(op, ins, outs, needs_host(op), written)
+        self.nodes.append(node)
+        for number in outs:
+            self.producer[number] = node
+
+    # -- what must be known when compiling ---------------------------------------------------
+
+    def _find_keyed(self):
+        """Returns value numbers, feed positions and variables by whose values programs are specialised.
+
+        Walks back from the operands that lowerings must know (sizes, axes), through integer arithmetic, to fed values,
+        variables and host results; a number that comes out of real computation is itself waited for.
+        """
+        keyed, seen = set(), set()
+        stack = [node.ins[i] for node in self.nodes for i in static_positions(node.op)]
+        feeds = {v: i for i, v in enumerate(self.feeds)}
+        reads = {v: op for op, v in self.reads.items()}
+        while stack:
+            v = stack.pop()
+            if v in seen or v < 0:
+                continue
+            seen.add(v)
+            node = self.producer.get(v)
+            if node is None:
+                keyed.add(v)
+                continue
+            if node.host or not node.pure:
+                keyed.add(v)
+                continue
+            inputs = [n for i, n in enumerate(node.ins) if i not in shape_only_positions(node.op)]
+            if all(self._is_small_integer(n) for n in inputs):
+                stack.extend(inputs)
+            else:
+                keyed.add(v)
+        return (keyed, [i for v, i in feeds.items() if v in keyed],
+                [op for v, op in reads.items() if v in keyed])  # fmt: skip
+
+    def _is_small_integer(self, number):
+        t = self.tensors[number]
+        t = t if isinstance(t, Tensor) else t.outputs[0]
+        if t.op.opdef.type == "Const":
+            return True
+        size = size_of(t.dims)
+        return t.dtype._kind in "iub" and (size is None or size <= _MAX_KEYED)
+
+    # -- stages --------------------------------------------------------------------------------
+
+    def _assign_stages(self):
+        made_by_host = {}  # value number -> True when a host node made it
+        stage_of = [0] * self.size
+        last_host = 0
+        for node in self.nodes:
+            stage = 0
+            for v in node.ins:
+                if v < 0:
+                    continue
+                s = stage_of[v]
+                if not node.host and (v in made_by_host or v in self.keyed and v in self.producer):
+                    s += 1
+                stage = s if s > stage else stage
+            if node.host and not node.pure:
+                stage = max(stage, last_host)
+                last_host = stage
+            node.stage = stage
+            for v in node.outs:
+                stage_of[v] = stage
+                if node.host:
+                    made_by_host[v] = True
+        self.stages = [([], []) for _ in range(max((n.stage for n in self.nodes), default=0) + 1)]
+        for node in self.nodes:
+            self.stages[node.stage][node.host].append(node)
+        self.stage_of = stage_of
+
+    def __str__(self):
+        lines = [f"plan of {len(self.nodes)} operations, {len(self.feeds)} feeds, {len(self.reads)} variables read, "
+                 f"{len(self.commits)} assigned"]  # fmt: skip
+        for s, (device, host) in enumerate(self.stages):
+            lines += [f"  stage {s}: {len(device)} device operations" + (f", {len(host)} on the host:" if host else "")]
+            lines += [f"    {n.op.type} '{n.op.name}'" for n in host]
+        return "\n".join(lines)
+
+
+def _needed(fetches, fed):
+    """Returns the operations that the fetches depend on, stopping at fed tensors."""
+    seen = set()
+    stack = [f for f in fetches]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Tensor):
+            if item in fed:
+                continue
+            item = item.op
+        if item in seen:
+            continue
+        seen.add(item)
+        for t in item.inputs:
+            if t.op not in seen and t not in fed:
+                stack.append(t.op)
+        for c in item.control_inputs:
+            if c not in seen:
+                stack.append(c)
+    return seen
+
+
+def _ordered(ops):
+    """Returns the operations in execution order (see the top of this file)."""
+    ops = sorted(ops, key=lambda op: op.id)
+    late = set()
+    for op in ops:
+        if written_variables(op) or any(t.op in late for t in op.inputs) or any(c in late for c in op.control_inputs):
+            late.add(op)
+    if not late:
+        return ops
+    return [op for op in ops if op not in late] + [op for op in ops if op in late]
+
+
+def body_graphs(op):
+    """Returns the FuncGraphs among an operation's attributes: branches, loop bodies."""
+    if not op.opdef.extra.get("has_bodies"):
+        return ()
+    graphs = []
+    for value in op.attrs.values():
+        for v in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(v, FuncGraph):
+                graphs.append(v)
+    return graphs
+
+
+def written_variables(op):
+    """Returns the variables an operation assigns, those assigned inside its branches or body included."""
+    if op.opdef.writes:
+        found = []
+        for i in op.opdef.writes:
+            variable = variable_of(op.inputs[i])
+            if variable is None:
+                raise InvalidArgumentError(None, op, f"{op.type} needs a variable as input {i}, got {op.inputs[i].name}.")
+            found.append(variable)
+        return tuple(found)
+    if op.opdef.extra.get("has_bodies"):
+        found = {}
+        for graph in body_graphs(op):
+            for inner in graph._ops:
+                found |= dict.fromkeys(written_variables(inner))
+        return tuple(found)
+    return ()
+
+
+def needs_host(op):
+    """True when the operation runs on the host: declared so, touching strings, or holding a body that must."""
+    if op.opdef.host or op.opdef.extra.get("host_if", _never)(op):
+        return True
+    for t in op.outputs:
+        if t.dtype._kind in "so":
+            return True
+    for t in op.inputs:
+        if t.dtype._kind in "so":
+            return True
+    for graph in body_graphs(op):
+        if graph.__dict__.get("_needs_host") is None:
+            graph._needs_host = any(needs_host(inner) or written_variables(inner) for inner in graph._ops)
+        if graph._needs_host:
+            return True
+    return False
+
+
+def _never(op):
+    return False
+
+
+def static_positions(op):
+    """Returns indices into the flat inputs of the operands that the lowering must know."""
+    return _flat_positions(op, op.opdef.static)
+
+
+def shape_only_positions(op):
+    """Returns indices into the flat inputs of the operands of which only the shape matters."""
+    return _flat_positions(op, op.opdef.shape_only)
+
+
+def _flat_positions(op, arguments):
+    if not arguments or op.groups is None:
+        return arguments
+    positions, at = [], 0
+    for i, size in enumerate(op.groups):
+        n = 1 if size is None else size
+        if i in arguments:
+            positions += range(at, at + n)
+        at += n
+    return tuple(positions)

@@ -1,0 +1,466 @@
+"""A plan made ready for concrete shapes: segments and host calls in order.
+
+Specialising walks the plan's nodes once with concrete shapes, works out every shape in plain Python (no tracing), folds
+what is known before running, and cuts the device nodes into bounded segments. Where a shape or a size depends on what a
+host operation gives, the walk stops there; the rest is specialised when the value has come, once per shape (a tree).
+"""
+
+import numpy as np
+
+from regrad.core import dtypes
+from regrad.core.errors import FailedPreconditionError, InternalError, InvalidArgumentError
+from regrad.core.graph import Tensor, op_arguments
+from regrad.core.host import HOST
+from regrad.core.opdef import Known, Spec, spec_text
+from regrad.core.shapes import compatible, fully_known, size_of
+from regrad.runtime import config
+from regrad.runtime.plan import shape_only_positions, static_positions
+from regrad.runtime.segment import Segment, ShapeOf, freeze
+
+_FOLD = 1024  # elements; larger results are computed when they are needed, not stored in the program
+
+
+class Program:
+    """The plan for one signature of feeds: the root of the tree of stages."""
+
+    def __init__(self, plan, feed_arrays, session):
+        self.plan = plan
+        self.infos = [None] * plan.size
+        keyed = plan.keyed
+        for v, array, tensor in zip(plan.feeds, feed_arrays, plan.fed):
+            self.infos[v] = Known(array, tensor.dtype) if v in keyed else Spec(array.shape, tensor.dtype)
+        for variable, v in plan.reads.items():
+            value = session.state.get(variable)
+            if value is not None:
+                dtype = variable.outputs[0].dtype
+                self.infos[v] = Known(np.asarray(value), dtype) if v in keyed else Spec(value.shape, dtype)
+        self.runs = 0
+        self.root = Stage(self, 0, self.infos)
+        self.simple = None  # a program of one segment takes the shortest way; see `Runner`
+
+    def keys_of_reads(self, session):
+        return tuple(freeze(np.asarray(session.state.get(op))) for op in self.plan.keyed_reads)
+
+
+class Stage:
+    """Device segments, then host calls, of one stage; then the next, chosen by what the host calls gave.
+
+    Attributes:
+      segments: in order.
+      hosts: nodes executed on the host after them.
+      waits: value numbers whose shape (or value, when keyed) decides what comes next; empty when nothing does.
+      next: the next Stage, when `waits` is empty.
+    """
+
+    def __init__(self, program, index, infos):
+        self.program = program
+        self.index = index
+        self.infos = infos
+        plan = program.plan
+        device, self.hosts = plan.stages[index]
+        self.segments = []
+        self.children = {}
+        self.next = None
+        nodes = self._specialise(device)
+        self.hosts = [n for n in self.hosts if not self._folded(n)]
+        self.waits = self._waits()
+        self._cut(nodes)
+        if not self.waits and index + 1 < len(plan.stages):
+            self.next = Stage(program, index + 1, infos)
+
+    # -- shapes and folding --------------------------------------------------------------------
+
+    def _specialise(self, nodes):
+        """Fills in `infos` for the outputs of `nodes`; returns those that are not folded away."""
+        infos = self.infos
+        left = []
+        for node in nodes:
+            if node.pure and self._folded(node):
+                continue
+            specs = self._specs(node)
+            for v, spec in zip(node.outs, specs):
+                infos[v] = spec
+            left.append(node)
+        return left
+
+    def _specs(self, node):
+        """Returns the concrete Specs of a device node's outputs."""
+        op = node.op
+        infos = self.infos
+        outputs = op.outputs
+        if not node.written:
+            for t in outputs:
+                if not fully_known(t.dims):
+                    break
+            else:
+                if len(outputs) == len(node.outs):
+                    return [Spec(t.dims, t.dtype) for t in outputs]
+        inputs = []
+        for position, v in enumerate(node.ins):
+            if v < 0:
+                inputs.append(Spec(op.inputs[position].dims, op.inputs[position].dtype))
+            elif infos[v] is None:
+                raise InternalError(None, op, f"the shape of input {position} is not known when it is needed")
+            else:
+                inputs.append(infos[v])
+        for position in static_positions(op):
+            v = node.ins[position]
+            if v >= 0 and not isinstance(infos[v], Known):
+                raise InternalError(None, op, f"the value of input {position} is not known when it is needed")
+        try:
+            specs = op.opdef.infer(*op_arguments(op, tuple(inputs)), **_declared(op))
+        except (ValueError, TypeError) as error:
+            given = ", ".join(spec_text(i) for i in inputs)
+            raise InvalidArgumentError(None, op, f"{op.type}: {error} (inputs: {given})") from None
+        specs = specs if type(specs) is list else [specs]
+        if node.written:
+            # New versions of variables: the op's outputs are the first of them, the others are like the old ones.
+            specs = specs[:len(node.outs)] if op.opdef.writes else specs
+            for variable in node.written[len(specs) if op.opdef.writes else 0:]:
+                specs.append(Spec(variable.outputs[0].dims, variable.outputs[0].dtype))
+        done = []
+        for i, spec in enumerate(specs):
+            dims = spec.dims
+            if not fully_known(dims) and i < len(outputs) and fully_known(outputs[i].dims):
+                dims = outputs[i].dims
+            if not fully_known(dims):
+                dims = self._traced_dims(op, inputs, i)
+            done.append(Spec(dims, spec.dtype))
+        return done
+
+    def _traced_dims(self, op, inputs, index):
+        """Asks JAX for an output's shape, where the shape rule does not tell."""
+        import jax
+
+        from regrad.runtime.backend import XLA, x64
+
+        static, shape_only = static_positions(op), shape_only_positions(op)
+        arrays = [i for i in range(len(inputs)) if i not in static and i not in shape_only]
+
+        def function(*values):
+            operands = [i.array if isinstance(i, Known) else ShapeOf(i.dims, i.dtype.as_numpy_dtype) for i in inputs]
+            for i, v in zip(arrays, values):
+                operands[i] = v
+            return op.opdef.lower(XLA, *op_arguments(op, operands), **_declared(op))
+
+        with x64():
+            result = jax.eval_shape(function, *(jax.ShapeDtypeStruct(inputs[i].dims, inputs[i].dtype.as_numpy_dtype)
+                                                for i in arrays))  # fmt: skip
+        result = result if isinstance(result, (tuple, list)) else [result]
+        return tuple(result[index].shape)
+
+    def _folded(self, node):
+        """Computes a node of known inputs now; True when that was possible and the result is worth keeping."""
+        opdef, infos = node.opdef, self.infos
+        if not node.pure or opdef.xla_only or opdef.extra.get("has_bodies"):
+            return False
+        shape_only = shape_only_positions(node.op)
+        for position, v in enumerate(node.ins):
+            info = infos[v]
+            if info is None or position not in shape_only and not isinstance(info, Known):
+                return False
+        if shape_only and not opdef.partial:
+            return False  # zeros like something: the compiler makes them where they are used
+        op = node.op
+        if opdef.type == "Const":
+            infos[node.outs[0]] = Known(op.attrs["value"], op.attrs["dtype"])
+            return True
+        if any((size_of(t.dims) or 0) > _FOLD for t in op.outputs):
+            return False
+        operands = [ShapeOf(infos[v].dims, infos[v].dtype.as_numpy_dtype) if position in shape_only else infos[v].array
+                    for position, v in enumerate(node.ins)]  # fmt: skip
+        try:
+            with np.errstate(all="ignore"):
+                result = opdef.lower(HOST, *op_arguments(op, operands), **_declared(op))
+        except NotImplementedError:
+            return False
+        except Exception as error:
+            error.add_note(f"while computing {op.describe()}")
+            raise
+        result = result if isinstance(result, (tuple, list)) else (result,)
+        arrays = [np.asarray(r) for r in result]
+        if any(a.size > _FOLD for a in arrays) and not any(v in self.program.plan.keyed for v in node.outs):
+            return False
+        for v, array, t in zip(node.outs, arrays, op.outputs):
+            infos[v] = Known(array.astype(t.dtype.as_numpy_dtype, copy=False), t.dtype)
+        return True
+
+    # -- what the next stage waits for -----------------------------------------------------------
+
+    def _waits(self):
+        """Returns the values made here that the next stages' shapes depend on."""
+        plan, infos = self.program.plan, self.infos
+        waits = []
+        for node in self.hosts:
+            specs = self._host_specs(node)
+            for v, spec in zip(node.outs, specs):
+                if v in plan.keyed or spec is None or not fully_known(spec.dims):
+                    waits.append(v)
+                    infos[v] = None
+                else:
+                    infos[v] = Spec(spec.dims, spec.dtype)
+        for v in plan.keyed:
+            if v in plan.producer and plan.stage_of[v] == self.index and not plan.producer[v].host:
+                if not isinstance(infos[v], Known):
+                    waits.append(v)
+        return waits
+
+    def _host_specs(self, node):
+        op = node.op
+        inputs = [self.infos[v] if v >= 0 else None for v in node.ins]
+        if any(i is None for i in inputs) or op.opdef.extra.get("has_bodies") or node.written:
+            outputs = [Spec(t.dims, t.dtype) for t in op.outputs]
+            return outputs + [Spec(v.outputs[0].dims, v.outputs[0].dtype) for v in node.written]
+        try:
+            specs = op.opdef.infer(*op_arguments(op, tuple(inputs)), **_declared(op))
+        except (ValueError, TypeError) as error:
+            raise InvalidArgumentError(None, op, f"{op.type}: {error}") from None
+        return specs if type(specs) is list else [specs]
+
+    def follow(self, env):
+        """Returns the next stage for the values that `env` now holds, specialising it if it is new."""
+        plan = self.program.plan
+        if self.index + 1 >= len(plan.stages):
+            return None
+        key = []
+        for v in self.waits:
+            array = env[v]
+            key.append(freeze(np.asarray(array)) if v in plan.keyed else array.shape)
+        key = tuple(key)
+        stage = self.children.get(key)
+        if stage is None:
+            infos = list(self.infos)
+            for v in self.waits:
+                t = plan.tensors[v]
+                dtype = (t if isinstance(t, Tensor) else t.outputs[0]).dtype
+                array = env[v]
+                infos[v] = Known(np.array(array), dtype) if v in plan.keyed else Spec(array.shape, dtype)
+            stage = self.children[key] = Stage(self.program, self.index + 1, infos)
+        return stage
+
+    # -- segments ----------------------------------------------------------------------------------
+
+    def _cut(self, nodes):
+        """Cuts device nodes into segments of bounded size; a segment's outputs are what anything else needs."""
+        plan = self.program.plan
+        if not nodes:
+            return
+        nodes = self._live(nodes)
+        limit = config.segment_ops
+        parts = [nodes] if len(nodes) <= 2 * limit else [nodes[i:i + limit] for i in range(0, len(nodes), limit)]
+        part_of = {v: i for i, part in enumerate(parts) for n in part for v in n.outs}
+        needed = [dict() for _ in parts]
+        for v in self._outside_uses():
+            if v in part_of:
+                needed[part_of[v]][v] = True
+        for i, part in enumerate(parts):
+            for n in part:
+                shape_only = shape_only_positions(n.op)
+                for position, v in enumerate(n.ins):
+                    if position not in shape_only and part_of.get(v, i) != i:
+                        needed[part_of[v]][v] = True
+        _ = plan
+        self.segments = [Segment(part, self.infos, outs) for part, outs in zip(parts, needed)]
+
+    def _outside_uses(self):
+        """Yields values that host calls, later stages, fetches or commits read."""
+        plan = self.program.plan
+        yield from (v for v in plan.fetches if v >= 0)
+        yield from plan.commits.values()
+        yield from (v for v in self.waits)
+        for node in plan.stages[self.index][1]:
+            yield from node.ins
+        for device, host in plan.stages[self.index + 1:]:
+            for node in (*device, *host):
+                shape_only = shape_only_positions(node.op)
+                yield from (v for i, v in enumerate(node.ins) if i not in shape_only)
+
+    def _live(self, nodes):
+        """Returns the nodes whose results anything reads: folding leaves some unread."""
+        live = {v for v in self._outside_uses() if v >= 0}
+        kept = []
+        for node in reversed(nodes):
+            if any(v in live for v in node.outs) or not node.pure and not node.opdef.random:
+                kept.append(node)
+                shape_only = shape_only_positions(node.op)
+                live.update(v for i, v in enumerate(node.ins) if i not in shape_only)
+        kept.reverse()
+        return kept
+
+
+def _declared(op):
+    """Returns the op's attributes that its definition declares."""
+    attrs = op.attrs
+    if len(attrs) != len(op.opdef.attrs):
+        return {k: v for k, v in attrs.items() if k in op.opdef.attrs}
+    return attrs
+
+
+class Runner:
+    """Runs one plan in one session: feeds in, fetched values out."""
+
+    def __init__(self, plan, session):
+        self.plan = plan
+        self.session = session
+        self.programs = {}
+        self.commits = list(plan.commits.items())
+        self.last = {}
+
+    def run(self, arrays):
+        """Executes the plan; commits variables only when everything succeeded.
+
+        Args:
+          arrays: the fed values, NumPy arrays of the right dtype, in the order of `plan.fed`.
+
+        Returns:
+          The fetched values in order, NumPy or device arrays; None for an operation.
+        """
+        plan, session = self.plan, self.session
+        key = tuple([a.shape for a in arrays])
+        if plan.keyed_feeds:
+            key = (key, *(freeze(arrays[i]) for i in plan.keyed_feeds))
+        if plan.keyed_reads:
+            for op in plan.keyed_reads:
+                if op not in session.state:
+                    raise uninitialized(op)
+            key = (key, *(freeze(np.asarray(session.state[op])) for op in plan.keyed_reads))
+        program = self.programs.get(key)
+        if program is None:
+            program = self._specialise(arrays, key)
+        env = [None] * plan.size
+        for v, a in zip(plan.feeds, arrays):
+            env[v] = a
+        state = session.state
+        for variable, v in plan.reads.items():
+            env[v] = state.get(variable)
+        stage = program.root
+        while stage is not None:
+            for segment in stage.segments:
+                self._run_segment(segment, env)
+            for node in stage.hosts:
+                self._run_host(node, env, stage.infos)
+            stage = stage.follow(env) if stage.waits else stage.next
+            if stage is not None:
+                infos = stage.infos
+        infos = program.infos
+        program.runs += 1
+        results = []
+        for v in plan.fetches:
+            if v < 0:
+                results.append(None)
+                continue
+            value = env[v]
+            if value is None:
+                value = self._known(v, infos, program)
+            results.append(value)
+        for variable, v in self.commits:
+            value = env[v]
+            state[variable] = self._known(v, infos, program) if value is None else value
+        return results
+
+    def _known(self, v, infos, program):
+        """Returns the value of a folded number, or explains a variable without one."""
+        info = infos[v]
+        stage = program.root
+        while info is None or not isinstance(info, Known):
+            stage = next(iter(stage.children.values()), stage.next) if stage is not None else None
+            if stage is None:
+                break
+            info = stage.infos[v]
+        if isinstance(info, Known):
+            return info.array
+        t = self.plan.tensors[v]
+        if not isinstance(t, Tensor):
+            raise uninitialized(t)
+        raise InternalError(None, t.op, f"{t.name} was not computed")
+
+    def _specialise(self, arrays, key):
+        session = self.session
+        for variable, v in self.plan.reads.items():
+            if variable not in session.state and not self._unread(v):
+                raise uninitialized(variable)
+        program = self.programs[key] = Program(self.plan, arrays, session)
+        session.plans += 1
+        return program
+
+    def _unread(self, v):
+        """True when only ops that take uninitialised variables read value `v`."""
+        return v not in self.plan.fetches and all(
+            n.opdef.extra.get("uninitialized_ok") for n in self.plan.nodes if v in n.ins)  # fmt: skip
+
+    def _run_segment(self, segment, env):
+        args = [env[v] for v in segment.ins]
+        for v, a in zip(segment.ins, args):
+            if a is None:
+                raise self._missing(v)
+        seeds = self.session.seeds(segment.random_ops) if segment.random_ops else ()
+        if segment.portable and segment.runs < config.host_runs and segment.cost() <= config.host_cost:
+            results = segment.run_host(args, seeds)
+        else:
+            with self.session.xla_context():
+                results = segment.run_compiled(args, seeds)
+        segment.runs += 1
+        for v, r in zip(segment.outs, results):
+            env[v] = r
+
+    def _missing(self, v):
+        t = self.plan.tensors[v]
+        return InternalError(None, t.op, f"{t.name} was not computed") if isinstance(t, Tensor) else uninitialized(t)
+
+    def _run_host(self, node, env, infos):
+        op, opdef = node.op, node.opdef
+        shape_only = shape_only_positions(op)
+        operands = []
+        for position, v in enumerate(node.ins):
+            if v < 0:
+                operands.append(None)
+                continue
+            value = env[v]
+            if value is None:
+                info = infos[v]
+                if isinstance(info, Known):
+                    value = info.array
+                elif position in shape_only and info is not None:
+                    value = ShapeOf(info.dims, info.dtype.as_numpy_dtype)
+                elif not opdef.extra.get("uninitialized_ok"):
+                    raise self._missing(v)
+            operands.append(np.asarray(value) if value is not None and type(value) is not ShapeOf else value)
+        backend = HOST
+        if opdef.random:
+            operands.insert(0, self.session.seeds([op])[0])
+            operands = [operands[0], *op_arguments(op, operands[1:])]
+        else:
+            operands = op_arguments(op, operands)
+        if opdef.extra.get("has_bodies"):
+            from regrad.runtime.bodies import HostBodies
+
+            backend = HostBodies(self.session, node)
+        try:
+            result = opdef.lower(backend, *operands, **_declared(op))
+        except Exception as error:
+            if not getattr(error, "_regrad_op", None):
+                error.add_note(f"while running {op.describe()}")
+                try:
+                    error._regrad_op = op
+                except AttributeError:
+                    pass
+            raise
+        result = result if isinstance(result, (tuple, list)) else (result,)
+        for i, (v, r) in enumerate(zip(node.outs, result)):
+            r = np.asarray(r) if type(r) is not np.ndarray and not hasattr(r, "addressable_data") else r
+            if i < len(op.outputs):
+                t = op.outputs[i]
+                if not compatible(r.shape, t.dims):
+                    raise InvalidArgumentError(
+                        None, op, f"{op.type} gave shape {list(r.shape)} for output {i}, whose static shape is {t.shape}.")
+            env[v] = r
+
+
+def uninitialized(variable):
+    """Returns TF's error for a variable that has no value in this session."""
+    return FailedPreconditionError(
+        None, variable, f"Attempting to use uninitialized value {variable.name}: run tf.global_variables_initializer() "
+        "in this session first, or assign the variable.")  # fmt: skip
+
+
+__all__ = ["Program", "Runner", "Stage", "dtypes", "uninitialized"]

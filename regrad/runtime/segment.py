@@ -1,0 +1,310 @@
+"""Segments: runs of device operations that are compiled, or executed by the host backend, as one.
+
+A segment is described by its *structure*: op types, attributes, how values flow, shapes and dtypes, small constants by
+value. Equal structures compile once per process, whatever graph or session they come from.
+"""
+
+import threading
+
+import numpy as np
+
+from regrad.core.graph import FuncGraph, op_arguments
+from regrad.core.host import HOST
+from regrad.core.opdef import Known
+from regrad.core.shapes import size_of
+
+_INLINE = 64  # elements; larger constants are passed as arguments, so that they do not count for the structure
+
+
+class ShapeOf:
+    """What a lowering gets for an operand of which only shape and dtype matter."""
+
+    __slots__ = ("shape", "dtype", "ndim")
+
+    def __init__(self, shape, dtype):
+        self.shape = shape
+        self.dtype = dtype
+        self.ndim = len(shape)
+
+
+class Segment:
+    """Device nodes with their inputs and outputs, ready to run.
+
+    Attributes:
+      ins: plan value numbers that the segment reads.
+      outs: plan value numbers that it makes for others.
+      random_ops: operations that draw numbers; one uint64[n, 3] argument, after the inputs, seeds them all.
+      constants: arrays passed last.
+    """
+
+    def __init__(self, nodes, infos, outs):
+        """Args: nodes in order; infos: value number -> Spec or Known; outs: value numbers needed outside."""
+        self.nodes = nodes
+        self.outs = tuple(outs)
+        self.ins = []
+        self.random_ops = [n.op for n in nodes if n.opdef.random]
+        self.donate = ()
+        self.runs = 0
+        slot_of, template, steps, key = {}, [], [], []
+        in_specs, inlined, self.constants = [], [], []
+        made = {v for n in nodes for v in n.outs}
+        pending_constants = []
+        for node in nodes:
+            op = node.op
+            static, shape_only = _positions(op)
+            refs = []
+            for position, v in enumerate(node.ins):
+                if v in made:
+                    if position in shape_only:
+                        refs.append(("shape", infos[v]))
+                    else:
+                        refs.append(slot_of[v])
+                elif v < 0:
+                    refs.append(("none", None))
+                else:
+                    info = infos[v]
+                    if position in shape_only:
+                        refs.append(("shape", info))
+                    elif isinstance(info, Known) and (position in static or info.array.size <= _INLINE):
+                        refs.append(("static" if position in static else "value", info))
+                    else:
+                        slot = slot_of.get(v)
+                        if slot is None:
+                            slot = slot_of[v] = ("in", len(in_specs))
+                            in_specs.append((tuple(info.dims), info.dtype))
+                            if isinstance(info, Known):
+                                pending_constants.append((len(in_specs) - 1, info.array))
+                            self.ins.append(v)
+                        refs.append(slot)
+            for v in node.outs:
+                slot_of[v] = ("made", len(inlined))
+                inlined.append(v)
+            steps.append((node, refs))
+            key.append((op.opdef.type, _frozen_attrs(op), op.groups, tuple(_key_of(r) for r in refs), len(node.outs)))
+        self._build(steps, slot_of, in_specs, len(inlined), pending_constants, template)
+        self.in_specs = in_specs
+        self.key = (tuple(key), tuple((d, t.name) for d, t in in_specs), tuple(slot_of[v] for v in self.outs),
+                    tuple(i for i, _ in pending_constants))  # fmt: skip
+        self.portable = not any(n.opdef.xla_only or n.opdef.extra.get("has_bodies") for n in nodes)
+        self._executable = None
+        self._infos = infos
+        self._cost = None
+
+    def _build(self, steps, slot_of, in_specs, n_made, pending_constants, template):
+        """Lays out the slots: inputs, then random seeds, then inlined constants and shapes, then results."""
+        constant_at = {i for i, _ in pending_constants}
+        self.constants = [array for _, array in pending_constants]
+        self.ins = [v for i, v in enumerate(self.ins) if i not in constant_at]
+        order = [i for i in range(len(in_specs)) if i not in constant_at] + [i for i, _ in pending_constants]
+        place = {("in", old): new for new, old in enumerate(order)}
+        in_specs[:] = [in_specs[i] for i in order]
+        self.n_in = n_in = len(in_specs)
+        template = [None] * n_in
+        base_random = len(template)
+        template += [None] * len(self.random_ops)
+        base_made = len(template)
+        template += [None] * n_made
+        self.steps = []
+        random_at = 0
+        for node, refs in steps:
+            args = []
+            statics = []
+            for r in refs:
+                kind = r[0]
+                if kind == "in":
+                    args.append(place[r])
+                elif kind == "made":
+                    args.append(base_made + r[1])
+                else:
+                    args.append(len(template))
+                    if kind == "shape":
+                        template.append(ShapeOf(tuple(r[1].dims), np.dtype(r[1].dtype.as_numpy_dtype)))
+                    elif kind == "none":
+                        template.append(None)
+                    else:
+                        template.append(r[1].array)
+                        if kind == "value":
+                            statics.append(args[-1])
+            if node.opdef.random:
+                args.insert(0, base_random + random_at)
+                random_at += 1
+            outs = tuple(base_made + slot_of[v][1] for v in node.outs)
+            self.steps.append((node.op, node.opdef.lower, tuple(args), node.op.groups, outs, statics))
+        self.template = template
+        self.base_random = base_random
+        self.out_slots = tuple(base_made + slot_of[v][1] if slot_of[v][0] == "made" else place[slot_of[v]]
+                               for v in self.outs)  # fmt: skip
+
+    def cost(self):
+        """Returns an estimate of the work, in element operations: what decides whether compiling pays."""
+        if self._cost is None:
+            self._cost = sum(_cost(n.op, self._infos, n) for n in self.nodes)
+            self._infos = None
+        return self._cost
+
+    # -- computing ------------------------------------------------------------------------------
+
+    def evaluate(self, b, args, seeds):
+        """Runs the lowerings on `b`, on arrays or tracers; returns the outputs."""
+        env = list(self.template)
+        env[:self.n_in] = args
+        for i in range(len(self.random_ops)):
+            env[self.base_random + i] = seeds[i]
+        wrap = not b.is_host
+        for op, lower, refs, groups, outs, values in self.steps:
+            if wrap:
+                for i in values:
+                    env[i] = b.constant(env[i])
+            operands = [env[i] for i in refs]
+            if groups is not None:
+                operands = _grouped(op, operands)
+            try:
+                result = lower(b, *operands, **_public_attrs(op))
+            except Exception as error:
+                error.add_note(f"while {'executing' if b.is_host else 'lowering'} {op.describe()}")
+                raise
+            if len(outs) == 1:
+                env[outs[0]] = result[0] if type(result) in (tuple, list) else result
+            else:
+                for i, r in zip(outs, result):
+                    env[i] = r
+        return tuple(env[i] for i in self.out_slots)
+
+    def run_host(self, args, seeds):
+        """Executes the segment with NumPy."""
+        with np.errstate(all="ignore"):
+            return self.evaluate(HOST, args + self.constants, seeds)
+
+    def executable(self):
+        """Returns the compiled function of (inputs, seeds if any, constants), from the process's cache if it is there."""
+        if self._executable is None:
+            self._executable = compiled(self)
+            if self.constants:
+                from regrad.runtime.backend import to_device
+
+                self.device_constants = [to_device(c) for c in self.constants]
+        return self._executable
+
+    def run_compiled(self, args, seeds):
+        """Executes the segment with XLA."""
+        executable = self._executable or self.executable()
+        if self.random_ops:
+            args = [*args, seeds]
+        if self.constants:
+            args = [*args, *self.device_constants]
+        return executable(*args)
+
+
+def _cost(op, infos, node):
+    """Element operations of one op, roughly: outputs' elements, times the inner size for products."""
+    out = sum(size_of(infos[v].dims) or 1 for v in node.outs)
+    inputs = sum(size_of(infos[v].dims) or 1 for v in node.ins if v >= 0)
+    if op.type in ("MatMul", "BatchMatMulV2") and infos[node.ins[0]].dims:
+        out *= max(infos[node.ins[0]].dims[-1], 1)
+    return out + inputs
+
+
+def _positions(op):
+    from regrad.runtime.plan import shape_only_positions, static_positions
+
+    return static_positions(op), shape_only_positions(op)
+
+
+def _grouped(op, operands):
+    if op.opdef.random:
+        return [operands[0], *op_arguments(op, operands[1:])]
+    return op_arguments(op, operands)
+
+
+def _public_attrs(op):
+    """Returns the attributes a lowering declares: not what graphs note on ops for themselves (`_class` and such)."""
+    attrs = op.attrs
+    if len(attrs) != len(op.opdef.attrs):
+        return {k: v for k, v in attrs.items() if k in op.opdef.attrs}
+    return attrs
+
+
+def _frozen_attrs(op):
+    if not op.opdef.attrs:
+        return ()
+    return tuple((k, freeze(op.attrs[k])) for k in op.opdef.attrs)
+
+
+def freeze(value):
+    """Returns a hashable stand-in for an attribute's value, equal for equal values."""
+    if isinstance(value, np.ndarray):
+        return ("array", value.shape, value.dtype.str, value.tobytes() if value.dtype != object else tuple(value.flat))
+    if isinstance(value, (list, tuple)):
+        return tuple(freeze(v) for v in value)
+    if isinstance(value, dict):
+        return tuple((k, freeze(v)) for k, v in value.items())
+    if isinstance(value, FuncGraph):
+        return value  # by identity: two bodies are two structures
+    if isinstance(value, float):
+        return ("float", value.hex())  # 0.0 and -0.0 are two values, NaN is one
+    try:
+        hash(value)
+    except TypeError:
+        return ("object", id(value))
+    return (type(value).__name__, value)
+
+
+def _key_of(ref):
+    kind, x = ref
+    if kind == "shape":
+        return ("shape", tuple(x.dims), x.dtype.name)
+    if kind in ("static", "value"):
+        return (kind, freeze(x.array))
+    return ref
+
+
+# -- the process's cache of compiled structures --------------------------------------------------
+
+_cache: dict = {}
+_cache_lock = threading.Lock()
+compile_count = 0
+
+
+def compiled(segment):
+    """Returns the executable for a segment's structure, compiling it if the process has not yet."""
+    global compile_count
+    key = (segment.key, segment.donate)
+    with _cache_lock:
+        entry = _cache.get(key)
+        if entry is None:
+            entry = _cache[key] = _Entry()
+    with entry.lock:  # two threads that need the same structure compile it once
+        if entry.executable is None:
+            entry.executable = _compile(segment)
+            compile_count += 1
+    return entry.executable
+
+
+class _Entry:
+    __slots__ = ("executable", "lock")
+
+    def __init__(self):
+        self.executable = None
+        self.lock = threading.Lock()
+
+
+def _compile(segment):
+    from regrad.runtime.backend import XLA, compile_function
+
+    n_ins = len(segment.ins)
+
+    def function(*args):
+        args = list(args)
+        seeds = args.pop(n_ins) if segment.random_ops else ()
+        return segment.evaluate(XLA, args, seeds)
+
+    specs = [(dims, dtype.as_numpy_dtype) for dims, dtype in segment.in_specs]
+    if segment.random_ops:
+        specs.insert(n_ins, ((len(segment.random_ops), 3), np.uint64))
+    return compile_function(function, specs, segment.donate)
+
+
+def clear_cache():
+    """Forgets all compiled structures of this process."""
+    with _cache_lock:
+        _cache.clear()

@@ -1,0 +1,300 @@
+"""Session: holds the values of variables and runs any part of a graph."""
+
+import os
+import threading
+
+import numpy as np
+
+from regrad.core import context
+from regrad.core.errors import InvalidArgumentError
+from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
+from regrad.runtime import segment as segments
+from regrad.runtime.feeds import Fetches, feed_array, feed_tensors
+from regrad.runtime.plan import Plan
+from regrad.runtime.program import Runner
+
+_MAX_RUNNERS = 4096  # plans kept per session; a program that builds new ops for every run would grow without end
+
+
+class Session:
+    """Runs operations and evaluates tensors of one graph; variables live in it.
+
+    Attributes:
+      graph: the graph.
+      state: {variable operation: array}.
+      plans: how many programs were specialised (one per fetches, feeds and shapes).
+      runs: how often `run` was called.
+
+    Threads may share a session: runs are executed one after the other, in some order.
+    """
+
+    def __init__(self, target="", graph=None, config=None):
+        """Args: target, config: accepted; graph: by default the default graph.
+
+        Raises:
+          TypeError: `graph` is no Graph.
+        """
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f"graph must be a tf.Graph, got {graph!r}.")
+        self.graph = graph or get_default_graph()
+        self._target = target
+        self._config = config
+        self.state = {}
+        self.plans = 0
+        self.runs = 0
+        self._runners = {}
+        self._fetches = {}
+        self._random_runs = {}
+        self._entropy = None
+        self._lock = threading.RLock()
+        self._closed = False
+        self._contexts = []
+        self._partial = {}
+
+    # -- running ------------------------------------------------------------------------------
+
+    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        """Runs operations and returns the values of tensors.
+
+        Args:
+          fetches: a Tensor, Operation, Variable, name, IndexedSlices, or any nesting of lists, tuples, dicts and
+            namedtuples of them.
+          feed_dict: {tensor: value}: any tensor may be given a value instead of being computed.
+          options, run_metadata: accepted; see `regrad.runtime.trace`.
+
+        Returns:
+          The same structure holding NumPy arrays (NumPy scalars for rank 0, None for operations), which the caller owns.
+
+        Raises:
+          RuntimeError: the session is closed, or the graph is empty.
+          TypeError, ValueError: a fetch or feed is no element of the graph, or does not fit.
+          tf.errors.OpError: something failed while running. No variable has changed then.
+        """
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("Attempted to use a closed Session.")
+            self.runs += 1
+            structure = self._structure(fetches)
+            tensors, arrays = self._feeds(feed_dict)
+            runner = self._runner(structure, tensors)
+            values = runner.run(arrays)
+            return structure.rebuild([own(v) for v in values])
+
+    def _structure(self, fetches):
+        """Returns the Fetches for a structure, remembered for those that can be dictionary keys."""
+        kind = type(fetches)
+        key = fetches
+        if kind is list:
+            key = (list, *fetches)
+        try:
+            found = self._fetches.get(key)
+        except TypeError:  # something unhashable inside
+            return Fetches(self.graph, fetches)
+        if found is None:
+            found = Fetches(self.graph, fetches)
+            if len(self._fetches) > _MAX_RUNNERS:
+                self._fetches.clear()
+            if kind in (Tensor, Operation) or kind is list or kind is tuple:
+                self._fetches[key] = found
+        return found
+
+    def _feeds(self, feed_dict):
+        if not feed_dict:
+            return (), ()
+        tensors, arrays = [], []
+        graph = self.graph
+        for key, value in feed_dict.items():
+            if type(key) is Tensor and key.op.graph is graph and key not in graph._feedable_off:
+                tensors.append(key)
+                arrays.append(feed_array(key, value))
+            else:
+                for tensor, part in feed_tensors(graph, {key: value}):
+                    tensors.append(tensor)
+                    arrays.append(feed_array(tensor, part))
+        return tuple(tensors), arrays
+
+    def _runner(self, structure, tensors):
+        key = (structure, tensors)
+        runner = self._runners.get(key)
+        if runner is None:
+            if not self.graph._ops:
+                raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
+            plan_key = (tuple(structure.elements), tensors)
+            runner = self._runners.get(plan_key)
+            if runner is None:
+                if len(self._runners) > _MAX_RUNNERS:
+                    self._runners.clear()
+                runner = self._runners[plan_key] = Runner(Plan(self.graph, structure.elements, tensors), self)
+            if structure in self._fetches.values():
+                self._runners[key] = runner
+        return runner
+
+    def plan(self, fetches, feed_dict=None):
+        """Returns the Plan that `run` would execute: print it to see what runs, and in which order."""
+        structure = self._structure(fetches)
+        tensors = [t for t, _ in feed_tensors(self.graph, dict.fromkeys(feed_dict or ()))]
+        return self._runner(structure, tuple(tensors)).plan
+
+    @property
+    def compiles(self):
+        """How many segments this process has compiled."""
+        return segments.compile_count
+
+    # -- called by the runner ---------------------------------------------------------------------
+
+    def seeds(self, ops):
+        """Returns uint64[n, 3] for `ops`: graph seed, op seed, and how often each ran before in this session."""
+        out = np.empty((len(ops), 3), np.uint64)
+        for i, op in enumerate(ops):
+            seed, seed2 = op.attrs.get("seed") or 0, op.attrs.get("seed2") or 0
+            if not seed and not seed2:
+                if self._entropy is None:
+                    self._entropy = np.frombuffer(os.urandom(16), np.uint64)
+                seed, seed2 = int(self._entropy[0]), int(self._entropy[1]) ^ op.id
+            runs = self._random_runs.get(op, 0)
+            self._random_runs[op] = runs + 1
+            out[i] = seed & 0xFFFFFFFFFFFFFFFF, seed2 & 0xFFFFFFFFFFFFFFFF, runs
+        return out
+
+    def xla_context(self):
+        from regrad.runtime.backend import x64
+
+        return x64()
+
+    # -- other ways to run -----------------------------------------------------------------------
+
+    def make_callable(self, fetches, feed_list=None, accept_options=False):
+        """Returns a function of the values for `feed_list` that runs `fetches`: a `run` with its look-ups done once."""
+        structure = Fetches(self.graph, fetches)
+        tensors = [self.graph.as_graph_element(t, allow_operation=False) for t in feed_list or ()]
+        runner = self._runner(structure, tuple(tensors))
+
+        def function(*values, options=None, run_metadata=None):
+            if len(values) != len(tensors):
+                raise TypeError(f"This callable takes {len(tensors)} feed values, got {len(values)}.")
+            with self._lock:
+                if self._closed:
+                    raise RuntimeError("Attempted to use a closed Session.")
+                self.runs += 1
+                results = runner.run([feed_array(t, v) for t, v in zip(tensors, values)])
+                return structure.rebuild([own(v) for v in results])
+
+        return function
+
+    def partial_run_setup(self, fetches, feeds=None):
+        """Prepares a run in several calls: returns a handle for `partial_run`."""
+        structure = Fetches(self.graph, fetches)
+        feeds = [self.graph.as_graph_element(f, allow_operation=False) for f in feeds or ()]
+        handle = object()
+        self._partial[handle] = _PartialRun(set(structure.elements), feeds)
+        return handle
+
+    def partial_run(self, handle, fetches, feed_dict=None):
+        """Continues a partial run with more feeds; what was fetched before is not computed again."""
+        with self._lock:
+            partial = self._partial.get(handle)
+            if partial is None:
+                raise InvalidArgumentError("partial_run: this handle was not made by partial_run_setup of this session.")
+            structure = Fetches(self.graph, fetches)
+            for element in structure.elements:
+                if element not in partial.fetches:
+                    raise ValueError(f"partial_run: {element.name} was not among the fetches of partial_run_setup.")
+                if element in partial.done:
+                    raise InvalidArgumentError(None, getattr(element, "op", element),
+                                               f"Must run 'setup' again: {element.name} was fetched before.")  # fmt: skip
+            for tensor, value in feed_tensors(self.graph, feed_dict or {}):
+                if tensor not in partial.feeds:
+                    raise ValueError(f"partial_run: {tensor.name} was not among the feeds of partial_run_setup.")
+                if tensor in partial.values:
+                    raise InvalidArgumentError(None, tensor.op, f"The tensor {tensor.name} has already been fed.")
+                partial.values[tensor] = feed_array(tensor, value)
+            known = dict(partial.values)
+            runner = self._runner(structure, tuple(known))
+            values = [own(v) for v in runner.run(list(known.values()))]
+            for element, value in zip(structure.elements, values):
+                partial.done.add(element)
+                if isinstance(element, Tensor):
+                    partial.values.setdefault(element, np.asarray(value))
+            return structure.rebuild(values)
+
+    # -- life ------------------------------------------------------------------------------------
+
+    @property
+    def graph_def(self):
+        return self.graph.as_graph_def()
+
+    @property
+    def sess_str(self):
+        return self._target
+
+    def list_devices(self):
+        """Returns the devices XLA offers."""
+        import jax
+
+        return jax.devices()
+
+    def reset(self, *args, **kwargs):
+        self.state.clear()
+
+    def as_default(self):
+        """Context manager: the default session for `eval()` and `run()` inside the block; does not close it."""
+        return context.push_session(self)
+
+    def __enter__(self):
+        pushed = [self.graph.as_default(), self.as_default()]
+        for p in pushed:
+            p.__enter__()
+        self._contexts.append(pushed)
+        return self
+
+    def __exit__(self, *exc):
+        for p in reversed(self._contexts.pop()):
+            p.__exit__(*exc)
+        self.close()
+
+    def close(self):
+        """Frees the session's variables; it cannot be used afterwards."""
+        with self._lock:
+            self._closed = True
+            self.state = {}
+            self._runners.clear()
+            self._fetches.clear()
+
+
+class InteractiveSession(Session):
+    """A Session that makes itself the default session, for notebooks and shells."""
+
+    def __init__(self, target="", graph=None, config=None):
+        super().__init__(target, graph, config)
+        self._pushed = [self.graph.as_default()] if graph is not None else []
+        self._pushed.append(self.as_default())
+        for p in self._pushed:
+            p.__enter__()
+
+    def close(self):
+        super().close()
+        pushed, self._pushed = self._pushed, []
+        for p in reversed(pushed):
+            p.__exit__(None, None, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+
+class _PartialRun:
+    def __init__(self, fetches, feeds):
+        self.fetches = fetches
+        self.feeds = set(feeds)
+        self.values = {}
+        self.done = set()
+
+
+def own(value):
+    """Returns a NumPy array (or scalar) that the caller may keep and change."""
+    if value is None:
+        return None
+    array = np.array(value)
+    return array if array.ndim or array.dtype == np.object_ and False else array[()]
