@@ -1,0 +1,577 @@
+"""Shapes and contents of tensors: identity, shape, filling, reshaping, joining, splitting.
+
+Slicing, gathering and scattering are in `indexing.py`; gradients in `array_grad.py`.
+"""
+
+import numpy as np
+
+from regrad.core import dtypes
+from regrad.core.convert import constant, convert_to_tensor
+from regrad.core.dtypes import INDEX, as_dtype
+from regrad.core.errors import ShapeError
+from regrad.core.graph import get_default_graph
+from regrad.core.opdef import Spec, define_op, same, spec_text
+from regrad.core.shapes import as_dims, broadcast, compatible, fully_known, merge, size_of, text
+
+# -- passing on --------------------------------------------------------------------------
+identity_op = define_op("Identity", "input", infer=same, lower=lambda b, x: x, partial=True)
+identityn_op = define_op("IdentityN", "input: [T]", single=False, lower=lambda b, xs: tuple(xs),
+                         infer=lambda xs: [Spec(x.dims, x.dtype) for x in xs])  # fmt: skip
+stopgradient_op = define_op("StopGradient", "input", infer=same, lower=lambda b, x: x, partial=True)
+preventgradient_op = define_op("PreventGradient", "input", infer=same, attrs={"message": ""},
+                               lower=lambda b, x, *, message: x)  # fmt: skip
+snapshot_op = define_op("Snapshot", "input", infer=same, lower=lambda b, x: x)
+
+
+def identity(input, name=None):
+    """Returns a tensor of the same shape, dtype and contents as `input`: a node of its own to name or to override."""
+    return identity_op(input, name=name)
+
+
+def identity_n(input, name=None):
+    """Returns a list of tensors like the list `input`, as one operation."""
+    return identityn_op(input, name=name)
+
+
+def stop_gradient(input, name=None):
+    """Returns `input`; gradients do not flow through this tensor."""
+    return stopgradient_op(input, name=name)
+
+
+def prevent_gradient(input, message="", name=None):
+    """Returns `input`; asking for a gradient through it is a LookupError that says `message`."""
+    return preventgradient_op(input, message=message, name=name)
+
+
+# -- asking about shape ------------------------------------------------------------------
+def _shape_infer(x, *, out_type):
+    return Spec((x.rank,), out_type)
+
+
+shape_op = define_op("Shape", "input", attrs={"out_type": dtypes.int32}, infer=_shape_infer, shape_only=(0,), partial=True,
+                     lower=lambda b, x, *, out_type: np.array(x.shape, out_type.as_numpy_dtype))  # fmt: skip
+shapen_op = define_op("ShapeN", "input: N*T", attrs={"out_type": dtypes.int32}, single=False, shape_only=(0,),
+                      infer=lambda xs, *, out_type: [_shape_infer(x, out_type=out_type) for x in xs],
+                      lower=lambda b, xs, *, out_type: tuple(np.array(x.shape, out_type.as_numpy_dtype) for x in xs))  # fmt: skip
+size_op = define_op("Size", "input", attrs={"out_type": dtypes.int32}, shape_only=(0,), partial=True,
+                    infer=lambda x, *, out_type: Spec((), out_type),
+                    lower=lambda b, x, *, out_type: np.asarray(size_of(x.shape), out_type.as_numpy_dtype))  # fmt: skip
+rank_op = define_op("Rank", "input", infer=lambda x: Spec((), dtypes.int32), shape_only=(0,), partial=True,
+                    lower=lambda b, x: np.asarray(len(x.shape), np.int32))  # fmt: skip
+
+
+def shape(input, name=None, out_type=dtypes.int32):
+    """Returns the shape at run time, a vector of int32 (or int64); a constant where it is known statically."""
+    x = convert_to_tensor(input)
+    if fully_known(x.dims):
+        return constant(np.array(x.dims, as_dtype(out_type).as_numpy_dtype), name=name or "Shape")
+    return shape_op(x, out_type=as_dtype(out_type), name=name)
+
+
+def shape_n(input, out_type=dtypes.int32, name=None):
+    """Returns the run-time shapes of a list of tensors, a list of vectors."""
+    return shapen_op(input, out_type=as_dtype(out_type), name=name)
+
+
+def size(input, name=None, out_type=dtypes.int32):
+    """Returns the number of elements at run time, a scalar."""
+    x = convert_to_tensor(input)
+    if fully_known(x.dims):
+        return constant(size_of(x.dims), as_dtype(out_type), name=name or "Size")
+    return size_op(x, out_type=as_dtype(out_type), name=name)
+
+
+def rank(input, name=None):
+    """Returns the number of axes, an int32 scalar."""
+    x = convert_to_tensor(input)
+    return constant(len(x.dims), dtypes.int32, name=name or "Rank") if x.dims is not None else rank_op(x, name=name)
+
+
+# -- filling -----------------------------------------------------------------------------
+def _dims_from(spec, what):
+    """Returns dims from the value of a shape tensor, as far as it is known; refuses what is no vector of sizes."""
+    if spec.dims is not None and len(spec.dims) != 1:
+        raise ShapeError(f"{what} must be a vector of sizes, got {spec_text(spec)}")
+    dims = spec.partial()
+    if dims is not None and any(d is not None and d < 0 for d in dims):
+        raise ShapeError(f"{what} must hold sizes of at least 0, got {list(dims)}")
+    return dims
+
+
+fill_op = define_op("Fill", "dims: index_type, value: T", types={"index_type": INDEX}, static=(0,), partial=True,
+                    infer=lambda dims, value: Spec(_dims_from(dims, "dims"), value.dtype),
+                    lower=lambda b, dims, value: b.np.broadcast_to(value, tuple(int(d) for d in dims)))  # fmt: skip
+zeroslike_op = define_op("ZerosLike", "x", infer=same, shape_only=(0,),
+                         lower=lambda b, x: b.np.zeros(x.shape, x.dtype))  # fmt: skip
+oneslike_op = define_op("OnesLike", "x", infer=same, shape_only=(0,),
+                        lower=lambda b, x: b.np.ones(x.shape, x.dtype))  # fmt: skip
+
+
+def fill(dims, value, name=None):
+    """Returns a tensor of shape `dims` (a vector of sizes) whose elements are all the scalar `value`."""
+    return fill_op(dims, value, name=name)
+
+
+def _filled(shape, value, dtype, name):
+    dtype = as_dtype(dtype)
+    value = b"" if dtype is dtypes.string and value == 0 else np.asarray(value).astype(dtype.as_numpy_dtype)
+    with get_default_graph().name_scope(name) as scope:
+        if not hasattr(shape, "_as_graph_element"):
+            try:
+                dims = as_dims(shape)
+            except TypeError:
+                dims = None  # a list that holds tensors
+            if dims is not None and None not in dims:
+                if size_of(dims) < 1000:
+                    array = np.full(dims, value, dtype.as_numpy_dtype)
+                    return constant(array, dtype, name=scope)
+                shape = constant(np.array(dims, np.int32), name="shape_as_tensor")
+        shape = convert_to_tensor(shape, dtype=None if hasattr(shape, "dtype") else dtypes.int32)
+        return fill_op(shape, constant(value, dtype), name=scope)
+
+
+def zeros(shape, dtype=dtypes.float32, name=None):
+    """Returns zeros (empty strings, False) of `shape`."""
+    return _filled(shape, 0, dtype, name or "zeros")
+
+
+def ones(shape, dtype=dtypes.float32, name=None):
+    """Returns ones (True) of `shape`."""
+    return _filled(shape, 1, dtype, name or "ones")
+
+
+def zeros_like(tensor, dtype=None, name=None, optimize=True):
+    """Returns zeros of the shape of `tensor`, in its dtype or in `dtype`."""
+    x = convert_to_tensor(tensor, name="tensor")
+    if dtype is not None and as_dtype(dtype) is not x.dtype:
+        return zeros(shape(x), dtype, name=name or "zeros_like")
+    return zeroslike_op(x, name=name or "zeros_like")
+
+
+def ones_like(tensor, dtype=None, name=None, optimize=True):
+    """Returns ones of the shape of `tensor`, in its dtype or in `dtype`."""
+    x = convert_to_tensor(tensor, name="tensor")
+    if dtype is not None and as_dtype(dtype) is not x.dtype:
+        return ones(shape(x), dtype, name=name or "ones_like")
+    return oneslike_op(x, name=name or "ones_like")
+
+
+# -- broadcasting and its transpose --------------------------------------------------------
+def _sum_to_lower(b, x, like):
+    if x.shape == like.shape:
+        return x
+    extra = len(x.shape) - len(like.shape)
+    axes = tuple(range(extra)) + tuple(i + extra for i, d in enumerate(like.shape) if d == 1 and x.shape[i + extra] != 1)
+    return b.np.reshape(b.np.sum(x, axis=axes, dtype=x.dtype), like.shape)
+
+
+sumtolike_op = define_op("SumToLike", "x: T, like: L", infer=lambda x, like: Spec(like.dims, x.dtype), shape_only=(1,),
+                         lower=_sum_to_lower)  # fmt: skip
+broadcastlike_op = define_op("BroadcastLike", "x: T, like: L", infer=lambda x, like: Spec(like.dims, x.dtype),
+                             shape_only=(1,), lower=lambda b, x, like: b.np.broadcast_to(x, like.shape))  # fmt: skip
+
+
+def sum_to_like(x, like):
+    """Returns `x` summed over the axes along which `like` was broadcast to the shape of `x`; the transpose of that.
+
+    Every gradient of a broadcasting op passes through here. Works on shapes known only at run time.
+    """
+    x = convert_to_tensor(x)  # IndexedSlices become dense
+    if x.dims is not None and x.dims == like.dims and None not in x.dims:
+        return x
+    return sumtolike_op(x, like)
+
+
+def broadcast_like(x, like):
+    """Returns `x` broadcast to the shape of `like`."""
+    x = convert_to_tensor(x)
+    if x.dims is not None and x.dims == like.dims and None not in x.dims:
+        return x
+    return broadcastlike_op(x, like)
+
+
+def _broadcast_to_infer(x, shape):
+    dims = _dims_from(shape, "shape")
+    if dims is not None and x.dims is not None and len(x.dims) <= len(dims):
+        broadcast(x.dims, dims)
+    return Spec(dims, x.dtype)
+
+
+broadcastto_op = define_op("BroadcastTo", "input: T, shape: Tidx", types={"Tidx": INDEX}, static=(1,),
+                           infer=_broadcast_to_infer,
+                           lower=lambda b, x, shape: b.np.broadcast_to(x, tuple(int(d) for d in shape)))  # fmt: skip
+
+
+def broadcast_to(input, shape, name=None):
+    """Returns `input` broadcast to `shape`."""
+    return broadcastto_op(input, shape, name=name)
+
+
+# -- Reshape -------------------------------------------------------------------------------
+def _reshape_infer(x, shape):
+    if shape.dims is not None and len(shape.dims) != 1:
+        raise ShapeError(f"shape must be a vector, got {spec_text(shape)}")
+    target = shape.partial()
+    if target is None:
+        return Spec(None, x.dtype)
+    n = size_of(x.dims)
+    if target.count(-1) > 1:
+        raise ShapeError(f"Only one input size may be -1, got {list(target)}")
+    if any(d is not None and d < -1 for d in target):
+        raise ShapeError(f"sizes must be at least 0 (or one -1), got {list(target)}")
+    dims = tuple(None if d == -1 else d for d in target)
+    if -1 in target and None not in target and n is not None:
+        rest = size_of(tuple(d for d in target if d != -1))
+        if rest == 0 and n == 0:
+            dims = tuple(0 if d == -1 else d for d in target)
+        elif rest == 0 or n % rest:
+            raise ShapeError(f"Cannot reshape a tensor with {n} elements to shape {list(target)}: {n} is not divisible "
+                             f"by {rest}")  # fmt: skip
+        else:
+            dims = tuple(n // rest if d == -1 else d for d in target)
+    elif -1 in target and x.dims is not None:
+        # Unknown sizes on both sides: (?, 3, 4) to [shape(x)[0], -1] leaves 12 when one unknown faces one unknown.
+        known = [d for d in target if d is not None and d != -1]
+        if target.count(None) == 1 == x.dims.count(None) and None in target:
+            left, right = size_of(tuple(d for d in x.dims if d is not None)), size_of(tuple(known))
+            if getattr(shape, "same_unknown", False) and right and left % right == 0:
+                dims = tuple(left // right if t == -1 else None if t is None else t for t in target)
+    elif n is not None and None not in target and size_of(target) != n:
+        raise ShapeError(f"Cannot reshape a tensor with {n} elements to shape {list(target)} "
+                         f"({size_of(target)} elements)")  # fmt: skip
+    elif x.dims is not None and None in dims and dims.count(None) == 1 and n is not None:
+        rest = size_of(tuple(d for d in dims if d is not None))
+        if rest and n % rest == 0:
+            dims = tuple(n // rest if d is None else d for d in dims)
+    return Spec(dims, x.dtype)
+
+
+reshape_op = define_op("Reshape", "tensor: T, shape: Tshape", types={"Tshape": INDEX}, static=(1,), infer=_reshape_infer,
+                       partial=True, lower=lambda b, x, shape: b.np.reshape(x, tuple(int(d) for d in shape)))  # fmt: skip
+reshapelike_op = define_op("ReshapeLike", "x: T, like: L", infer=lambda x, like: Spec(like.dims, x.dtype), shape_only=(1,),
+                           lower=lambda b, x, like: b.np.reshape(x, like.shape))  # fmt: skip
+
+
+def reshape(tensor, shape, name=None):
+    """Returns the elements of `tensor`, in row-major order, in another shape.
+
+    Args:
+      tensor: any tensor.
+      shape: vector of sizes (Python ints and scalar tensors may be mixed); one may be -1 and is worked out.
+
+    Raises:
+      ValueError: the numbers of elements differ.
+    """
+    return reshape_op(tensor, shape, name=name)
+
+
+def reshape_like(x, like):
+    """Returns `x` in the shape of `like`, which has as many elements."""
+    return reshapelike_op(x, like)
+
+
+# -- one axis more or less --------------------------------------------------------------------
+def axis_in(axis, rank, what="axis"):
+    """Returns `axis` counted from 0; ShapeError when a tensor of `rank` axes has no such axis."""
+    if not -rank <= axis < rank:
+        raise ShapeError(f"{what} {axis} is not in [-{rank}, {rank}): the tensor has {rank} axes")
+    return axis % rank
+
+
+def _expand_dims_infer(x, dim):
+    axis = dim.partial()
+    if isinstance(axis, tuple):
+        axis = axis[0] if len(axis) == 1 else None
+    if x.dims is None or axis is None:
+        return Spec(None if x.dims is None else (None,) * (len(x.dims) + 1), x.dtype)
+    axis = axis_in(axis, len(x.dims) + 1)
+    return Spec(x.dims[:axis] + (1,) + x.dims[axis:], x.dtype)
+
+
+expanddims_op = define_op("ExpandDims", "input: T, dim: Tdim", types={"Tdim": INDEX}, static=(1,), partial=True,
+                          infer=_expand_dims_infer, lower=lambda b, x, dim: b.np.expand_dims(x, int(np.ravel(dim)[0])))  # fmt: skip
+
+
+def expand_dims(input, axis=None, name=None, dim=None):
+    """Returns `input` with an axis of size 1 inserted at `axis` (negative counts from the end)."""
+    axis = one_of("axis", axis, "dim", dim)
+    if axis is None:
+        raise ValueError("Must specify an axis argument to tf.expand_dims()")
+    return expanddims_op(input, axis, name=name)
+
+
+def one_of(name, value, old_name, old):
+    """Returns the argument given under its present or its older name; ValueError when under both."""
+    if old is None:
+        return value
+    if value is not None:
+        raise ValueError(f"Cannot specify both '{name}' and '{old_name}'.")
+    return old
+
+
+def _squeeze_infer(x, *, squeeze_dims):
+    if x.dims is None:
+        return Spec(None, x.dtype)
+    if not squeeze_dims:
+        return Spec(None if None in x.dims else tuple(d for d in x.dims if d != 1), x.dtype)
+    axes = {axis_in(a, len(x.dims)) for a in squeeze_dims}
+    for a in axes:
+        if x.dims[a] not in (None, 1):
+            raise ShapeError(f"Can not squeeze dim[{a}], expected a dimension of 1, got {x.dims[a]}")
+    return Spec(tuple(d for i, d in enumerate(x.dims) if i not in axes), x.dtype)
+
+
+squeeze_op = define_op("Squeeze", "input", attrs={"squeeze_dims": ()}, infer=_squeeze_infer, partial=True,
+                       lower=lambda b, x, *, squeeze_dims: b.np.squeeze(x, tuple(squeeze_dims) or None))  # fmt: skip
+
+
+def squeeze(input, axis=None, name=None, squeeze_dims=None):
+    """Returns `input` without its axes of size 1, or without those of them named in `axis`."""
+    axis = one_of("axis", axis, "squeeze_dims", squeeze_dims)
+    axis = () if axis is None else (axis,) if np.isscalar(axis) else tuple(axis)
+    return squeeze_op(input, squeeze_dims=tuple(int(a) for a in axis), name=name)
+
+
+# -- Transpose -------------------------------------------------------------------------------
+def _transpose_infer(x, perm):
+    order = perm.partial()
+    if order is None or None in order or x.dims is None:
+        n = len(order) if order is not None else x.rank
+        return Spec(None if n is None else (None,) * n, x.dtype)
+    if sorted(order) != list(range(len(x.dims))):
+        raise ShapeError(f"perm {list(order)} is not a permutation of the {len(x.dims)} axes")
+    return Spec(tuple(x.dims[i] for i in order), x.dtype)
+
+
+transpose_op = define_op("Transpose", "x: T, perm: Tperm", types={"Tperm": INDEX}, static=(1,), infer=_transpose_infer,
+                         lower=lambda b, x, perm: b.np.transpose(x, tuple(int(i) for i in perm)))  # fmt: skip
+conjugatetranspose_op = define_op("ConjugateTranspose", "x: T, perm: Tperm", types={"Tperm": INDEX}, static=(1,),
+                                  infer=_transpose_infer, lower=lambda b, x, perm:
+                                  b.np.conj(b.np.transpose(x, tuple(int(i) for i in perm))))  # fmt: skip
+
+
+def transpose(a, perm=None, name="transpose", conjugate=False):
+    """Returns `a` with its axes in the order `perm`; reversed by default. `conjugate` also conjugates."""
+    with get_default_graph().name_scope(name) as scope:
+        a = convert_to_tensor(a, name="a")
+        op = conjugatetranspose_op if conjugate and a.dtype.is_complex else transpose_op
+        if perm is None:
+            if a.dims is None:
+                r = rank(a)
+                from regrad.ops.generate import range as range_
+
+                perm = (r - 1) - range_(0, r, 1)
+            else:
+                perm = np.arange(len(a.dims) - 1, -1, -1, dtype=np.int32)
+        return op(a, perm, name=scope)
+
+
+def invert_permutation(x, name=None):
+    """Returns the inverse of a permutation of 0 .. n-1, a vector of int32 or int64."""
+    return invertpermutation_op(x, name=name)
+
+
+invertpermutation_op = define_op("InvertPermutation", "x", infer=same, types={"T": INDEX}, partial=True,
+                                 lower=lambda b, x: b.np.argsort(x).astype(x.dtype))  # fmt: skip
+
+
+# -- joining ----------------------------------------------------------------------------------
+def _pack_infer(values, *, axis):
+    dims = values[0].dims
+    for v in values[1:]:
+        dims = merge(dims, v.dims, "the tensors to stack must have one shape;")
+    if dims is None:
+        return Spec(None, values[0].dtype)
+    axis = axis_in(axis, len(dims) + 1)
+    return Spec(dims[:axis] + (len(values),) + dims[axis:], values[0].dtype)
+
+
+pack_op = define_op("Pack", "values: N*T", attrs={"axis": 0}, infer=_pack_infer, partial=True,
+                    lower=lambda b, values, *, axis: b.np.stack(values, axis))  # fmt: skip
+
+
+def stack(values, axis=0, name="stack"):
+    """Returns the tensors of a list, all of one shape, joined along a new axis.
+
+    Raises:
+      ValueError: the list is empty, shapes differ, or `axis` is out of range.
+    """
+    if not hasattr(values, "_as_graph_element") and not isinstance(values, np.ndarray):
+        values = list(values)
+        if not values:
+            raise ValueError("stack: the list of tensors is empty.")
+    elif hasattr(values, "_as_graph_element"):
+        values = list(convert_to_tensor(values))
+    if axis == 0:
+        try:  # a list of Python numbers and arrays is one constant, as in TF
+            if not any(hasattr(v, "_as_graph_element") for v in values):
+                return convert_to_tensor(values, name=name)
+        except (TypeError, ValueError):
+            pass
+    return pack_op(list(values), axis=axis, name=name)
+
+
+def _concat_infer(values, axis):
+    at = axis.partial()
+    rank = next((len(v.dims) for v in values if v.dims is not None), None)
+    if rank == 0:
+        raise ShapeError("Can't concatenate scalars (use tf.stack instead)")
+    if rank is None or at is None or isinstance(at, tuple):
+        return Spec(None if rank is None else (None,) * rank, values[0].dtype)
+    at = axis_in(at, rank)
+    dims = None
+    total = 0
+    for i, v in enumerate(values):
+        if v.dims is None:
+            total = None
+            continue
+        if len(v.dims) != rank:
+            raise ShapeError(f"the tensors must have one rank; number 0 has {rank} axes, number {i} is {spec_text(v)}")
+        others = v.dims[:at] + (None,) + v.dims[at + 1:]
+        if not compatible(dims, others):
+            raise ShapeError(f"sizes other than along axis {at} must agree; tensor {i} is {spec_text(v)}, the ones before "
+                             f"it {text(dims)}")  # fmt: skip
+        dims = merge(dims, others)
+        total = None if total is None or v.dims[at] is None else total + v.dims[at]
+    return Spec(dims[:at] + (total,) + dims[at + 1:], values[0].dtype)
+
+
+concat_op = define_op("ConcatV2", "values: N*T, axis: Tidx", types={"Tidx": INDEX}, static=(1,), infer=_concat_infer,
+                      partial=True, lower=lambda b, values, axis: b.np.concatenate(values, int(axis)))  # fmt: skip
+
+
+def concat(values, axis, name="concat", concat_dim=None):
+    """Returns the tensors of a list joined along an existing axis.
+
+    Args:
+      values: tensors of one dtype whose sizes agree along all axes but `axis`.
+      axis: int or scalar tensor; negative counts from the end.
+    """
+    if not isinstance(values, (list, tuple)):
+        values = [values]
+    if isinstance(axis, (list, tuple)) and not isinstance(values[0], int) or hasattr(values, "__index__"):
+        raise TypeError("tf.concat(values, axis): the list of tensors comes first (before TensorFlow 1.0 the axis did).")
+    if len(values) == 1:
+        axis = convert_to_tensor(axis, name="concat_dim", dtype=dtypes.int32)
+        return identity(values[0], name=name)
+    return concat_op(list(values), axis, name=name)
+
+
+# -- splitting ----------------------------------------------------------------------------------
+def _unpack_infer(value, *, num, axis):
+    if value.dims is None:
+        return [Spec(None, value.dtype)] * num
+    axis = axis_in(axis, len(value.dims))
+    if value.dims[axis] not in (None, num):
+        raise ShapeError(f"cannot unstack axis {axis} of {spec_text(value)} into {num} tensors")
+    return [Spec(value.dims[:axis] + value.dims[axis + 1:], value.dtype) for _ in range(num)]
+
+
+def _unpack_lower(b, x, *, num, axis):
+    return tuple(b.np.squeeze(part, axis) for part in b.np.split(x, num, axis)) if num else ()
+
+
+unpack_op = define_op("Unpack", "value", attrs={"num": None, "axis": 0}, infer=_unpack_infer, lower=_unpack_lower,
+                      single=False, partial=True)  # fmt: skip
+
+
+def unstack(value, num=None, axis=0, name="unstack"):
+    """Returns a list of the slices of `value` along `axis`.
+
+    Raises:
+      ValueError: `num` is not given and the size of the axis is not known, or `axis` is out of range.
+    """
+    value = convert_to_tensor(value)
+    if num is None:
+        if value.dims is not None:
+            num = value.dims[axis_in(axis, len(value.dims))]
+        if num is None:
+            raise ValueError(f"Cannot infer num from shape {value.shape}: pass num= to unstack {value.name}.")
+    return unpack_op(value, num=int(num), axis=axis, name=name)
+
+
+def _split_sizes(dims, at, sizes):
+    return [dims[:at] + (s,) + dims[at + 1:] for s in sizes]
+
+
+def _split_infer(split_dim, value, *, num_split):
+    at = split_dim.partial()
+    if value.dims is None or at is None:
+        return [Spec(None if value.dims is None else (None,) * len(value.dims), value.dtype)] * num_split
+    at = axis_in(at, len(value.dims))
+    size = value.dims[at]
+    if size is not None and size % num_split:
+        raise ShapeError(f"Number of ways to split should evenly divide the split dimension, but got axis {at} (size = "
+                         f"{size}) and num_split {num_split}")  # fmt: skip
+    part = None if size is None else size // num_split
+    return [Spec(d, value.dtype) for d in _split_sizes(value.dims, at, [part] * num_split)]
+
+
+split_op = define_op("Split", "split_dim: int32, value: T", attrs={"num_split": None}, static=(0,), single=False,
+                     infer=_split_infer, lower=lambda b, axis, x, *, num_split:
+                     tuple(b.np.split(x, num_split, int(axis))))  # fmt: skip
+
+
+def _splitv_infer(value, size_splits, split_dim, *, num_split):
+    at, sizes = split_dim.partial(), size_splits.partial()
+    if value.dims is None or at is None:
+        return [Spec(None if value.dims is None else (None,) * len(value.dims), value.dtype)] * num_split
+    at = axis_in(at, len(value.dims))
+    sizes = (None,) * num_split if sizes is None else sizes
+    total = value.dims[at]
+    if total is not None and None not in sizes:
+        rest = total - sum(s for s in sizes if s != -1)
+        if sizes.count(-1) > 1 or rest < 0 or -1 not in sizes and rest:
+            raise ShapeError(f"size_splits {list(sizes)} do not add up to the size {total} of axis {at}")
+        sizes = tuple(rest if s == -1 else s for s in sizes)
+    return [Spec(d, value.dtype) for d in _split_sizes(value.dims, at, [None if s == -1 else s for s in sizes])]
+
+
+def _splitv_lower(b, x, sizes, axis, *, num_split):
+    axis, sizes = int(axis), [int(s) for s in sizes]
+    if -1 in sizes:
+        sizes[sizes.index(-1)] = x.shape[axis] - sum(sizes) - 1
+    return tuple(b.np.split(x, list(np.cumsum(sizes[:-1])), axis))
+
+
+splitv_op = define_op("SplitV", "value: T, size_splits: Tlen, split_dim: int32", attrs={"num_split": None},
+                      types={"Tlen": INDEX}, static=(1, 2), single=False, infer=_splitv_infer, lower=_splitv_lower)  # fmt: skip
+
+
+def split(value, num_or_size_splits, axis=0, num=None, name="split"):
+    """Returns `value` cut along `axis` into equal parts (an int) or parts of given sizes (a vector, one may be -1)."""
+    if isinstance(num_or_size_splits, (int, np.integer)):
+        return split_op(axis, value, num_split=int(num_or_size_splits), name=name)
+    sizes = convert_to_tensor(num_or_size_splits, preferred_dtype=dtypes.int32)
+    if sizes.dims == ():
+        raise ValueError("Rank-0 tensors are not supported as the num_or_size_splits argument to split.")
+    if num is None:
+        if sizes.dims is None or sizes.dims[0] is None:
+            raise ValueError("Cannot infer num from shape of size_splits; pass num=.")
+        num = sizes.dims[0]
+    return splitv_op(value, sizes, axis, num_split=int(num), name=name)
+
+
+# -- inputs of the program -----------------------------------------------------------------------
+placeholder_op = define_op("Placeholder", "", attrs={"dtype": None, "shape": None}, stateful=True,
+                           infer=lambda *, dtype, shape: Spec(shape, dtype))  # fmt: skip
+placeholderdefault_op = define_op("PlaceholderWithDefault", "input", attrs={"shape": None},
+                                  infer=lambda x, *, shape: Spec(shape, x.dtype),
+                                  lower=lambda b, x, *, shape: x)  # fmt: skip
+
+
+def placeholder(dtype, shape=None, name=None):
+    """Returns a tensor whose value must be fed to every run that needs it.
+
+    Args:
+      dtype: its DType.
+      shape: its static shape; None for any, None inside for any size.
+    """
+    return placeholder_op(dtype=as_dtype(dtype), shape=as_dims(shape), name=name)
+
+
+def placeholder_with_default(input, shape, name=None):
+    """Returns a tensor that is `input` unless something else, compatible with `shape`, is fed."""
+    return placeholderdefault_op(input, shape=as_dims(shape), name=name)
+
+

@@ -1,0 +1,120 @@
+"""Gradient rules for `array.py`."""
+
+from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
+from regrad.core.indexed_slices import IndexedSlices
+from regrad.ops import array
+from regrad.ops.array import broadcast_like, concat_op, reshape, reshape_like, shape, shape_n, splitv_op, stack, sum_to_like
+from regrad.ops.reduce import reduce_sum
+
+
+# -- passing on --------------------------------------------------------------------------
+def _pass_on(op, *grads):
+    return grads
+
+
+for _op_type in ("Identity", "IdentityN", "Snapshot", "PlaceholderWithDefault"):
+    RegisterGradient(_op_type)(_pass_on)
+
+
+@RegisterGradient("PreventGradient")
+def _preventgradient_grad(op, dy):
+    raise LookupError(f"Gradient explicitly disabled at '{op.name}', made at {op.location}. "
+                      f"Reason: {op.get_attr('message')}")  # fmt: skip
+
+
+for _op_type in ("Const", "StopGradient", "Shape", "ShapeN", "Rank", "Size", "ZerosLike", "OnesLike",
+                 "InvertPermutation"):  # fmt: skip
+    NotDifferentiable(_op_type)
+
+
+# -- filling and broadcasting ----------------------------------------------------------------
+@RegisterGradient("Fill")
+def _fill_grad(op, dy):
+    return None, reduce_sum(dy)
+
+
+@RegisterGradient("SumToLike")
+def _sumtolike_grad(op, dy):
+    return broadcast_like(dy, op.inputs[0]), None
+
+
+@RegisterGradient("BroadcastLike")
+def _broadcastlike_grad(op, dy):
+    return sum_to_like(dy, op.inputs[0]), None
+
+
+@RegisterGradient("BroadcastTo")
+def _broadcastto_grad(op, dy):
+    return sum_to_like(dy, op.inputs[0]), None
+
+
+# -- other shapes of the same elements ---------------------------------------------------------
+@RegisterGradient("Reshape")
+def _reshape_grad(op, dy):
+    x, y = op.inputs[0], op.outputs[0]
+    if isinstance(dy, IndexedSlices) and x.dims and y.dims and x.dims[0] == y.dims[0] is not None and None not in x.dims:
+        # Rows stay rows, so those that are not there need not be made.
+        return IndexedSlices(reshape(dy.values, (-1, *x.dims[1:])), dy.indices, shape(x)), None
+    return reshape_like(dy, x), None
+
+
+def _reshape_back(op, dy):
+    return [reshape_like(dy, op.inputs[0])] + [None] * (len(op.inputs) - 1)
+
+
+for _op_type in ("ReshapeLike", "ExpandDims", "Squeeze"):
+    RegisterGradient(_op_type)(_reshape_back)
+
+
+@RegisterGradient("Transpose")
+def _transpose_grad(op, dy):
+    return array.transpose_op(dy, array.invert_permutation(op.inputs[1])), None
+
+
+@RegisterGradient("ConjugateTranspose")
+def _conjugatetranspose_grad(op, dy):
+    return array.conjugatetranspose_op(dy, array.invert_permutation(op.inputs[1])), None
+
+
+# -- joining and splitting ------------------------------------------------------------------------
+@RegisterGradient("Pack")
+def _pack_grad(op, dy):
+    return array.unstack(dy, num=len(op.inputs), axis=op.get_attr("axis"))
+
+
+@RegisterGradient("Unpack")
+def _unpack_grad(op, *grads):
+    return stack(grads, axis=op.get_attr("axis"))
+
+
+@RegisterGradient("ConcatV2")
+def _concat_grad(op, dy):
+    *values, axis = op.inputs
+    if len(values) == 1:
+        return dy, None
+    at = axis.partial()
+    if isinstance(dy, IndexedSlices) and at is not None and dy.values.dims is not None and at % len(dy.values.dims):
+        # Joined along another axis than the rows: the same rows of each part.
+        parts = _split(dy.values, values, axis, at)
+        return [IndexedSlices(p, dy.indices, shape(v)) for p, v in zip(parts, values)] + [None]
+    return [*_split(dy, values, axis, at), None]
+
+
+def _split(dy, values, axis, at):
+    """Returns `dy` cut along `axis` into parts as long as `values` are."""
+    sizes = [None if at is None or v.dims is None else v.dims[at] for v in values]
+    if None in sizes:
+        from regrad.ops.indexing import gather
+
+        sizes = gather(stack(shape_n(values)), axis, axis=1)
+    return splitv_op(dy, sizes, axis, num_split=len(values))
+
+
+@RegisterGradient("Split")
+def _split_grad(op, *grads):
+    return None, concat_op(list(grads), op.inputs[0])
+
+
+@RegisterGradient("SplitV")
+def _splitv_grad(op, *grads):
+    return concat_op(list(grads), op.inputs[2]), None, None
