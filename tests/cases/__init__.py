@@ -1,11 +1,11 @@
-"""One table of `Case` and `Bad` rows per op family; `tests/test_ops.py` checks every row in every way it knows.
-
-A row gives: value against the reference, inferred spec against the result with full, partial and no static shape, host
-against XLA backend, first and second derivative in a random direction in float64 (against finite differences and JAX's
-own derivative of the lowering), and each further dtype's value.
+"""One table of rows per op family, `CASES = [Case(...), Edge(...), Bad(...), ...]`; `tests/test_ops.py` checks every
+row in every way it knows (the list stands at its top), and the whole of it for a plain `Case("Mul", f, np.multiply,
+((3, 4), (4,)))`.
 """
 
 import dataclasses
+import importlib
+import pkgutil
 from collections.abc import Callable
 from typing import Any
 
@@ -20,15 +20,20 @@ class Case:
       reference: `reference(*arrays, **kwargs)` -> array or tuple of arrays, in NumPy or SciPy; None where only
         shapes, derivatives and the two backends are compared.
       inputs: a tuple; a shape (tuple of ints) is filled with random float64 in [low, high), an ndarray is used as it
-        is (integer and bool arrays keep their dtype and are not differentiated).
+        is (integer, bool and string arrays keep their dtype and are not differentiated; float arrays are, in float64,
+        and complex ones in complex128).
       kwargs: further arguments of `build` (and of `reference`).
       low, high: range of random elements: keep away from kinks and poles.
-      order: how many derivatives to check: 2, 1, or 0 (declared NotDifferentiable).
+      order: how many derivatives to check: 3, 2, 1, or 0 (the op type is declared NotDifferentiable). Without floating
+        inputs there is nothing to differentiate, whatever is said.
       wrt: indices of the inputs to differentiate; all floating ones by default.
-      dtypes: further dtypes in which the value is checked, by name.
+      dtypes: further dtypes in which the value is checked, by name; floating inputs are cast to it.
       rtol: relative tolerance of values in float64.
+      grad_rtol: relative tolerance of derivatives in float64, against finite differences.
       unknown: False where static shapes must be known (kernel sizes from the shape, for instance).
-      host: False for ops defined as xla_only.
+      derivatives: False where only values count: NaN and infinite inputs, points where the derivative does not exist.
+      jax: False where the op's derivative is by definition another than that of its lowering.
+      note: a word that tells this row from others of the same op type and shapes.
     """
 
     op_type: str
@@ -42,13 +47,42 @@ class Case:
     wrt: tuple[int, ...] | None = None
     dtypes: tuple[str, ...] = ("float32",)
     rtol: float = 1e-10
+    grad_rtol: float = 1e-6
     unknown: bool = True
+    derivatives: bool = True
+    jax: bool = True
     note: str = ""
 
     @property
     def id(self):
         shapes = "x".join(str(getattr(i, "shape", i)).replace(" ", "") for i in self.inputs)
         return f"{self.op_type}{self.note and '-' + self.note}-{shapes}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Edge:
+    """Decided derivatives at a point where formulas fail: ties, kinks, 0/0, infinities.
+
+    Attributes:
+      op_type, build: as in Case.
+      inputs: arrays (lists become float64 arrays).
+      grads: the expected gradient of the sum of the outputs per floating input; None where none flows.
+      second: the expected gradient of the sum of the first gradients, or absent.
+      dy: the gradient arriving, ones by default.
+    """
+
+    op_type: str
+    build: Callable
+    inputs: tuple
+    grads: tuple
+    second: tuple | None = None
+    dy: Any = None
+    kwargs: dict[str, Any] = dataclasses.field(default_factory=dict)
+    note: str = ""
+
+    @property
+    def id(self):
+        return f"{self.op_type}-edge-{self.note}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,3 +101,11 @@ class Bad:
     @property
     def id(self):
         return f"{self.op_type}-{self.says[:30]}"
+
+
+def families():
+    """Returns {family: its rows}, every table in this package."""
+    tables = {}
+    for module in pkgutil.iter_modules(__path__):
+        tables[module.name] = importlib.import_module(f"{__name__}.{module.name}").CASES
+    return tables

@@ -1,0 +1,445 @@
+"""The machinery behind `test_ops.py`: an interpreter of graphs over a chosen backend, and batches of rows.
+
+The interpreter calls the lowerings one by one, as a compiled segment does, and holds every result against what the
+shape rule promised: before the run (static shapes as far as they were known) and at run time (all shapes known).
+"""
+
+import warnings
+
+import numpy as np
+
+import regrad.ops as ops
+from regrad.autodiff.gradients import gradients
+from regrad.core import gradient_registry
+from regrad.core.convert import convert_to_tensor
+from regrad.core.dtypes import as_dtype
+from regrad.core.graph import Graph, Tensor, op_arguments
+from regrad.core.host import HOST
+from regrad.core.opdef import Known, Spec
+from regrad.core.shapes import compatible
+from regrad.ops.array import placeholder
+from regrad.runtime.plan import needs_host, shape_only_positions, static_positions
+from regrad.runtime.segment import ShapeOf
+
+ops.load()
+
+BATCH = 24  # rows whose derivatives are compiled together
+RTOL = {"float16": 1e-2, "bfloat16": 6e-2, "float32": 3e-5, "complex64": 3e-5}
+GRAD_RTOL = {"float16": 5e-2, "float32": 1e-3, "complex64": 1e-3}
+
+
+# -- running a graph -------------------------------------------------------------------------
+
+
+class NotOnHost(Exception):
+    """An op of the graph has no NumPy form."""
+
+
+def needed(tensors):
+    """Returns the operations that `tensors` need, in creation order."""
+    seen, stack = {t.op for t in tensors}, [t.op for t in tensors]
+    while stack:
+        for t in stack.pop().inputs:
+            if t.op not in seen:
+                seen.add(t.op)
+                stack.append(t.op)
+    return sorted(seen, key=lambda op: op.id)
+
+
+def evaluate(b, fetches, feeds):
+    """Returns the values of `fetches` computed by backend `b`.
+
+    What depends on no tracer is computed with NumPy, as the runtime folds it: shapes, and what is made of them.
+    """
+    env = dict(feeds)
+    for op in needed(fetches):
+        if op.outputs and all(t in env for t in op.outputs):
+            continue
+        statics, shape_only = static_positions(op), shape_only_positions(op)
+        values = []
+        for i, t in enumerate(op.inputs):
+            v = env[t]
+            if i in shape_only:
+                v = ShapeOf(tuple(v.shape), v.dtype)
+            assert i not in statics or isinstance(v, np.ndarray), \
+                f"{op.describe()}: input {i} is static, and depends on values"  # fmt: skip
+            values.append(v)
+        known = all(isinstance(v, (np.ndarray, np.generic, ShapeOf)) for v in values)
+        backend = b
+        if op.type == "Const" or known and op.opdef.pure() and not op.opdef.xla_only or needs_host(op):
+            backend = HOST
+        if backend.is_host and op.opdef.xla_only:
+            raise NotOnHost(op.type)
+        if not backend.is_host:
+            values = [backend.constant(v) if isinstance(v, np.ndarray) and i not in statics else v
+                      for i, v in enumerate(values)]  # fmt: skip
+        args = op_arguments(op, values)
+        if op.opdef.random:
+            args = [np.zeros(3, np.uint64), *args]
+        attrs = {k: v for k, v in op.attrs.items() if k in op.opdef.attrs}
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("error", np.exceptions.ComplexWarning)
+                result = op.opdef.lower(backend, *args, **attrs)
+        except Exception as error:
+            error.add_note(f"in {op.describe()}, on the {backend.name} backend")
+            raise
+        results = result if isinstance(result, (tuple, list)) else (result,)
+        check_specs(op, results, statics, [env[t] for t in op.inputs])
+        for t, r in zip(op.outputs, results):
+            env[t] = np.asarray(r) if backend.is_host else r
+    return [env[t] for t in fetches]
+
+
+def check_specs(op, results, statics, values):
+    """Holds results against the shape rule: as it was used when building, and as the runtime uses it."""
+    assert len(results) == len(op.outputs), f"{op.describe()}: {len(results)} results, {len(op.outputs)} outputs"
+    for t, r in zip(op.outputs, results):
+        assert np.dtype(r.dtype) == np.dtype(t.dtype.as_numpy_dtype), \
+            f"{op.describe()}: output {t.value_index} is {r.dtype}, the rule said {t.dtype.name}"  # fmt: skip
+        assert compatible(t.dims, tuple(r.shape)), \
+            f"{op.describe()}: output {t.value_index} has shape {r.shape}, the rule said {t.shape}"  # fmt: skip
+    if op.type == "Const" or op.opdef.host or op.opdef.extra.get("has_bodies"):
+        return
+    concrete = [Known(np.asarray(v), t.dtype) if i in statics or isinstance(v, np.ndarray) and v.dtype.kind in "iu"
+                else Spec(tuple(v.shape), t.dtype) for i, (t, v) in enumerate(zip(op.inputs, values))]  # fmt: skip
+    specs = op.opdef.infer(*op_arguments(op, concrete), **{k: v for k, v in op.attrs.items() if k in op.opdef.attrs})
+    specs = specs if isinstance(specs, list) else [specs]
+    for s, t, r in zip(specs, op.outputs, results):
+        assert s.dims == tuple(r.shape) or needs_host(op) and compatible(s.dims, tuple(r.shape)), \
+            f"{op.describe()}: with all shapes known the rule says {s.dims}, the result has {tuple(r.shape)}"  # fmt: skip
+        assert s.dtype is t.dtype
+
+
+def xla():
+    from regrad.runtime.backend import XLA
+
+    return XLA
+
+
+# -- rows as graphs --------------------------------------------------------------------------------
+
+
+def arrays_of(inputs, low=-2.0, high=2.0, seed=0):
+    """Returns a row's inputs as arrays: shapes filled with random numbers, floats in 64 bits."""
+    rng = np.random.RandomState(seed + 7)
+    out = []
+    for x in inputs:
+        if isinstance(x, tuple):
+            x = np.asarray(rng.uniform(low, high, x))
+        x = np.asarray(x)
+        if x.dtype.kind == "f":
+            x = x.astype(np.float64)
+        elif x.dtype.kind == "c":
+            x = x.astype(np.complex128)
+        out.append(x)
+    return out
+
+
+def cast_array(x, name):
+    """Returns a floating `x` in the dtype `name`; a real one given a complex dtype gets an imaginary part."""
+    if x.dtype.kind not in "fc":
+        return x
+    target = as_dtype(name)
+    if target.is_complex and x.dtype.kind == "f":
+        x = x + 1j * np.random.RandomState(3).permutation(x.ravel()).reshape(x.shape)
+    if x.dtype.kind == "c" and not target.is_complex:
+        return x if name == "float64" else x.astype(np.complex64)
+    return x.astype(target.as_numpy_dtype)
+
+
+def widened(x):
+    """Returns `x` in the widest dtype of its kind: what a reference computes with."""
+    if x.dtype.kind in "fV" or x.dtype.name == "bfloat16":
+        return x.astype(np.float64)
+    return x.astype(np.complex128) if x.dtype.kind == "c" else x
+
+
+def dims_for(shape, known):
+    if known == "full":
+        return shape
+    if known == "partial":
+        return (None, *shape[1:]) if shape else shape
+    return None
+
+
+class Built:
+    """A row built as a graph: its placeholders, outputs, and levels of derivatives.
+
+    Level k differentiates sum(w_k * current_k), where current_0 are the outputs and current_k the derivatives of level
+    k - 1, with respect to the inputs and all the earlier weights. So the rules of gradient ops are checked in all
+    their inputs, the incoming gradient among them.
+    """
+
+    def __init__(self, row, arrays, known, order, output_shapes=None):
+        self.row = row
+        self.graph = Graph()
+        self.seeds, self.levels, self.seed_shapes = [], [], []
+        with self.graph.as_default():
+            self.inputs = [placeholder(as_dtype(x.dtype), dims_for(x.shape, known)) for x in arrays]
+            out = row.build(*self.inputs, **row.kwargs)
+            self.outputs = [convert_to_tensor(t) for t in (out if isinstance(out, (list, tuple)) else [out])]
+            if not order:
+                return
+            wrt = differentiable(row, arrays)
+            params = [self.inputs[i] for i in wrt]
+            shapes = [arrays[i].shape for i in wrt]
+            current = [t for t in self.outputs if t.dtype._kind in "fc"]
+            current_shapes = [s for s, t in zip(output_shapes, self.outputs) if t.dtype._kind in "fc"]
+            for _ in range(order):
+                weights = [placeholder(t.dtype, dims_for(s, known)) for t, s in zip(current, current_shapes)]
+                grads = gradients(current, params, grad_ys=weights)
+                grads = [None if g is None else convert_to_tensor(g) for g in grads]
+                self.seeds.append(weights)
+                self.seed_shapes.append(current_shapes)
+                self.levels.append(grads)
+                found = [(g, s) for g, s in zip(grads, shapes) if g is not None]
+                if not found:
+                    break
+                params = params + weights
+                shapes = shapes + current_shapes
+                current = [g for g, _ in found]
+                current_shapes = [s for _, s in found]
+
+    def fetches(self):
+        return self.outputs + [g for level in self.levels for g in level if g is not None]
+
+    def grouped(self, values):
+        """Returns (outputs, [gradients per level, None where there is none]) of the values of `fetches()`."""
+        values = iter(values)
+        outputs = [next(values) for _ in self.outputs]
+        return outputs, [[None if g is None else next(values) for g in level] for level in self.levels]
+
+    def feeds(self, arrays, weights):
+        pairs = dict(zip(self.inputs, arrays))
+        for level, ws in zip(self.seeds, weights):
+            pairs.update(zip(level, ws))
+        return pairs
+
+    def on_host(self):
+        return not any(op.opdef.xla_only for op in needed(self.fetches()))
+
+    def host_only(self):
+        return any(needs_host(op) for op in needed(self.outputs))
+
+    def keyed_inputs(self):
+        """Returns indices of the inputs whose values decide shapes: they are known when a program is compiled."""
+        found, stack = set(), []
+        for op in needed(self.fetches()):
+            stack += [op.inputs[i] for i in static_positions(op)]
+        while stack:
+            t = stack.pop()
+            if t not in found:
+                found.add(t)
+                shape_only = shape_only_positions(t.op)
+                stack += [u for i, u in enumerate(t.op.inputs) if i not in shape_only]
+        return {i for i, t in enumerate(self.inputs) if t in found}
+
+
+def differentiable(row, arrays):
+    """Returns the indices of the inputs that a row differentiates."""
+    wrt = getattr(row, "wrt", None)
+    return [i for i, x in enumerate(arrays) if x.dtype.kind in "fc" and (wrt is None or i in wrt)]
+
+
+def rule_of(op_type):
+    """Returns "rule", "not differentiable" or "none"."""
+    found = gradient_registry.find(op_type)
+    return "none" if found is None else "not differentiable" if found.function is None else "rule"
+
+
+def dot(xs, ys):
+    """Returns the real inner product of two lists of arrays: TF's gradient g of f satisfies df = dot(g, dx)."""
+    return sum(float(np.sum(np.real(np.conj(x) * y))) for x, y in zip(xs, ys) if x is not None and y is not None)
+
+
+def random_like(shape, dtype, rng):
+    x = np.asarray(rng.uniform(-1, 1, shape))
+    return x + 1j * rng.uniform(-1, 1, shape) if np.dtype(dtype).kind == "c" else x
+
+
+# -- what a row claims, and what it does ------------------------------------------------------------
+
+
+class Measured:
+    """Everything about one Case that has to be computed: on the host at once, by XLA with its batch."""
+
+    def __init__(self, case):
+        self.case = case
+        self.error = None
+        self.xla_error = None
+        self.xla = None
+        try:
+            self._prepare()
+        except Exception as error:  # the row's own test reports it
+            self.error = error
+
+    def _prepare(self):
+        case = self.case
+        rng = np.random.RandomState(11)
+        self.arrays = arrays_of(case.inputs, case.low, case.high)
+        self.wrt = differentiable(case, self.arrays)
+        self.order = case.order if case.derivatives and self.wrt else 0
+        self.known = ["full", "partial", "none"] if case.unknown else ["full"]
+        forward = Built(case, self.arrays, "full", 0)
+        self.types = {op.type for op in needed(forward.outputs)}
+        self.host_only = forward.host_only()
+        shapes = self._shapes(forward)
+        self.output_shapes = shapes
+        self.built = {k: Built(case, self.arrays, k, self.order, shapes) for k in self.known}
+        full = self.built["full"]
+        self.weights = [[random_like(s, t.dtype.as_numpy_dtype, rng) for s, t in zip(ss, level)]
+                        for ss, level in zip(full.seed_shapes, full.seeds)]  # fmt: skip
+        # One direction in all inputs and weights serves every level: level k does not depend on its own weights.
+        self.dx = [random_like(x.shape, x.dtype, rng) if i in self.wrt else np.zeros_like(x)
+                   for i, x in enumerate(self.arrays)]  # fmt: skip
+        self.dw = [[random_like(w.shape, w.dtype, rng) for w in level] for level in self.weights]
+        self.on_host = {k: built.on_host() for k, built in self.built.items()}
+        self.host = {k: built.grouped(evaluate(HOST, built.fetches(), built.feeds(self.arrays, self.weights)))
+                     for k, built in self.built.items() if self.on_host[k]}  # fmt: skip
+        self.low = {}
+        for name in case.dtypes:
+            arrays = [cast_array(x, name) for x in self.arrays]
+            order = 1 if self.order and name in GRAD_RTOL else 0
+            built = Built(case, arrays, "full", order, shapes)
+            weights = [[w.astype(np.dtype(t.dtype.as_numpy_dtype)) for w, t in zip(self.weights[0], built.seeds[0])]
+                       ] if order and not as_dtype(name).is_complex else []  # fmt: skip
+            if order and not weights:  # complex where the row is real: its own weights
+                weights = [[random_like(s, np.complex64, rng).astype(np.complex64) if t.dtype.is_complex
+                            else random_like(s, np.float32, rng).astype(np.float32)
+                            for s, t in zip(built.seed_shapes[0], built.seeds[0])]]  # fmt: skip
+            feeds = built.feeds(arrays, weights)
+            host = built.grouped(evaluate(HOST, built.fetches(), feeds)) if built.on_host() else None
+            self.low[name] = arrays, weights, built, host
+
+    def _shapes(self, forward):
+        if forward.on_host():
+            return [v.shape for v in evaluate(HOST, forward.outputs, dict(zip(forward.inputs, self.arrays)))]
+        import jax
+
+        keyed = forward.keyed_inputs()
+        traced = [i for i in range(len(self.arrays)) if i not in keyed]
+
+        def run(values):
+            arrays = list(self.arrays)
+            for i, v in zip(traced, values):
+                arrays[i] = v
+            return evaluate(xla(), forward.outputs, dict(zip(forward.inputs, arrays)))
+
+        with jax.enable_x64(True):
+            return [v.shape for v in jax.eval_shape(run, [self.arrays[i] for i in traced])]
+
+    # -- by XLA ---------------------------------------------------------------------------------
+
+    def wants_xla(self):
+        return self.error is None and not self.host_only
+
+    def arguments(self):
+        """Returns the arrays that a compiled batch takes for this row."""
+        return [self.arrays, self.weights, self.dx, self.dw, [(a, w) for a, w, _, _ in self.low.values()]]
+
+    def trace(self, args):
+        """Returns everything XLA is to compute for this row, on tracers `args`."""
+        arrays, weights, dx, dw, low = args
+        out = {}
+        for known in ("none" if "none" in self.known else "full", "full"):
+            if known in out or known == "full" and self.on_host["full"] and out:
+                continue
+            built = self.built[known]
+            out[known] = evaluate(xla(), built.fetches(), built.feeds(self._with_keyed(built, arrays), weights))
+        out["low"] = []
+        for (low_arrays, low_weights), (cast, _, built, _) in zip(low, self.low.values()):
+            keyed = built.keyed_inputs()
+            low_arrays = [c if i in keyed else a for i, (a, c) in enumerate(zip(low_arrays, cast))]
+            out["low"].append(evaluate(xla(), built.fetches(), built.feeds(low_arrays, low_weights)))
+        out["jvp"] = self._jvps(arrays, weights, dx, dw) if self.order and self.case.jax else []
+        return out
+
+    def _with_keyed(self, built, arrays):
+        keyed = built.keyed_inputs()
+        return [self.arrays[i] if i in keyed else a for i, a in enumerate(arrays)]
+
+    def _jvps(self, arrays, weights, dx, dw):
+        """Returns JAX's own first and second derivative of the lowering, in the row's direction."""
+        import jax
+        import jax.numpy as jnp
+
+        built = self.built["full"]
+        if any(op.opdef.host for op in needed(built.outputs)):
+            return []
+        arrays = self._with_keyed(built, arrays)
+        flowing = [t for t in built.outputs if t.dtype._kind in "fc"]
+
+        def inner(xs, ys):
+            return sum(jnp.sum(jnp.real(jnp.conj(x) * y)) for x, y in zip(xs, ys))
+
+        def scalar(xs, w0):
+            full = list(arrays)
+            for i, x in zip(self.wrt, xs):
+                full[i] = x
+            return inner(w0, evaluate(xla(), flowing, dict(zip(built.inputs, full))))
+
+        xs, directions = [arrays[i] for i in self.wrt], [dx[i] for i in self.wrt]
+        out = [jax.jvp(lambda *xs: scalar(xs, weights[0]), xs, directions)[1]]
+        if len(weights) > 1:
+            # <w1, gradient> is the derivative in direction w1, where an input without a gradient has direction 0.
+            ws = iter(weights[1])
+            w1 = [jnp.zeros_like(x) if g is None else next(ws) for x, g in zip(xs, built.levels[0])]
+
+            def first(xs, w0):
+                return jax.jvp(lambda *xs: scalar(xs, w0), xs, w1)[1]
+
+            out.append(jax.jvp(first, (xs, list(weights[0])), (directions, list(dw[0])))[1])
+        return out
+
+
+def shifted(args, h):
+    """Returns a row's arguments moved by h along its direction."""
+    arrays, weights, dx, dw, low = args
+    return [[x + h * d if x.dtype.kind in "fc" else x for x, d in zip(arrays, dx)],
+            [[w + h * d for w, d in zip(ws, ds)] for ws, ds in zip(weights, dw)], dx, dw, low]  # fmt: skip
+
+
+STEP = 5e-6
+
+
+def measure_batch(rows):
+    """Compiles the derivatives of all rows as one function, and runs it at the rows' points and beside them."""
+    import jax
+
+    rows = [r for r in rows if r.wants_xla()]
+    if not rows:
+        return
+    for r in rows:
+        r.xla_error = None
+
+    def function(batch):
+        out = []
+        for row, args in zip(rows, batch):
+            try:
+                out.append(row.trace(args))
+            except Exception as error:
+                row.xla_error = error
+                out.append({})
+        return out
+
+    with jax.enable_x64(True):
+        batch = [r.arguments() for r in rows]
+        try:
+            compiled = jax.jit(function)
+            results = jax.device_get(compiled(batch))
+        except Exception as error:
+            if len(rows) == 1:
+                rows[0].xla_error = error
+                return
+            for r in rows:  # find the one to blame
+                measure_batch([r])
+            return
+        sides = [jax.device_get(compiled([shifted(a, h) for a in batch])) for h in (STEP, -STEP)]
+    for i, row in enumerate(rows):
+        row.xla = results[i]
+        row.sides = [s[i] for s in sides]
+
+
+def is_tensor(x):
+    return isinstance(x, Tensor)

@@ -1,0 +1,316 @@
+"""Every row of `tests/cases/*.py`, checked in every way.
+
+For a `Case`:
+ 1. the op type occurs in the graph that the row builds, and has a rule (order 0: is declared NotDifferentiable);
+ 2. value in float64 against the reference, on the host backend, through XLA, and through a Session;
+ 3. the same in each further dtype, and each op's result dtype against the shape rule's;
+ 4. each op's result shape against the shape rule with full, partial (first axis unknown) and no static shapes, and
+    against the rule as the runtime uses it; host against XLA;
+ 5. derivatives of all orders asked for, in one random direction in all inputs and incoming gradients: against central
+    differences, and against jax.jvp of the lowering; first derivative in lower dtypes.
+
+Derivatives of many rows compile as one XLA function, so that the whole suite takes minutes.
+"""
+
+import numpy as np
+import pytest
+
+from tests import opcheck
+from tests.cases import Bad, Case, Edge, families
+
+FAMILIES = families()
+ROWS = [(family, row) for family, rows in FAMILIES.items() for row in rows]
+CASES = [(f, r) for f, r in ROWS if isinstance(r, Case)]
+EDGES = [(f, r) for f, r in ROWS if isinstance(r, Edge)]
+BADS = [(f, r) for f, r in ROWS if isinstance(r, Bad)]
+
+
+def _ids(rows):
+    return [f"{family}-{row.id}" for family, row in rows]
+
+
+class Measurements:
+    """The rows of a run, measured a batch at a time when the first of the batch is asked for."""
+
+    def __init__(self, rows):
+        self.batches = [rows[i:i + opcheck.BATCH] for i in range(0, len(rows), opcheck.BATCH)]
+        self.of = {}
+
+    def __getitem__(self, case):
+        if id(case) not in self.of:
+            batch = next(b for b in self.batches if any(c is case for c in b))
+            measured = [opcheck.Measured(c) for c in batch]
+            opcheck.measure_batch(measured)
+            _run_session(measured)
+            self.of.update({id(c): m for c, m in zip(batch, measured)})
+        return self.of[id(case)]
+
+
+def _run_session(measured):
+    """Runs the outputs of all rows, in one graph each, through sessions of their own."""
+    import regrad.runtime.session as session
+
+    for m in measured:
+        if m.error is None:
+            built = m.built[m.known[-1]]
+            try:
+                with session.Session(graph=built.graph) as sess:
+                    m.session = sess.run(built.outputs, dict(zip(built.inputs, m.arrays)))
+            except Exception as error:
+                m.session = error
+
+
+@pytest.fixture(scope="session")
+def measurements(request):
+    selected = [item.callspec.params["case"] for item in request.session.items
+                if getattr(item, "originalname", None) == "test_case"]  # fmt: skip
+    return Measurements([row for _, row in selected])
+
+
+def assert_close(actual, expected, rtol, what):
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    assert actual.shape == expected.shape, f"{what}: shape {actual.shape}, expected {expected.shape}"
+    if expected.dtype.kind in "biuSOU" and actual.dtype.kind in "biuSOU":
+        np.testing.assert_array_equal(actual, expected, err_msg=what)
+        return
+    wide = np.complex128 if "c" in (actual.dtype.kind, expected.dtype.kind) else np.float64
+    actual, expected = actual.astype(wide), expected.astype(wide)
+    finite = np.abs(expected[np.isfinite(expected)])
+    scale = float(finite.max()) if finite.size else 0.0
+    np.testing.assert_allclose(actual, expected, rtol=rtol, atol=rtol * scale, err_msg=what)
+
+
+def check_values(values, references, rtol, what):
+    assert len(values) == len(references), f"{what}: {len(values)} outputs, the reference gives {len(references)}"
+    for i, (v, r) in enumerate(zip(values, references)):
+        assert_close(v, r, rtol, f"{what}, output {i}")
+
+
+def reference_values(case, arrays):
+    with np.errstate(all="ignore"):
+        out = case.reference(*arrays, **case.kwargs)
+    return list(out) if isinstance(out, (tuple, list)) else [out]
+
+
+def check_derivatives(m, levels_at, sides, jvps, what):
+    """Holds every level of derivatives against differences of the level before it."""
+    case = m.case
+    built = m.built["full"]
+    outputs, levels = levels_at
+    (outs_p, levels_p), (outs_m, levels_m) = sides
+    flowing = [i for i, t in enumerate(built.outputs) if t.dtype._kind in "fc"]
+    current_p, current_m = [outs_p[i] for i in flowing], [outs_m[i] for i in flowing]
+    directions = [m.dx[i] for i in m.wrt]
+    for k, grads in enumerate(levels):
+        weights = m.weights[k]
+        for g in grads:
+            assert g is None or np.all(np.isfinite(g)), f"{what}: derivative {k + 1} is not finite"
+        claimed = opcheck.dot(grads, directions)
+        measured = (opcheck.dot(weights, current_p) - opcheck.dot(weights, current_m)) / (2 * opcheck.STEP)
+        scale = 1e-3 + sum(float(np.sum(np.abs(g * d))) for g, d in zip(grads, directions) if g is not None)
+        magnitude = sum(float(np.sum(np.abs(w * c))) for w, c in zip(weights, current_p))
+        allowed = case.grad_rtol * max(scale, abs(measured)) + 1e-10 * magnitude
+        assert abs(claimed - measured) <= allowed, \
+            f"{what}: derivative {k + 1} of {case.op_type} in a random direction is {claimed}, finite differences say {measured}"  # fmt: skip
+        if k < len(jvps):
+            allowed = 1e-8 * max(scale, abs(claimed)) * max(1.0, case.grad_rtol / 1e-6)
+            assert abs(claimed - float(jvps[k])) <= allowed, \
+                f"{what}: derivative {k + 1} of {case.op_type} in a random direction is {claimed}, jax.jvp says {float(jvps[k])}"  # fmt: skip
+        current_p, current_m = ([g for g in lv[k] if g is not None] for lv in (levels_p, levels_m))
+        directions = directions + m.dw[k]
+
+
+@pytest.mark.parametrize("case", CASES, ids=_ids(CASES))
+def test_case(case, measurements):
+    case = case[1]
+    m = measurements[case]
+    if m.error is not None:
+        raise m.error
+    assert case.op_type in m.types, f"the row builds {sorted(m.types)}"
+    if m.wrt and case.derivatives:
+        expected = "rule" if case.order else "not differentiable"
+        assert opcheck.rule_of(case.op_type) == expected, f"{case.op_type}: order={case.order}"
+    if m.xla_error is not None:
+        raise m.xla_error
+
+    # Values.
+    full, last = m.built["full"], m.known[-1]
+    references = None if case.reference is None else reference_values(case, [opcheck.widened(x) for x in m.arrays])
+    results = {f"host, {k} shapes": v for k, v in m.host.items()}
+    if m.xla is not None:
+        results |= {f"XLA, {k} shapes": m.built[k].grouped(m.xla[k]) for k in m.xla if k in m.built}
+    assert results
+    first = next(iter(results.values()))
+    if isinstance(m.session, Exception):
+        raise m.session
+    results["session"] = (m.session, [])
+    for what, (values, levels) in results.items():
+        check_values(values, first[0] if references is None else references, case.rtol, what)
+        for level, expected in zip(levels, first[1]):
+            for g, e in zip(level, expected):
+                assert (g is None) == (e is None), f"{what}: a gradient is None that is not with other shapes known"
+                if g is not None:
+                    assert_close(g, e, 1e-8 * max(1.0, case.grad_rtol / 1e-6), f"{what}, derivative")
+
+    # Static shapes: with everything known, the shape rule knows the result.
+    if not full.host_only():
+        for t, v in zip(full.outputs, first[0]):
+            assert t.dims == v.shape, f"{t.op.describe()}: with full static shapes the rule says {t.shape}, not {v.shape}"
+
+    # Further dtypes.
+    for i, (name, (arrays, weights, built, host)) in enumerate(m.low.items()):
+        got = {} if host is None else {f"host, {name}": host}
+        if m.xla is not None:
+            got[f"XLA, {name}"] = built.grouped(m.xla["low"][i])
+        wide = [opcheck.widened(x) for x in arrays]
+        expected = None if case.reference is None else reference_values(case, wide)
+        first_low = next(iter(got.values()))
+        for what, (values, levels) in got.items():
+            tolerance = opcheck.RTOL.get(name, case.rtol) * max(1.0, case.rtol / 1e-10) ** 0.25
+            check_values(values, first_low[0] if expected is None else expected, tolerance, what)
+            for level, low_first in zip(levels, first_low[1]):
+                for g, e in zip(level, low_first):
+                    if g is not None and name in opcheck.GRAD_RTOL:
+                        assert_close(g, e, opcheck.GRAD_RTOL[name], f"{what}, derivative")
+
+    # Derivatives.
+    if m.order:
+        known = last if m.xla is not None and last in m.xla else "full"
+        built = m.built[known]
+        if m.xla is not None:
+            sides = [built.grouped(s[known]) for s in m.sides]
+            check_derivatives(m, built.grouped(m.xla[known]), sides, m.xla["jvp"], f"{known} shapes")
+        else:
+            sides = [host_values(m, built, h) for h in (opcheck.STEP, -opcheck.STEP)]
+            check_derivatives(m, m.host[known], sides, [], f"host, {known} shapes")
+
+
+def host_values(m, built, h):
+    arrays, weights, *_ = opcheck.shifted(m.arguments(), h)
+    return built.grouped(opcheck.evaluate(opcheck.HOST, built.fetches(), built.feeds(arrays, weights)))
+
+
+@pytest.mark.parametrize("edge", EDGES, ids=_ids(EDGES))
+def test_edge(edge):
+    """Decided derivatives at kinks, ties and poles, on both backends."""
+    import jax
+
+    edge = edge[1]
+    arrays = opcheck.arrays_of([np.asarray(x, np.float64) if isinstance(x, (list, float)) else x for x in edge.inputs])
+    order = 1 if edge.second is None else 2
+    row = Case(edge.op_type, edge.build, None, edge.inputs, edge.kwargs)
+    shapes = opcheck.Measured(Case(edge.op_type, edge.build, None, tuple(arrays), edge.kwargs, order=0, dtypes=(),
+                                   derivatives=False)).output_shapes  # fmt: skip
+    built = opcheck.Built(row, arrays, "full", order, shapes)
+    assert edge.op_type in {op.type for op in opcheck.needed(built.outputs)}
+    weights = [[np.ones(s, t.dtype.as_numpy_dtype) for s, t in zip(ss, level)]
+               for ss, level in zip(built.seed_shapes, built.seeds)]  # fmt: skip
+    if edge.dy is not None:
+        weights[0] = [np.asarray(edge.dy, weights[0][0].dtype).reshape(weights[0][0].shape)]
+    runs = {}
+    if built.on_host():
+        runs["host"] = opcheck.evaluate(opcheck.HOST, built.fetches(), built.feeds(arrays, weights))
+    if not built.host_only():
+        with jax.enable_x64(True):
+            runs["XLA"] = jax.device_get(jax.jit(lambda a, w: opcheck.evaluate(
+                opcheck.xla(), built.fetches(), built.feeds(
+                    [arrays[i] if i in built.keyed_inputs() else x for i, x in enumerate(a)], w)))(arrays, weights))  # fmt: skip
+    for what, values in runs.items():
+        levels = built.grouped(values)[1]
+        for k, expected in enumerate((edge.grads, edge.second)[:len(levels)]):
+            for i, (g, e) in enumerate(zip(levels[k], expected)):
+                assert (g is None) == (e is None), f"{what}: gradient of input {i} is {g}, expected {e}"
+                if e is not None:
+                    np.testing.assert_allclose(np.asarray(g), np.broadcast_to(e, np.shape(g)), rtol=1e-10, atol=1e-12,
+                                               err_msg=f"{what}: derivative {k + 1}, input {i}")  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", BADS, ids=_ids(BADS))
+def test_refusal(bad):
+    bad = bad[1]
+    if not bad.run:
+        with pytest.raises(bad.error, match=bad.says):
+            bad.build()
+        return
+    from regrad.runtime.session import Session
+
+    fetches = bad.build()
+    with Session() as sess, pytest.raises(bad.error, match=bad.says):
+        sess.run(fetches)
+
+
+def test_rows_have_distinct_names():
+    for family, rows in FAMILIES.items():
+        ids = [f"{type(r).__name__} {r.id}" for r in rows if not isinstance(r, Bad)]
+        assert len(ids) == len(set(ids)), f"{family}: {sorted(i for i in set(ids) if ids.count(i) > 1)}"
+
+
+# -- the checker itself: a slightly wrong rule is noticed ---------------------------------------------
+
+
+def _claims(case):
+    m = opcheck.Measured(case)
+    opcheck.measure_batch([m])
+    _run_session([m])
+    test_case(("checker", case), _One(m))
+
+
+class _One:
+    def __init__(self, measured):
+        self.measured = measured
+
+    def __getitem__(self, case):
+        return self.measured
+
+
+def _square_like(op_type):
+    from regrad.core.opdef import define_op, find_op, same
+
+    return find_op(op_type) or define_op(op_type, "x", infer=same, lower=lambda b, x: x * x * x)
+
+
+@pytest.mark.parametrize("wrong", ["first", "second", "weight", "none", "right"])
+def test_the_checker_notices(wrong):
+    """A rule wrong at first order by 1e-5, one wrong at second order only, one that loses the incoming gradient's part."""
+    from regrad.core.gradient_registry import RegisterGradient, find
+    from regrad.ops.array import stop_gradient
+
+    op = _square_like(f"TestCube{wrong.title()}")
+    factor = 3.00003 if wrong == "first" else 3.0
+
+    def rule(op, dy):
+        x = op.inputs[0]
+        if wrong == "second":  # 3 x stop(x) dy: right in value, its derivative is half of what it should be
+            return factor * x * stop_gradient(x) * dy
+        if wrong == "weight":
+            return factor * x * x * stop_gradient(dy)
+        return None if wrong == "none" else factor * x * x * dy
+
+    if find(op.type) is None:
+        RegisterGradient(op.type)(rule)
+    case = Case(op.type, op, lambda x: x**3, ((3, 2),), low=0.5, dtypes=())
+    if wrong == "right":
+        _claims(case)
+        return
+    with pytest.raises(AssertionError, match="derivative 2" if wrong in ("second", "weight") else "derivative 1"):
+        _claims(case)
+
+
+def test_the_checker_notices_a_wrong_value_shape_or_dtype():
+    from regrad.core import dtypes
+    from regrad.core.opdef import Spec, define_op, find_op, same
+
+    value = find_op("TestWrongShape") or define_op("TestWrongShape", "x", infer=lambda x: Spec((3,), x.dtype),
+                                                   lower=lambda b, x: x * 2)  # fmt: skip
+    with pytest.raises(AssertionError, match="shape"):
+        _claims(Case("TestWrongShape", value, None, ((2,),), derivatives=False))
+    kind = find_op("TestWrongDtype") or define_op("TestWrongDtype", "x", infer=lambda x: Spec(x.dims, dtypes.float32),
+                                                  lower=lambda b, x: x * 2)  # fmt: skip
+    with pytest.raises(AssertionError, match="float64, the rule said float32"):
+        _claims(Case("TestWrongDtype", kind, None, ((2,),), derivatives=False))
+    twice = find_op("TestTwoBackends") or define_op("TestTwoBackends", "x", infer=same,
+                                                    lower=lambda b, x: x * (2 if b.is_host else 3))  # fmt: skip
+    with pytest.raises(AssertionError, match="XLA"):
+        _claims(Case("TestTwoBackends", twice, None, ((2,),), derivatives=False))
+    with pytest.raises(AssertionError, match="host"):
+        _claims(Case("TestTwoBackends", twice, lambda x: 3 * x, ((2,),), derivatives=False))
