@@ -60,11 +60,15 @@ class Plan:
         self.commits = {}
         self._of_tensor = {}
         self._version = {}
+        self.fed = tuple(fed)
         self.feeds = [self._new(t) for t in fed]
         for t, v in zip(fed, self.feeds):
-            self._of_tensor[t] = v
-        self.fed = tuple(fed)
-        ops = _ordered(_needed(fetches, self._of_tensor))
+            variable = variable_of(t) if t.op.opdef.type == "FuncInput" else None
+            if variable is None:
+                self._of_tensor[t] = v
+            else:  # a body is given the variable's present value, and may make new versions of it
+                self._version[variable] = v
+        ops = _ordered(_needed(fetches, set(fed)))
         for op in ops:
             self._add(op)
         self.fetches = [self._value(f) if isinstance(f, Tensor) else -1 for f in fetches]
@@ -97,9 +101,9 @@ class Plan:
         if opdef.variable:
             return
         if opdef.type in ("Placeholder", "FuncInput"):
-            if op.outputs[0] in self._of_tensor or variable_of(op.outputs[0]) is not None:
-                return
             t = op.outputs[0]
+            if t in self._of_tensor or variable_of(t) is not None:
+                return
             raise InvalidArgumentError(
                 None, op, f"You must feed a value for placeholder tensor '{op.name}' with dtype {t.dtype.name} and shape "
                 f"{t.shape}: run(..., feed_dict={{{op.name}: value}}).")  # fmt: skip
@@ -267,6 +271,14 @@ def written_variables(op):
 
 
 def needs_host(op):
+    """Returns `host_needed(op)`, remembered."""
+    found = op.__dict__.get("_host")
+    if found is None:
+        found = op._host = host_needed(op)
+    return found
+
+
+def host_needed(op):
     """True when the operation runs on the host: declared so, touching strings, or holding a body that must."""
     if op.opdef.host or op.opdef.extra.get("host_if", _never)(op):
         return True
@@ -281,6 +293,10 @@ def needs_host(op):
             graph._needs_host = any(needs_host(inner) or written_variables(inner) for inner in graph._ops)
         if graph._needs_host:
             return True
+        # A size that changes from turn to turn cannot be compiled once: such a loop is run turn by turn.
+        _, loop_vars = body_layout(op)
+        if loop_vars and any(i < loop_vars for i in body_plan(graph).keyed_feeds):
+            return True
     return False
 
 
@@ -290,7 +306,33 @@ def _never(op):
 
 def static_positions(op):
     """Returns indices into the flat inputs of the operands that the lowering must know."""
+    if op.opdef.extra.get("has_bodies"):
+        return _body_static_positions(op)
     return _flat_positions(op, op.opdef.static)
+
+
+def body_plan(graph):
+    """Returns the Plan of a function body: its inputs fed, its outputs fetched, everything it assigns run."""
+    plan = graph.__dict__.get("_plan")
+    if plan is None or plan.version != graph.version:
+        effects = [op for op in graph._ops if written_variables(op) or op.opdef.stateful and needs_host(op)]
+        plan = graph._plan = Plan(graph, [*graph.outputs, *effects], tuple(graph.inputs))
+        plan.version = graph.version
+    return plan
+
+
+def _body_static_positions(op):
+    """Returns the inputs that a branch or body must know when compiled: sizes and axes that come in as captures."""
+    if needs_host(op):
+        return ()
+    offset, loop_vars = body_layout(op)
+    return tuple(sorted({offset + i for graph in body_graphs(op) for i in body_plan(graph).keyed_feeds}))
+
+
+def body_layout(op):
+    """Returns (how many inputs come before those passed to the bodies, how many of these are loop variables)."""
+    extra = op.opdef.extra
+    return extra.get("body_offset", 0), extra["loop_vars"](op) if "loop_vars" in extra else 0
 
 
 def shape_only_positions(op):

@@ -9,12 +9,12 @@ import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.errors import FailedPreconditionError, InternalError, InvalidArgumentError
-from regrad.core.graph import Tensor, op_arguments
+from regrad.core.graph import Tensor, op_arguments, variable_of
 from regrad.core.host import HOST
 from regrad.core.opdef import Known, Spec, spec_text
 from regrad.core.shapes import compatible, fully_known, size_of
 from regrad.runtime import config
-from regrad.runtime.plan import shape_only_positions, static_positions
+from regrad.runtime.plan import body_plan, shape_only_positions, static_positions
 from regrad.runtime.segment import Segment, ShapeOf, freeze
 
 _FOLD = 1024  # elements; larger results are computed when they are needed, not stored in the program
@@ -141,7 +141,7 @@ class Stage:
             operands = [i.array if isinstance(i, Known) else ShapeOf(i.dims, i.dtype.as_numpy_dtype) for i in inputs]
             for i, v in zip(arrays, values):
                 operands[i] = v
-            return op.opdef.lower(XLA, *op_arguments(op, operands), **_declared(op))
+            return op.opdef.lower(xla_for(op, XLA, {}), *op_arguments(op, operands), **_declared(op))
 
         with x64():
             result = jax.eval_shape(function, *(jax.ShapeDtypeStruct(inputs[i].dims, inputs[i].dtype.as_numpy_dtype)
@@ -310,11 +310,18 @@ class Runner:
         """Executes the plan; commits variables only when everything succeeded.
 
         Args:
-          arrays: the fed values, NumPy arrays of the right dtype, in the order of `plan.fed`.
+          arrays: the fed values, arrays of the right dtype, in the order of `plan.fed`.
 
         Returns:
           The fetched values in order, NumPy or device arrays; None for an operation.
         """
+        results, assigned = self.run_body(arrays)
+        if assigned:
+            self.session.state.update(assigned)
+        return results
+
+    def run_body(self, arrays):
+        """Executes the plan; returns the fetched values and {variable: new value}, which is not committed."""
         plan, session = self.plan, self.session
         key = tuple([a.shape for a in arrays])
         if plan.keyed_feeds:
@@ -353,10 +360,11 @@ class Runner:
             if value is None:
                 value = self._known(v, infos, program)
             results.append(value)
+        assigned = {}
         for variable, v in self.commits:
             value = env[v]
-            state[variable] = self._known(v, infos, program) if value is None else value
-        return results
+            assigned[variable] = self._known(v, infos, program) if value is None else value
+        return results, assigned
 
     def _known(self, v, infos, program):
         """Returns the value of a folded number, or explains a variable without one."""
@@ -393,7 +401,8 @@ class Runner:
         for v, a in zip(segment.ins, args):
             if a is None:
                 raise self._missing(v)
-        seeds = self.session.seeds(segment.random_ops) if segment.random_ops else ()
+        random = segment.random_ops + segment.body_random_ops
+        seeds = self.session.seeds(random) if random else ()
         if segment.portable and segment.runs < config.host_runs and segment.cost() <= config.host_cost:
             results = segment.run_host(args, seeds)
         else:
@@ -424,17 +433,18 @@ class Runner:
                     value = ShapeOf(info.dims, info.dtype.as_numpy_dtype)
                 elif not opdef.extra.get("uninitialized_ok"):
                     raise self._missing(v)
-            operands.append(np.asarray(value) if value is not None and type(value) is not ShapeOf else value)
+            if value is not None and type(value) is not ShapeOf and not opdef.extra.get("has_bodies"):
+                value = np.asarray(value)
+            operands.append(value)
         backend = HOST
         if opdef.random:
             operands.insert(0, self.session.seeds([op])[0])
             operands = [operands[0], *op_arguments(op, operands[1:])]
-        else:
+        elif not opdef.extra.get("has_bodies"):
             operands = op_arguments(op, operands)
-        if opdef.extra.get("has_bodies"):
-            from regrad.runtime.bodies import HostBodies
-
-            backend = HostBodies(self.session, node)
+        else:
+            backend = HostBodies(self.session, node, operands)
+            operands = op_arguments(op, operands)
         try:
             result = opdef.lower(backend, *operands, **_declared(op))
         except Exception as error:
@@ -446,6 +456,8 @@ class Runner:
                     pass
             raise
         result = result if isinstance(result, (tuple, list)) else (result,)
+        if node.written and opdef.extra.get("has_bodies"):
+            result = (*result, *backend.final_versions())
         for i, (v, r) in enumerate(zip(node.outs, result)):
             r = np.asarray(r) if type(r) is not np.ndarray and not hasattr(r, "addressable_data") else r
             if i < len(op.outputs):
@@ -454,6 +466,97 @@ class Runner:
                     raise InvalidArgumentError(
                         None, op, f"{op.type} gave shape {list(r.shape)} for output {i}, whose static shape is {t.shape}.")
             env[v] = r
+
+
+# -- branches and bodies -----------------------------------------------------------------------
+
+
+class HostBodies:
+    """The backend of a branch or loop that runs turn by turn from the host: `call` runs a body as a program of its own.
+
+    Assignments inside bodies make new versions that the next call sees; they are committed with the whole run.
+    """
+
+    is_host = True
+    np = np
+    name = "host bodies"
+
+    def __init__(self, session, node, operands):
+        self.session = session
+        self.node = node
+        self.versions = {}
+        for t, value in zip(node.op.inputs, operands):
+            variable = variable_of(t)
+            if variable is not None:
+                self.versions[variable] = value
+
+    def call(self, graph, args, iteration=0):
+        """Returns the outputs of `graph` for `args`, one per graph input (NumPy or device arrays)."""
+        runner = self.session.body_runner(graph)
+        arrays = []
+        for t, value in zip(graph.inputs, args):
+            variable = variable_of(t)
+            value = self.versions[variable] if variable in self.versions else value
+            arrays.append(value if hasattr(value, "addressable_data") else np.asarray(value))
+        results, assigned = runner.run_body(arrays)
+        self.versions.update(assigned)
+        return results[:len(graph.outputs)]
+
+    def final_versions(self):
+        return [self.versions[v] for v in self.node.written]
+
+
+class XlaBodies:
+    """The XLA backend inside an operation with bodies: `call` traces a body in place."""
+
+    is_host = False
+
+    def __init__(self, xla, seeds):
+        self._xla = xla
+        self._seeds = seeds
+
+    def __getattr__(self, name):
+        return getattr(self._xla, name)
+
+    def call(self, graph, args, iteration=0):
+        """Returns the outputs of `graph`, traced on `args`.
+
+        Args:
+          args: one array or tracer per graph input; NumPy arrays are known when compiling, inside too.
+          iteration: the turn of a loop (an int or traced integer): random ops draw anew in each.
+        """
+        plan = body_plan(graph)
+        infos = [None] * plan.size
+        env = [None] * plan.size
+        for v, t, value in zip(plan.feeds, plan.fed, args):
+            env[v] = value
+            infos[v] = Known(value, t.dtype) if type(value) is np.ndarray else Spec(tuple(value.shape), t.dtype)
+        stage = Stage(_Inline(plan), 0, infos)
+        for segment in stage.segments:
+            seeds = [self._turn(op, iteration) for op in segment.random_ops]
+            inner = {op: self._turn(op, iteration) for op in segment.body_random_ops}
+            for v, r in zip(segment.outs, segment.evaluate(self._xla, [env[v] for v in segment.ins] + segment.constants,
+                                                           seeds, inner)):  # fmt: skip
+                env[v] = r
+        return [infos[v].array if env[v] is None else env[v] for v in plan.fetches[:len(graph.outputs)]]
+
+    def _turn(self, op, iteration):
+        row = self._seeds.get(op)
+        if row is None:  # only shapes are asked for
+            row = np.zeros(3, np.uint64)
+        return self.np.asarray(row) + self.np.asarray([0, 0, 1], "uint64") * self.np.asarray(iteration).astype("uint64")
+
+
+class _Inline:
+    """What a Stage needs of a Program, for a body traced in place."""
+
+    def __init__(self, plan):
+        self.plan = plan
+
+
+def xla_for(op, xla, seeds):
+    """Returns the backend for one op's lowering: one that can trace bodies, if the op has any."""
+    return XlaBodies(xla, seeds) if op.opdef.extra.get("has_bodies") else xla
 
 
 def uninitialized(variable):

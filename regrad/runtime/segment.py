@@ -43,6 +43,7 @@ class Segment:
         self.outs = tuple(outs)
         self.ins = []
         self.random_ops = [n.op for n in nodes if n.opdef.random]
+        self.body_random_ops = [op for n in nodes if n.opdef.extra.get("has_bodies") for op in random_ops_inside(n.op)]
         self.donate = ()
         self.runs = 0
         slot_of, template, steps, key = {}, [], [], []
@@ -144,22 +145,29 @@ class Segment:
 
     # -- computing ------------------------------------------------------------------------------
 
-    def evaluate(self, b, args, seeds):
-        """Runs the lowerings on `b`, on arrays or tracers; returns the outputs."""
+    def evaluate(self, b, args, seeds, body_seeds=None):
+        """Runs the lowerings on `b`, on arrays or tracers; returns the outputs.
+
+        Args:
+          args: inputs, then constants.
+          seeds: one uint64[3] per random op of the segment.
+          body_seeds: {random op inside a branch or body: uint64[3]}.
+        """
         env = list(self.template)
         env[:self.n_in] = args
         for i in range(len(self.random_ops)):
             env[self.base_random + i] = seeds[i]
         wrap = not b.is_host
         for op, lower, refs, groups, outs, values in self.steps:
-            if wrap:
+            bodies = op.opdef.extra.get("has_bodies")
+            if wrap and not bodies:
                 for i in values:
                     env[i] = b.constant(env[i])
             operands = [env[i] for i in refs]
             if groups is not None:
                 operands = _grouped(op, operands)
             try:
-                result = lower(b, *operands, **_public_attrs(op))
+                result = lower(_with_bodies(b, body_seeds) if bodies else b, *operands, **_public_attrs(op))
             except Exception as error:
                 error.add_note(f"while {'executing' if b.is_host else 'lowering'} {op.describe()}")
                 raise
@@ -188,11 +196,31 @@ class Segment:
     def run_compiled(self, args, seeds):
         """Executes the segment with XLA."""
         executable = self._executable or self.executable()
-        if self.random_ops:
+        if len(seeds):
             args = [*args, seeds]
         if self.constants:
             args = [*args, *self.device_constants]
         return executable(*args)
+
+
+def random_ops_inside(op):
+    """Returns the random operations in the bodies of `op`, nested ones included."""
+    from regrad.runtime.plan import body_graphs
+
+    found = []
+    for graph in body_graphs(op):
+        for inner in graph._ops:
+            if inner.opdef.random:
+                found.append(inner)
+            elif inner.opdef.extra.get("has_bodies"):
+                found += random_ops_inside(inner)
+    return found
+
+
+def _with_bodies(b, seeds):
+    from regrad.runtime.program import XlaBodies
+
+    return XlaBodies(b, seeds or {})
 
 
 def _cost(op, infos, node):
@@ -292,15 +320,17 @@ def _compile(segment):
     from regrad.runtime.backend import XLA, compile_function
 
     n_ins = len(segment.ins)
+    n_random = len(segment.random_ops) + len(segment.body_random_ops)
 
     def function(*args):
         args = list(args)
-        seeds = args.pop(n_ins) if segment.random_ops else ()
-        return segment.evaluate(XLA, args, seeds)
+        seeds = args.pop(n_ins) if n_random else ()
+        body_seeds = {op: seeds[len(segment.random_ops) + i] for i, op in enumerate(segment.body_random_ops)}
+        return segment.evaluate(XLA, args, seeds, body_seeds)
 
     specs = [(dims, dtype.as_numpy_dtype) for dims, dtype in segment.in_specs]
-    if segment.random_ops:
-        specs.insert(n_ins, ((len(segment.random_ops), 3), np.uint64))
+    if n_random:
+        specs.insert(n_ins, ((n_random, 3), np.uint64))
     return compile_function(function, specs, segment.donate)
 
 

@@ -10,7 +10,7 @@ from regrad.core.errors import InvalidArgumentError
 from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
 from regrad.runtime import segment as segments
 from regrad.runtime.feeds import Fetches, feed_array, feed_tensors
-from regrad.runtime.plan import Plan
+from regrad.runtime.plan import Plan, body_plan
 from regrad.runtime.program import Runner
 
 _MAX_RUNNERS = 4096  # plans kept per session; a program that builds new ops for every run would grow without end
@@ -155,6 +155,14 @@ class Session:
             self._random_runs[op] = runs + 1
             out[i] = seed & 0xFFFFFFFFFFFFFFFF, seed2 & 0xFFFFFFFFFFFFFFFF, runs
         return out
+
+    def body_runner(self, graph):
+        """Returns the Runner of a branch's or loop's body that runs from the host."""
+        plan = body_plan(graph)
+        runner = self._runners.get(plan)
+        if runner is None:
+            runner = self._runners[plan] = Runner(plan, self)
+        return runner
 
     def xla_context(self):
         from regrad.runtime.backend import x64
