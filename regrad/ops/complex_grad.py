@@ -36,6 +36,6 @@ def _complexabs_grad(op, dy):
 
 @RegisterGradient("Angle")
 def _angle_grad(op, dy):
-    # angle(x) = Im log x, so the gradient is dy i / conj(x).
+    # angle(x) = Im log x, so the gradient is dy i / conj(x), and 0 at the origin, where no angle is.
     x = op.inputs[0]
-    return c.complex(zeros_like(dy), dy) / c.conj(x)
+    return math.divnonan_op(c.complex(zeros_like(dy), dy), c.conj(x))

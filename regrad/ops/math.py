@@ -12,7 +12,7 @@ from regrad.core.dtypes import FLOATING, INEXACT, NUMERIC, REAL, as_dtype
 from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, broadcasted, define_op, same
-from regrad.core.shapes import merge
+from regrad.core.shapes import as_dims, merge
 
 ARITHMETIC = NUMERIC | {dtypes.string}
 
@@ -102,6 +102,76 @@ def _identity(x, name):
     from regrad.ops.array import identity
 
     return identity(x, name=name)
+
+
+def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
+    """Returns the sum of a list of tensors of one shape and dtype, as `add_n`.
+
+    Args:
+      inputs: list of tensors.
+      shape: the expected shape, checked against theirs.
+      tensor_dtype: the expected dtype, checked against theirs.
+
+    Raises:
+      ValueError: the list is empty, or shapes do not fit.
+      TypeError: `tensor_dtype` is not that of the inputs.
+    """
+    if not isinstance(inputs, (list, tuple)) or not inputs:
+        raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape")
+    inputs = [convert_to_tensor(x) for x in inputs]
+    if any(x.dtype is not inputs[0].dtype for x in inputs):
+        raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape; the dtypes are "
+                         f"{dtypes.names({x.dtype for x in inputs})}")  # fmt: skip
+    if tensor_dtype is not None and as_dtype(tensor_dtype) is not inputs[0].dtype:
+        raise TypeError(f"tensor_dtype is {as_dtype(tensor_dtype).name}, but input is of type {inputs[0].dtype.name}")
+    dims = as_dims(shape)
+    for x in inputs:
+        dims = merge(dims, x.dims, "accumulate_n adds tensors of one shape;")
+    if len(inputs) == 1 and tensor_dtype is None:
+        return inputs[0] if not name else _identity(inputs[0], name)
+    return accumulaten_op(inputs, shape=dims, name=name)
+
+
+accumulaten_op = define_op("AccumulateNV2", "inputs: N*T", attrs={"shape": None}, types={"T": NUMERIC},
+                           infer=lambda xs, *, shape: Spec(merge(shape, _addn_infer(xs).dims), xs[0].dtype),
+                           lower=lambda b, xs, *, shape: _addn_lower(b, xs))  # fmt: skip
+
+
+def scalar_mul(scalar, x, name=None):
+    """Returns `scalar` (a number or scalar tensor) times `x`; IndexedSlices stay sparse.
+
+    Raises:
+      ValueError: `scalar` is not a scalar.
+    """
+    dtype = x.dtype if hasattr(x, "_as_graph_element") or isinstance(x, IndexedSlices) else None
+    scalar = convert_to_tensor(scalar, dtype=dtype, name="scalar")
+    if scalar.dims not in ((), None):
+        raise ValueError(f"Only scalar multiply works, got shape {scalar.shape}")
+    if isinstance(x, IndexedSlices):
+        return IndexedSlices(mul_op(scalar, x.values, name=name), x.indices, x.dense_shape)
+    return mul_op(scalar, x, name=name)
+
+
+def polyval(coeffs, x, name=None):
+    """Returns coeffs[0] x^(n-1) + ... + coeffs[n-1], by Horner's scheme; 0 for no coefficients.
+
+    Args:
+      coeffs: list of tensors or numbers, highest power first.
+      x: tensor.
+    """
+    if not isinstance(coeffs, (list, tuple)):
+        raise ValueError(f"Argument coeffs must be list type found {type(coeffs)}.")
+    with get_default_graph().name_scope(name or "polyval"):
+        x = convert_to_tensor(x, name="x")
+        if not coeffs:
+            from regrad.ops.array import zeros_like
+
+            return zeros_like(x)
+        coeffs = [convert_to_tensor(c, dtype=None if hasattr(c, "_as_graph_element") else x.dtype) for c in coeffs]
+        total = coeffs[0]
+        for c in coeffs[1:]:
+            total = add_op(c, mul_op(total, x))
+        return total
 
 
 # -- quotients -------------------------------------------------------------------------
@@ -213,8 +283,56 @@ def truncatemod(x, y, name=None):
 
 
 def div_no_nan(x, y, name=None):
-    """Returns x / y, and 0 where y is 0."""
-    return divnonan_op(x, y, name=name or "div_no_nan")
+    """Returns x / y, and 0 where y is 0, whatever x is."""
+    with get_default_graph().name_scope(name or "div_no_nan") as scope:
+        x, y = _two(x, y)
+        return divnonan_op(x, y, name=scope)
+
+
+divide_no_nan = div_no_nan
+
+
+# -- products whose zero wins over infinity and NaN -----------------------------------------------
+mulnonan_op = define_op("MulNoNan", "x, y", infer=broadcasted, types={"T": INEXACT},
+                        lower=lambda b, x, y: b.np.where(y == 0, _number(x, 0), x * y))  # fmt: skip
+xdivy_op = define_op("Xdivy", "x, y", infer=broadcasted, types={"T": INEXACT},
+                     lower=lambda b, x, y: b.np.where(x == 0, _number(x, 0), b.np.true_divide(x, y)))  # fmt: skip
+xlogy_op = define_op("Xlogy", "x, y", infer=broadcasted, types={"T": INEXACT},
+                     lower=lambda b, x, y: b.np.where(x == 0, _number(x, 0), x * b.np.log(y)))  # fmt: skip
+xlog1py_op = define_op("Xlog1py", "x, y", infer=broadcasted, types={"T": INEXACT},
+                       lower=lambda b, x, y: b.np.where(x == 0, _number(x, 0), x * b.np.log1p(y)))  # fmt: skip
+
+
+def multiply_no_nan(x, y, name=None):
+    """Returns x * y, and 0 where y is 0, even if x is infinite or NaN there."""
+    with get_default_graph().name_scope(name or "multiply_no_nan") as scope:
+        x, y = _two(x, y)
+        return mulnonan_op(x, y, name=scope)
+
+
+mul_no_nan = multiply_no_nan
+
+
+def xdivy(x, y, name=None):
+    """Returns x / y, and 0 where x is 0, even if y is 0 or NaN there."""
+    return xdivy_op(x, y, name=name)
+
+
+def xlogy(x, y, name=None):
+    """Returns x * log(y), and 0 where x is 0, even if log(y) is infinite or NaN there."""
+    return xlogy_op(x, y, name=name)
+
+
+def xlog1py(x, y, name=None):
+    """Returns x * log1p(y), and 0 where x is 0, even if log1p(y) is infinite or NaN there."""
+    return xlog1py_op(x, y, name=name or "xlog1py")
+
+
+def reciprocal_no_nan(x, name=None):
+    """Returns 1 / x, and 0 where x is 0."""
+    with get_default_graph().name_scope(name or "reciprocal_no_nan") as scope:
+        x = convert_to_tensor(x, name="x")
+        return divnonan_op(convert_to_tensor(1, dtype=x.dtype, name="one"), x, name=scope)
 
 
 # -- powers and roots -------------------------------------------------------------------
@@ -302,11 +420,16 @@ def _number(x, value):
     return x.dtype.type(value)  # a scalar of the tensor's own dtype: no promotion, on either backend
 
 
+def _zero_safe(function):
+    # The derivatives below may be infinite; where dy is 0 they are 0 nevertheless.
+    return lambda b, y, dy: b.np.where(dy == 0, _number(y, 0), function(y, dy))
+
+
 tanhgrad_op = _through_output("TanhGrad", lambda b, y, dy: dy * (_number(y, 1) - y * y))
 sigmoidgrad_op = _through_output("SigmoidGrad", lambda b, y, dy: dy * (y * (_number(y, 1) - y)))
-sqrtgrad_op = _through_output("SqrtGrad", lambda b, y, dy: dy * _number(y, 0.5) / y)
-rsqrtgrad_op = _through_output("RsqrtGrad", lambda b, y, dy: dy * (_number(y, -0.5) * (y * y * y)))
-reciprocalgrad_op = _through_output("ReciprocalGrad", lambda b, y, dy: -dy * (y * y))
+sqrtgrad_op = _through_output("SqrtGrad", _zero_safe(lambda y, dy: dy * _number(y, 0.5) / y))
+rsqrtgrad_op = _through_output("RsqrtGrad", _zero_safe(lambda y, dy: dy * (_number(y, -0.5) * (y * y * y))))
+reciprocalgrad_op = _through_output("ReciprocalGrad", _zero_safe(lambda y, dy: -dy * (y * y)))
 
 
 def exp(x, name=None):
@@ -461,6 +584,52 @@ def round(x, name=None):
     return round_op(x, name=name)
 
 
+# -- tests and neighbours ------------------------------------------------------------------
+def _property(op_type, function):
+    return define_op(op_type, "x", infer=lambda x: Spec(x.dims, dtypes.bool_), types={"T": FLOATING},
+                     lower=lambda b, x: getattr(b.np, function)(x))  # fmt: skip
+
+
+isnan_op = _property("IsNan", "isnan")
+isinf_op = _property("IsInf", "isinf")
+isfinite_op = _property("IsFinite", "isfinite")
+nextafter_op = binary("NextAfter", "nextafter", frozenset((dtypes.float32, dtypes.float64)))
+approximateequal_op = define_op("ApproximateEqual", "x, y", attrs={"tolerance": 1e-5}, types={"T": NUMERIC},
+                                infer=lambda x, y, *, tolerance:
+                                Spec(merge(x.dims, y.dims, "ApproximateEqual needs one shape;"), dtypes.bool_),
+                                lower=lambda b, x, y, *, tolerance: _near(b, x, y, tolerance))  # fmt: skip
+
+
+def _near(b, x, y, tolerance):
+    distance = b.np.abs(x - y)
+    return distance < distance.dtype.type(tolerance)
+
+
+def is_nan(x, name=None):
+    """Returns whether each element is NaN, as bool."""
+    return isnan_op(x, name=name)
+
+
+def is_inf(x, name=None):
+    """Returns whether each element is infinite, as bool."""
+    return isinf_op(x, name=name)
+
+
+def is_finite(x, name=None):
+    """Returns whether each element is neither infinite nor NaN, as bool."""
+    return isfinite_op(x, name=name)
+
+
+def nextafter(x1, x2, name=None):
+    """Returns the next representable number after `x1` in the direction of `x2`, element-wise."""
+    return nextafter_op(x1, x2, name=name or "NextAfter")
+
+
+def approximate_equal(x, y, tolerance=1e-05, name=None):
+    """Returns whether |x - y| < tolerance, element-wise for tensors of one shape."""
+    return approximateequal_op(x, y, tolerance=float(tolerance), name=name)
+
+
 # -- Cast ------------------------------------------------------------------------------
 cast_op = define_op("Cast", "x: SrcT", attrs={"DstT": None, "Truncate": False}, partial=True,
                     infer=lambda x, *, DstT, Truncate: Spec(x.dims, DstT),
@@ -491,3 +660,36 @@ def saturate_cast(value, dtype, name=None):
         return cast(value, dtype, name=scope)
 
 
+def to_float(x, name="ToFloat"):
+    """Returns `x` as float32."""
+    return cast(x, dtypes.float32, name=name)
+
+
+def to_double(x, name="ToDouble"):
+    """Returns `x` as float64."""
+    return cast(x, dtypes.float64, name=name)
+
+
+def to_int32(x, name="ToInt32"):
+    """Returns `x` as int32."""
+    return cast(x, dtypes.int32, name=name)
+
+
+def to_int64(x, name="ToInt64"):
+    """Returns `x` as int64."""
+    return cast(x, dtypes.int64, name=name)
+
+
+def to_bfloat16(x, name="ToBFloat16"):
+    """Returns `x` as bfloat16."""
+    return cast(x, dtypes.bfloat16, name=name)
+
+
+def to_complex64(x, name="ToComplex64"):
+    """Returns `x` as complex64."""
+    return cast(x, dtypes.complex64, name=name)
+
+
+def to_complex128(x, name="ToComplex128"):
+    """Returns `x` as complex128."""
+    return cast(x, dtypes.complex128, name=name)

@@ -8,9 +8,9 @@ Complex numbers follow TF: the gradient is the conjugate of the derivative, so a
 
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.ops import math
-from regrad.ops.array import sum_to_like, zeros_like
-from regrad.ops.compare import equal, greater_equal, less_equal, select
-from regrad.ops.complex import conj
+from regrad.ops.array import ones_like, sum_to_like, zeros_like
+from regrad.ops.compare import equal, greater_equal, less_equal, not_equal, select
+from regrad.ops.complex import complex_abs, conj, real
 
 
 def elementwise(op_type, derivative):
@@ -23,24 +23,37 @@ def elementwise(op_type, derivative):
     return rule
 
 
+def unbounded(op_type, derivative):
+    """The same for a derivative that may be infinite or NaN: where dy is 0 the gradient is 0 nevertheless.
+
+    So `where(x > 0, log(x), 0)` has the gradient it should have, and not NaN at 0, where 0 arrives.
+    """
+
+    @RegisterGradient(op_type)
+    def rule(op, dy):
+        return math.mulnonan_op(conj(derivative(op.inputs[0], op.outputs[0])), dy)
+
+    return rule
+
+
 # -- one input ------------------------------------------------------------------------------
-elementwise("Exp", lambda x, y: y)
-elementwise("Expm1", lambda x, y: math.exp(x))
-elementwise("Log", lambda x, y: math.reciprocal(x))
-elementwise("Log1p", lambda x, y: math.reciprocal(1.0 + x))
 elementwise("Sin", lambda x, y: math.cos(x))
 elementwise("Cos", lambda x, y: -math.sin(x))
-elementwise("Tan", lambda x, y: math.square(math.reciprocal(math.cos(x))))
-elementwise("Asin", lambda x, y: math.rsqrt(1.0 - math.square(x)))
-elementwise("Acos", lambda x, y: -math.rsqrt(1.0 - math.square(x)))
 elementwise("Atan", lambda x, y: math.reciprocal(1.0 + math.square(x)))
-elementwise("Sinh", lambda x, y: math.cosh(x))
-elementwise("Cosh", lambda x, y: math.sinh(x))
 elementwise("Asinh", lambda x, y: math.reciprocal(math.cosh(y)))
-elementwise("Acosh", lambda x, y: math.reciprocal(math.sinh(y)))
-elementwise("Atanh", lambda x, y: math.reciprocal(1.0 - math.square(x)))
-elementwise("Square", lambda x, y: 2.0 * x if not x.dtype.is_integer else 2 * x)
+elementwise("Square", lambda x, y: 2 * x)
 elementwise("Abs", lambda x, y: math.sign(x))
+unbounded("Exp", lambda x, y: y)
+unbounded("Expm1", lambda x, y: math.exp(x))
+unbounded("Sinh", lambda x, y: math.cosh(x))
+unbounded("Cosh", lambda x, y: math.sinh(x))
+unbounded("Log", lambda x, y: math.reciprocal(x))
+unbounded("Log1p", lambda x, y: math.reciprocal(1.0 + x))
+unbounded("Tan", lambda x, y: math.square(math.reciprocal(math.cos(x))))
+unbounded("Asin", lambda x, y: math.rsqrt(1.0 - math.square(x)))
+unbounded("Acos", lambda x, y: -math.rsqrt(1.0 - math.square(x)))
+unbounded("Acosh", lambda x, y: math.reciprocal(math.sinh(y)))
+unbounded("Atanh", lambda x, y: math.reciprocal(1.0 - math.square(x)))
 
 
 def through_output(op_type, grad_op):
@@ -73,20 +86,21 @@ def _sigmoidgrad_grad(op, g):
 
 @RegisterGradient("SqrtGrad")
 def _sqrtgrad_grad(op, g):
+    # dy / (2 y): its derivative in y is -dy / (2 y^2) = -(dy / (2 y)) / y.
     y, dy = op.inputs
-    return conj(-op.outputs[0] / y) * g, math.sqrtgrad_op(conj(y), g)
+    return math.mulnonan_op(conj(math.xdivy_op(-op.outputs[0], y)), g), math.sqrtgrad_op(conj(y), g)
 
 
 @RegisterGradient("RsqrtGrad")
 def _rsqrtgrad_grad(op, g):
     y, dy = op.inputs
-    return conj(-1.5 * math.square(y) * dy) * g, math.rsqrtgrad_op(conj(y), g)
+    return math.mulnonan_op(conj(math.mulnonan_op(-1.5 * math.square(y), dy)), g), math.rsqrtgrad_op(conj(y), g)
 
 
 @RegisterGradient("ReciprocalGrad")
 def _reciprocalgrad_grad(op, g):
     y, dy = op.inputs
-    return conj(-2.0 * y * dy) * g, math.reciprocalgrad_op(conj(y), g)
+    return math.mulnonan_op(conj(math.mulnonan_op(-2.0 * y, dy)), g), math.reciprocalgrad_op(conj(y), g)
 
 
 @RegisterGradient("Neg")
@@ -99,6 +113,9 @@ def _addn_grad(op, dy):
     return [dy] * len(op.inputs)
 
 
+RegisterGradient("AccumulateNV2")(_addn_grad)
+
+
 @RegisterGradient("Cast")
 def _cast_grad(op, dy):
     source = op.inputs[0].dtype
@@ -107,8 +124,13 @@ def _cast_grad(op, dy):
 
 @RegisterGradient("Sign")
 def _sign_grad(op, dy):
-    # Flat wherever it is differentiable: a zero, not a break in the path, as in TF.
-    return zeros_like(op.inputs[0])
+    # Flat wherever it is differentiable: a zero, not a break in the path, as in TF. A complex sign s = x / |x| turns
+    # with x: the part of dy across s passes, divided by |x|.
+    x, s = op.inputs[0], op.outputs[0]
+    if not x.dtype.is_complex:
+        return zeros_like(x)
+    along = s * math.cast(real(conj(s) * dy), x.dtype)
+    return math.divnonan_op(dy - along, math.cast(complex_abs(x), x.dtype))
 
 
 # -- two inputs: broadcasting forward is summation backward ----------------------------------
@@ -131,23 +153,60 @@ def _mul_grad(op, dz):
 
 
 def _quotient(op, dz):
-    # z = x / y: dx = dz / y, dy = -dz z / y, written through x so that y alone is divided by.
+    # z = x / y: dx = dz / y, dy = -dz z / y, written through x so that y alone is divided by. Where dz is 0 both are 0.
     x, y = op.inputs
-    y = conj(y)
-    dx = math.div_op(dz, y)
-    return sum_to_like(dx, x), sum_to_like(dz * math.div_op(math.div_op(-conj(x), y), y), op.inputs[1])
+    cy = conj(y)
+    dx = math.xdivy_op(dz, cy)
+    dy = math.mulnonan_op(math.realdiv_op(math.realdiv_op(-conj(x), cy), cy), dz)
+    return sum_to_like(dx, x), sum_to_like(dy, y)
 
 
 RegisterGradient("RealDiv")(_quotient)
 RegisterGradient("Div")(_quotient)
 
 
+@RegisterGradient("Xdivy")
+def _xdivy_grad(op, dz):
+    # As the quotient, but flat along y where x is 0, and with derivative 0 in x there too, as in TF: the branch taken
+    # at x = 0 is the constant 0.
+    x, y = op.inputs
+    cx, cy = conj(x), conj(y)
+    used = math.cast(not_equal(x, zeros_like(x)), x.dtype)
+    dx = math.mulnonan_op(math.xdivy_op(used, cy), dz)
+    dy = math.mulnonan_op(math.xdivy_op(math.xdivy_op(-cx, cy), cy), dz)
+    return sum_to_like(dx, x), sum_to_like(dy, y)
+
+
 @RegisterGradient("DivNoNan")
 def _divnonan_grad(op, dz):
     x, y = op.inputs
     cy = conj(y)
-    dy = dz * math.div_no_nan(math.div_no_nan(-conj(x), cy), cy)
-    return sum_to_like(math.div_no_nan(dz, cy), x), sum_to_like(dy, y)
+    dy = math.mulnonan_op(math.divnonan_op(math.divnonan_op(-conj(x), cy), cy), dz)
+    return sum_to_like(math.divnonan_op(dz, cy), x), sum_to_like(dy, y)
+
+
+@RegisterGradient("MulNoNan")
+def _mulnonan_grad(op, dz):
+    # The zero of y wins forward. Backward the derivative in x is y (0 wins again), in y it is x, 0 where dz is.
+    x, y = op.inputs
+    return sum_to_like(math.mulnonan_op(dz, conj(y)), x), sum_to_like(math.mulnonan_op(conj(x), dz), y)
+
+
+def _x_times(logarithm, slope):
+    def rule(op, dz):
+        # x log y: dx = dz log y where x is not 0, dy = dz x / y, 0 where x is 0.
+        x, y = op.inputs
+        cx, cy = conj(x), conj(y)
+        used = math.cast(not_equal(x, zeros_like(x)), x.dtype)
+        dx = math.mulnonan_op(logarithm(used, cy), dz)
+        dy = math.mulnonan_op(math.xdivy_op(cx, slope(cy)), dz)
+        return sum_to_like(dx, x), sum_to_like(dy, y)
+
+    return rule
+
+
+RegisterGradient("Xlogy")(_x_times(math.xlogy_op, lambda y: y))
+RegisterGradient("Xlog1py")(_x_times(math.xlog1py_op, lambda y: 1.0 + y))
 
 
 @RegisterGradient("FloorMod")
@@ -165,28 +224,41 @@ def _truncatemod_grad(op, dz):
 
 @RegisterGradient("SquaredDifference")
 def _squareddifference_grad(op, dz):
+    # |x - y|^2 is real, so of a complex dz only the real part counts.
     x, y = op.inputs
-    dx = dz * (2.0 * (x - y)) if not x.dtype.is_integer else dz * (2 * (x - y))
+    if dz.dtype.is_complex:
+        dz = math.cast(real(dz), dz.dtype)
+    dx = dz * (2 * (x - y))
     return sum_to_like(dx, x), sum_to_like(-dx, y)
 
 
 @RegisterGradient("Pow")
 def _pow_grad(op, dz):
-    # dx = dz y x^(y-1); dy = dz z log x. log x is taken as 0 where x <= 0 (complex: x = 0), as in TF.
+    # dx = dz y x^(y-1), and 0 where y or dz is 0 (x^0 is 1 for every x, 0 among them); dy = dz z log x, where log x is
+    # taken as 0 if x <= 0 (complex: x = 0), as in TF.
     x, y = op.inputs
     z = op.outputs[0]
-    x, y, z = conj(x), conj(y), conj(z)
-    safe = equal(x, zeros_like(x)) if x.dtype.is_complex else less_equal(x, zeros_like(x))
-    log_x = select(safe, zeros_like(x), math.log(select(safe, x - x + 1, x)))
-    dx = dz * y * math.pow(x, y - 1)
-    return sum_to_like(dx, op.inputs[0]), sum_to_like(dz * z * log_x, op.inputs[1])
+    cx, cy, cz = conj(x), conj(y), conj(z)
+    outside = equal(x, zeros_like(x)) if x.dtype.is_complex else less_equal(x, zeros_like(x))
+    log_x = select(outside, zeros_like(x), math.log(select(outside, ones_like(x), cx)))
+    dx = math.mulnonan_op(math.pow_op(cx, cy - 1), dz * cy)
+    dy = math.mulnonan_op(math.mulnonan_op(cz, log_x), dz)
+    return sum_to_like(dx, x), sum_to_like(dy, y)
 
 
 @RegisterGradient("Atan2")
 def _atan2_grad(op, dz):
+    # At the origin, where no angle is, 0.
     y, x = op.inputs
-    share = dz / (math.square(x) + math.square(y))
+    share = math.divnonan_op(dz, math.square(x) + math.square(y))
     return sum_to_like(x * share, y), sum_to_like(-y * share, x)
+
+
+@RegisterGradient("NextAfter")
+def _nextafter_grad(op, dz):
+    # The neighbour of x1 moves with x1; x2 only says on which side it is.
+    x1, x2 = op.inputs
+    return sum_to_like(dz, x1), zeros_like(x2)
 
 
 def _extreme(chosen):
@@ -204,5 +276,6 @@ RegisterGradient("Maximum")(_extreme(greater_equal))
 RegisterGradient("Minimum")(_extreme(less_equal))
 
 # Piecewise constant: TF lets the path end here, and so do we; an explanation of a None gradient names these.
-for _op_type in ("Floor", "Ceil", "Rint", "Round", "FloorDiv", "TruncateDiv"):
+for _op_type in ("Floor", "Ceil", "Rint", "Round", "FloorDiv", "TruncateDiv", "IsNan", "IsInf", "IsFinite",
+                 "ApproximateEqual"):  # fmt: skip
     NotDifferentiable(_op_type)

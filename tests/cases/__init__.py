@@ -9,6 +9,8 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 
 @dataclasses.dataclass(frozen=True)
 class Case:
@@ -109,3 +111,43 @@ def families():
     for module in pkgutil.iter_modules(__path__):
         tables[module.name] = importlib.import_module(f"{__name__}.{module.name}").CASES
     return tables
+
+
+# -- rows that many ops share -------------------------------------------------------------------------
+
+FLOATS = ("float16", "bfloat16", "float32")
+INEXACT = (*FLOATS, "complex64")
+SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-300, 1e300])
+_COMPLEX = np.array([[0.6 + 0.5j, 0.3 - 0.7j], [-0.5 + 0.2j, 0.9 + 0.1j]])
+
+
+def unary(op_type, function, reference, low=-2.0, high=2.0, dtypes=INEXACT, order=2, special=True, note="", complex_jax=True,
+          **more):  # fmt: skip
+    """Rows for an element-wise op of one tensor: a matrix, a scalar, an empty tensor, special and complex values."""
+    more |= {"low": low, "high": high, "order": order}
+    rows = [
+        Case(op_type, function, reference, ((3, 4),), dtypes=dtypes, note=note, **more),
+        Case(op_type, function, reference, ((),), dtypes=(), note=note, **more),
+        Case(op_type, function, reference, ((2, 0),), dtypes=(), note=note, **more),
+    ]
+    if special:
+        rows.append(Case(op_type, function, reference, (SPECIAL,), derivatives=False, note="special" + note, **more))
+    if order and "complex64" in dtypes:
+        rows.append(Case(op_type, function, reference, (_COMPLEX,), dtypes=("complex64",), note="complex" + note,
+                         jax=complex_jax, **more))  # fmt: skip
+    return rows
+
+
+def binary(op_type, function, reference, low=-2.0, high=2.0, dtypes=INEXACT, order=2, special=True, note="", **more):
+    """Rows for an element-wise op of two tensors: broadcasting in every way, size 1, empty, special, complex values."""
+    more |= {"low": low, "high": high, "order": order}
+    shapes = [((3, 4), (3, 4)), ((3, 4), (4,)), ((3, 1), (1, 4)), ((), (2, 3)), ((2, 0), (1, 1)), ((1,), (3,))]
+    rows = [Case(op_type, function, reference, s, dtypes=dtypes if i == 1 else (), note=note, **more)
+            for i, s in enumerate(shapes)]  # fmt: skip
+    if special:
+        rows.append(Case(op_type, function, reference, tuple(np.meshgrid(SPECIAL, SPECIAL)), derivatives=False,
+                         note="special" + note, **more))  # fmt: skip
+    if order and "complex64" in dtypes:
+        rows.append(Case(op_type, function, reference, (_COMPLEX, _COMPLEX[0] - 1.5), dtypes=("complex64",),
+                         note="complex" + note, **more))  # fmt: skip
+    return rows
