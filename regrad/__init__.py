@@ -27,6 +27,8 @@ _NAMES = {
         convert_to_tensor_or_indexed_slices convert_to_tensor_or_sparse_tensor device
         get_collection get_collection_ref get_seed gradient_override_map init_scope name_scope op_scope
         set_random_seed""",
+    "regrad.autodiff.overrides": """Override OverrideError View attach bridge get_gradient_function overriding
+        set_graph_rule""",
     "regrad.autodiff.gradients": "AggregationMethod UnconnectedGradients gradients",
     "regrad.runtime.session": "InteractiveSession Session",
     "regrad.ops.math": """abs acos acosh add add_n asin asinh atan atan2 atanh cast ceil cos cosh div div_no_nan divide exp
@@ -59,10 +61,10 @@ _RENAMED = {  # public name -> (module, name there)
 
 _MODULES = """bitwise compat config contrib core errors initializers layers linalg logging losses math nn ops random train
     signal spectral strings summary image test variables python gfile app flags manip sets metrics keras io
-    debugging dtypes quantization interop inspect""".split()
+    debugging dtypes quantization interop inspect rules sel""".split()
 
 _WHERE = {name: (module, name) for module, names in _NAMES.items() for name in names.split()} | _RENAMED
-_SUBMODULES = {"errors": "regrad.core.errors", "config": "regrad.runtime.config", "dtypes": "regrad.core.dtypes"}
+_SUBMODULES = {"rules": "regrad.autodiff.rules", "sel": "regrad.autodiff.selectors", "errors": "regrad.core.errors", "config": "regrad.runtime.config", "dtypes": "regrad.core.dtypes"}
 
 __all__ = sorted(_WHERE)
 

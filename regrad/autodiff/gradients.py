@@ -4,11 +4,14 @@ One walk, backwards over the operations between xs and ys, newest first. An op i
 creation order is a reverse topological order: no recursion, linear time, and the same result on every run.
 """
 
+import heapq
+
 from regrad.autodiff import overrides as rules
+from regrad.autodiff.rules import as_rule as rules_as_rule
 from regrad.core import source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import GradientError, RuleError, RuleTypeError
-from regrad.core.graph import FuncGraph, Operation, Tensor
+from regrad.core.graph import FuncGraph, Operation, Tensor, get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import spec_text
 from regrad.core.shapes import compatible
@@ -34,7 +37,7 @@ class AggregationMethod:
 
 def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_ops=False, gate_gradients=False,
               aggregation_method=None, stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE,
-              overrides=None):  # fmt: skip
+              overrides=None, view=None, known_gradients=None, accumulate=None, through_gradients=True):  # fmt: skip
     """Returns the derivatives of the sum of `ys` with respect to each of `xs`.
 
     Args:
@@ -46,8 +49,12 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
       colocate_gradients_with_ops, gate_gradients, aggregation_method: accepted; without meaning under XLA.
       stop_gradients: tensors through which nothing flows, in this call.
       unconnected_gradients: "none" or "zero": what an x without a path to any y gets.
-      overrides: rules for this call only, before all others; a dict of op type, operation or name to a rule (a function
-        `rule(op, *grads)` or the name of a registered one).
+      overrides: rules for this call only, before all others: {op type, name, pattern, operation, selector: rule}, or a
+        list of `Override`s. One that catches nothing is an error.
+      view: a `View` whose overrides hold in this call.
+      known_gradients: {inner tensor: its gradient}, taken instead of what would arrive there.
+      accumulate: {tensor: rule(terms, tensor)}: how gradients add where paths meet; the key "all" means every tensor.
+      through_gradients: False treats what earlier `gradients()` calls made as constant: first-order MAML in one word.
 
     Returns:
       A list as long as `xs`: a Tensor of the shape and dtype of x, an IndexedSlices (from `gather`), or None.
@@ -55,6 +62,7 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
     Raises:
       LookupError: an op on the path has no gradient rule.
       RuleError, RuleTypeError (ValueError, TypeError): a rule returned the wrong number, dtype, shape or graph.
+      OverrideError (ValueError): an override of this call caught no operation, or a group leaks.
       TypeError, ValueError: arguments that do not fit together.
     """
     ys, xs = _as_list(ys), _as_list(xs)
@@ -66,44 +74,89 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
         raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
     if not ys:
         raise ValueError("gradients: ys is empty.")
-    graph = _element(ys[0], "y").graph
+    graph = _graph_of(ys, xs)
     with graph.as_default(), graph.name_scope(name):
         # A Variable as y is what a run reads; as x it stands for its storage and for every read of it.
         ys = [convert_to_tensor(_sparse_values(y), name="y") for y in ys]
-        xs = [_element(x, "x") for x in xs]
-        stops = [_element(s, "stop_gradients") for s in stops]
-        for x in xs:
-            if x.graph is not graph:
-                raise ValueError(f"gradients: {x!r} belongs to another graph than ys.")
-        sums = Partials()
+        xs = [_here(graph, _element(x, "x"), "xs") for x in xs]
+        stops = [_here(graph, _element(s, "stop_gradients"), "stop_gradients") for s in stops]
+        sums = Partials(accumulate)
+        for t, g in (known_gradients or {}).items():
+            sums.know(_element(t, "known_gradients"), g)
         for i, (y, dy) in enumerate(zip(ys, grad_ys)):
             sums.add(y, _seed(y, dy, i))
-        with rules.call_overrides(overrides, graph) as call:
-            walk(graph, ys, xs, stops, sums, call)
+        walk_ = Walk(graph, ys, xs, stops, overrides, view, through_gradients)
+        walk_.run(sums)
+        for override in walk_.resolution.check_used():
+            raise rules.OverrideError(f"gradients(overrides=...): {override!r} caught none of the {len(walk_.path)} "
+                                      f"operations between xs and ys{override.selector.hint(walk_.path)}")  # fmt: skip
         totals = [sums.total(x) for x in xs]
         if unconnected_gradients == UnconnectedGradients.ZERO:
             totals = [array.zeros_like(_read(x)) if g is None else g for x, g in zip(xs, totals)]
     return totals
 
 
-def walk(graph, ys, xs, stops, sums, call):
-    """Carries the gradients in `sums` from `ys` back to `xs`, rule by rule."""
-    for op in backward_order(ys, xs, stops):
+class Walk:
+    """The way back from ys to xs: the operations on it, newest first, and the rule of each.
+
+    Attributes:
+      path: operations between xs and ys in creation order.
+      order: 1 for a gradient, 2 for a gradient of what `gradients()` made, ...
+      resolution: the overrides in force.
+    """
+
+    def __init__(self, graph, ys, xs, stops=(), overrides=None, view=None, through_gradients=True):
+        self.graph = graph
+        ancestors = _ancestors(ys)
+        if not through_gradients:
+            ancestors = {op for op in ancestors if op.forward_op is None}
+        ops = sorted(ancestors, key=_creation)
+        view_overrides = view.overrides if view is not None else ()
+        call = rules.as_overrides(overrides, graph, "this call")
+        self.resolution = rules.Resolution(call, view_overrides, graph)
+        self.crossing = self.resolution.crossing(ops)
+        self.stopped = {t.op for t in stops}
+        self.wanted = set(xs)
+        self.ys = ys
+        self.path = self._path(ops)
+        self.order = 1 + max(_depths(self.path).values(), default=0)
+        self.resolution.bind(self.path, self.order)
+
+    def _path(self, ops):
+        path, wanted, stopped, crossing = [], self.wanted, self.stopped, self.crossing
+        for op in ops:
+            if op in stopped:
+                continue
+            for t in op.inputs:
+                if t in wanted and (t.dtype._kind in "fc" or t in crossing):
+                    path.append(op)
+                    wanted.update(op.outputs)
+                    break
+        return path
+
+    def flows(self, t):
+        return t.dtype._kind in "fc" or t in self.crossing
+
+    def run(self, sums):
+        """Carries the gradients in `sums` back to the xs, rule by rule."""
+        groups = self.resolution.groups()
+        steps = grouped_order(self, groups) if groups else reversed(self.path)
+        for op in steps:
+            self.step(op, sums)
+
+    def step(self, op, sums):
+        """Applies the rule of one operation (or group) to what has arrived at its outputs."""
         outputs = op.outputs
-        if len(outputs) == 1:
-            out_grads = [sums.total(outputs[0])]
-            if out_grads[0] is None:
-                continue
-        else:
-            out_grads = [sums.total(t) for t in outputs]
-            if all(g is None for g in out_grads):
-                continue
-        forward_op, graph._forward_op = graph._forward_op, op
+        out_grads = [sums.total(t) for t in outputs]
+        if all(g is None for g in out_grads):
+            return
+        graph = self.graph
+        forward_op, graph._forward_op = graph._forward_op, outputs[0].op
         try:
             with graph.name_scope(op.name + "_grad"):
-                rule = rules.resolve(op, call)
+                rule = op.rule if isinstance(op, GroupStep) else self.resolution.rule_for(op)
                 if rule is None:  # declared not differentiable: nothing flows on
-                    continue
+                    return
                 if len(outputs) > 1:
                     out_grads = [array.zeros_like(t) if g is None and flows(t) else g
                                  for t, g in zip(outputs, out_grads)]  # fmt: skip
@@ -111,26 +164,102 @@ def walk(graph, ys, xs, stops, sums, call):
         finally:
             graph._forward_op = forward_op
         for t, g in zip(op.inputs, in_grads):
-            if g is not None and flows(t):
+            if g is not None and self.flows(t):
                 sums.add(t, g)
 
 
-def backward_order(ys, xs, stops):
-    """Returns the operations on a path from some x to some y, newest first."""
-    ancestors = _ancestors(ys)
-    stopped = {t.op for t in stops}
-    wanted = set(xs)
-    path = []
-    for op in sorted(ancestors, key=_creation):
-        if op in stopped:
+class GroupStep:
+    """A group on the path, standing where its operations stood; its default is the walk through its inside."""
+
+    def __init__(self, walk, group, override):
+        self.group = group
+        self.inputs, self.outputs, self.ops = group.inputs, group.outputs, group.ops
+        self.graph, self.type, self.name = walk.graph, "Group", group.name
+        self.location = group.location
+        self.rule = rules.BoundRule(override.rule if callable(override.rule) else rules_as_rule(override.rule),
+                                    group.name, f"group at {override.where}", override, lambda: self._inside(walk))  # fmt: skip
+        override.caught += 1
+
+    def describe(self):
+        return self.group.describe()
+
+    def get_attr(self, name):
+        return self.group.get_attr(name)
+
+    def _inside(self, walk):
+        def function(_, *grads):
+            sums = Partials()
+            for t, g in zip(self.outputs, grads):
+                if g is not None:
+                    sums.add(t, g)
+            members = [op for op in walk.path if op in self.ops]
+            for op in reversed(members):
+                walk.step(op, sums)
+            return [sums.total(t) for t in self.inputs]
+
+        return rules.BoundRule(function, "default", "the group's own operations")
+
+
+def grouped_order(walk, groups):
+    """Returns operations and GroupSteps, each after all its consumers; OverrideError when a group's cut leaks."""
+    steps, inside = [], {}
+    for group, override in groups:
+        members = [op for op in walk.path if op in group.ops]
+        if not members:
             continue
+        step = GroupStep(walk, group, override)
+        _check_leaks(walk, group, members, override)
+        for op in members:
+            inside.setdefault(op, step)  # the first override in force wins
+    waiting, ready = {}, []
+    nodes = dict.fromkeys(inside.get(op, op) for op in walk.path)
+    members_of = {}
+    for op in walk.path:
+        members_of.setdefault(inside.get(op, op), []).append(op)
+    producers = {}
+    for node in nodes:
+        found = {inside.get(t.op, t.op) for op in members_of[node] for t in op.inputs} & nodes.keys() - {node}
+        producers[node] = found
+        for p in found:
+            waiting[p] = waiting.get(p, 0) + 1
+    newest = {node: -max(op.id for op in ops) for node, ops in members_of.items()}
+    ready = [(newest[n], i, n) for i, n in enumerate(nodes) if not waiting.get(n)]
+    heapq.heapify(ready)
+    order = {n: i for i, n in enumerate(nodes)}
+    while ready:
+        node = heapq.heappop(ready)[2]
+        steps.append(node)
+        for p in producers[node]:
+            waiting[p] -= 1
+            if not waiting[p]:
+                heapq.heappush(ready, (newest[p], order[p], p))
+    if len(steps) != len(nodes):
+        stuck = next(n for n in nodes if n not in set(steps) and isinstance(n, GroupStep))
+        raise rules.OverrideError(f"{stuck.describe()} is no unit: a path leaves it and comes back into it.")
+    return steps
+
+
+def _check_leaks(walk, group, members, override):
+    inner, outputs, inputs = group.ops, set(group.outputs), set(group.inputs)
+    path = set(walk.path)
+    for op in members:
+        for t in op.outputs:
+            used = next((c for c in t.consumers() if c in path and c not in inner), None)
+            if t not in outputs and (used is not None or t in walk.ys):
+                where = f"by {used.describe()}" if used is not None else "as one of ys"
+                raise rules.OverrideError(f"{group.describe()} leaks: {t.name}, made inside by {op.describe()}, is used "
+                                          f"outside {where}, but is not among the outputs "
+                                          f"{[o.name for o in group.outputs]}; the group is made at {override.where}.")  # fmt: skip
         for t in op.inputs:
-            if t in wanted and flows(t):
-                path.append(op)
-                wanted.update(op.outputs)
-                break
-    path.reverse()
-    return path
+            if t in walk.wanted and t not in inputs and t.op not in inner and walk.flows(t):
+                raise rules.OverrideError(f"{group.describe()} leaks: a path enters it by {t.name}, an input of "
+                                          f"{op.describe()}, which is not among the inputs "
+                                          f"{[i.name for i in group.inputs]}; the group is made at {override.where}.")  # fmt: skip
+
+
+def backward_order(ys, xs, stops=()):
+    """Returns the operations on a path from some x to some y, newest first."""
+    return list(reversed(Walk(ys[0].graph, ys, xs, stops).path))
 
 
 def _creation(op):
@@ -149,6 +278,21 @@ def _ancestors(tensors):
     return seen
 
 
+def _depths(ops):
+    """Returns, for each of `ops`, how many `gradients()` calls deep it was made; 0 for forward operations."""
+    depths = {}
+    for op in ops:
+        chain = []
+        while op is not None and op not in depths:
+            chain.append(op)
+            op = op.forward_op
+        depth = -1 if op is None else depths[op]
+        for made in reversed(chain):
+            depth += 1
+            depths[made] = depth
+    return depths
+
+
 def flows(t):
     """True when a gradient can flow to a tensor of this dtype."""
     return t.dtype._kind in "fc"
@@ -157,19 +301,30 @@ def flows(t):
 class Partials:
     """The terms of each tensor's gradient, summed once, when they are asked for."""
 
-    def __init__(self):
+    def __init__(self, accumulate=None):
         self.terms = {}
+        self.known = {}
+        self.rules = {k if isinstance(k, str) else _element(k, "accumulate"): r for k, r in (accumulate or {}).items()}
+
+    def know(self, tensor, gradient):
+        """Fixes the gradient of `tensor`, whatever arrives there."""
+        self.known[tensor] = convert_to_tensor(gradient, dtype=None if hasattr(gradient, "dtype") else tensor.dtype)
 
     def add(self, tensor, gradient):
         self.terms.setdefault(tensor, []).append(gradient)
 
     def total(self, tensor):
         """Returns the sum of the terms, or None when there are none; slices alone stay slices."""
+        if tensor in self.known:
+            return self.known[tensor]
         terms = self.terms.get(tensor)
         if terms is None:
             return None
         if len(terms) > 1:
-            if all(isinstance(g, IndexedSlices) for g in terms):
+            rule = self.rules.get(tensor, self.rules.get("all")) if self.rules else None
+            if rule is not None:
+                total = rule([convert_to_tensor(g) for g in terms], tensor)
+            elif all(isinstance(g, IndexedSlices) for g in terms):
                 total = join_slices(terms)
             else:
                 total = math.addn_op([convert_to_tensor(g) for g in terms])
@@ -256,6 +411,21 @@ def _element(x, what):
     if isinstance(x, Operation) or x is None:
         raise TypeError(f"gradients: {what} must be a tensor or variable, got {x!r}.")
     return convert_to_tensor(x, name=what)
+
+
+def _graph_of(ys, xs):
+    """Returns the graph to extend: that of ys, or the innermost body among the xs' and the default graph."""
+    graph = _element(ys[0], "y").graph
+    default = get_default_graph()
+    return default if isinstance(default, FuncGraph) and default.encloses(graph) else graph
+
+
+def _here(graph, t, what):
+    if t.graph is not graph:
+        if isinstance(graph, FuncGraph) and graph.encloses(t.graph):
+            return graph.capture(t)
+        raise ValueError(f"gradients: {t!r} in {what} belongs to another graph than ys.")
+    return t
 
 
 def _read(x):

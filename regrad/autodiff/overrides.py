@@ -1,110 +1,382 @@
 """Which rule differentiates an operation: the one order in which rules are looked for.
 
-1. rules given to this `gradients()` call,
-2. a rule attached to the op after it was made,
-3. the `gradient_override_map` blocks in force when the op was made, innermost first,
-4. the registry, under the op's type.
+1. `overrides=` of this `gradients()` call,
+2. `with overriding(...)` blocks around the call, innermost first,
+3. the view the call is made for,
+4. the `gradient_override_map` blocks in force when the op was made, innermost first (TF1's meaning),
+5. rules attached to the op after it was made, latest first,
+6. rules of the graph, latest first,
+7. the registry, under the op's type.
 
-Rules are bound when gradients are built, so what counts is what is registered then.
+Rules are bound when gradients are built. A rule that takes `default` is given the next one down this list.
 """
 
-import contextlib
+import threading
+import warnings
 
+from regrad.autodiff import rules as rules_
+from regrad.autodiff.selectors import Group, as_selector
 from regrad.core import gradient_registry, source
-from regrad.core.graph import Operation, Tensor, check_op_type
+from regrad.core.graph import RegradWarning, get_default_graph
+
+
+class OverrideError(ValueError):
+    """An override that can never apply, or that applied to nothing."""
+
+
+class Override:
+    """A selector, the rule for what it means, and for which orders of differentiation it holds.
+
+    Attributes:
+      selector: which operations.
+      rule: a function `rule(op, *grads)`, a Rule or Transform, or the name of a registered rule.
+      order: "all", or the number of the differentiation it holds for: 1 for gradients, 2 for gradients of gradients.
+      where: the line that made it.
+      caught: how many operations it has differentiated so far.
+    """
+
+    def __init__(self, selector, rule, order="all", layer="override", graph=None):
+        self.selector = as_selector(selector, graph)
+        if not callable(rule) and not isinstance(rule, str):
+            raise TypeError(f"An override's rule is a function rule(op, *grads) or the name of a registered one, got {rule!r}.")
+        if order != "all" and not (isinstance(order, int) and order >= 1):
+            raise ValueError(f"order is 'all', 1, 2 ..., got {order!r}.")
+        self.rule = rule
+        self.order = order
+        self.layer = layer
+        self.where = source.here()
+        self.caught = 0
+
+    def holds(self, order):
+        return self.order == "all" or self.order == order
+
+    def __repr__(self):
+        order = "" if self.order == "all" else f", order={self.order}"
+        return f"<{self.selector!r} -> {rules_.rule_name(self.rule)}{order}, {self.layer} at {self.where}>"
+
+
+class Bridge(Override):
+    """An override that also lets gradients cross tensors of integer, bool or string type at the operations it means.
+
+    The rule gets and returns gradients of whatever real dtype it chooses.
+    """
+
+
+def bridge(selector, rule, order="all"):
+    """Returns a Bridge: a declared derivative across operations that have none (look-ups, argmax, host functions)."""
+    return Bridge(selector, rule, order, "bridge")
+
+
+def as_overrides(given, graph=None, layer="override", order="all"):
+    """Returns a list of Overrides for a dict {key: rule}, a list of pairs or Overrides, or None."""
+    if not given:
+        return []
+    items = given.items() if isinstance(given, dict) else given
+    return [i if isinstance(i, Override) else Override(i[0], i[1], i[2] if len(i) > 2 else order, layer, graph)
+            for i in items]  # fmt: skip
+
+
+# -- bound rules --------------------------------------------------------------------------------
 
 
 class BoundRule:
     """A rule found for an op, and why it is the one.
 
     Attributes:
-      function: `function(op, *output_gradients)`.
+      function: the rule.
       name: the name it was found under.
-      why: words for an explanation, such as "gradient_override_map at train.py:12".
+      why: words, such as "gradient_override_map at train.py:12".
+      override: the Override it came from, or None.
+      below: function that returns the BoundRule this one replaces (None: nothing flows).
     """
 
-    __slots__ = ("function", "name", "why")
+    __slots__ = ("function", "name", "why", "override", "below")
 
-    def __init__(self, function, name, why):
+    def __init__(self, function, name, why, override=None, below=None):
         self.function = function
         self.name = name
         self.why = why
+        self.override = override
+        self.below = below
 
     def apply(self, op, grads):
-        return self.function(op, *grads)
+        if self.below is None or not rules_.takes_default(self.function):
+            return self.function(op, *grads)
+        return self.function(op, *grads, default=self._default(op, grads))
+
+    def _default(self, op, given):
+        def default(*grads):
+            """Returns the gradients this op would have had, for the arriving ones or for `grads`."""
+            rule = self.below()
+            return [None] * len(op.inputs) if rule is None else rules_.as_grads(rule.apply(op, list(grads or given)))
+
+        return default
 
     @property
     def where(self):
-        return source.of_function(self.function)
+        return source.of_function(getattr(self.function, "function", self.function))
 
     def describe(self):
         return f"{self.name!r} at {self.where} ({self.why})"
 
 
-class CallOverrides:
-    """The rules of one `gradients()` call."""
+class Resolution:
+    """The rules in force for one walk: every layer's overrides, each selector evaluated once on the path."""
 
-    def __init__(self, mapping, graph):
-        self.by_type, self.by_op = {}, {}
-        for key, rule in (mapping or {}).items():
-            if isinstance(key, Tensor):
-                self.by_op[key.op] = rule
-            elif isinstance(key, Operation):
-                self.by_op[key] = rule
-            elif isinstance(key, str) and key in graph._by_name:
-                self.by_op[graph._by_name[key]] = rule
-            elif isinstance(key, str):
-                check_op_type(key, "gradients(overrides=...)")
-                self.by_type[gradient_registry.canonical(key)] = rule
+    def __init__(self, call=(), view=(), graph=None):
+        self.call = list(call)
+        self.blocks = [o for block in reversed(_blocks.items) for o in block]
+        self.view = list(view)
+        self.graph_rules = list(reversed(graph.gradient_rules)) if graph is not None else []
+        self.all = [*self.call, *self.blocks, *self.view, *self.graph_rules]
+        self.order = 1
+        self.upper, self.lower = {}, {}
+
+    def crossing(self, ops):
+        """Returns the tensors that carry gradients although their dtype has none: those at declared bridges."""
+        tensors = set()
+        for override in self.all:
+            if isinstance(override, Bridge):
+                for op in override.selector.pick(ops):
+                    tensors.update(op.outputs)
+                    tensors.update(op.inputs)
+        return tensors
+
+    def bind(self, ops, order):
+        """Evaluates the selectors on `ops`, the path in creation order, for differentiation number `order`."""
+        self.order = order
+        upper = [(o, "this call") for o in self.call] + [(o, "overriding block") for o in self.blocks]
+        self.upper = self._by_op(upper + [(o, "view") for o in self.view], ops)
+        self.lower = self._by_op([(o, "graph") for o in self.graph_rules], ops)
+        return self
+
+    def _by_op(self, overrides, ops):
+        by_op = {}
+        for override, layer in overrides:
+            if isinstance(override.selector, Group) or not override.holds(self.order):
+                continue
+            for op in override.selector.pick(ops):
+                by_op.setdefault(op, []).append((override, layer))
+        return by_op
+
+    def groups(self):
+        """Returns the (Group, Override) pairs in force."""
+        return [(o.selector, o) for o in self.all if isinstance(o.selector, Group) and o.holds(self.order)]
+
+    def candidates(self, op):
+        """Yields (rule or name, why, Override or None) for `op`, first the one that counts, the registry last."""
+        for override, layer in self.upper.get(op, ()):
+            yield override.rule, f"{layer}: {override.selector!r} at {override.where}", override
+        scope = op.override_scope
+        if scope is not None:
+            block = scope.block_for(op.opdef.type)
+            while block is not None:
+                yield block.mapping[op.opdef.type], f"gradient_override_map at {block.where}", None
+                block = block.parent.block_for(op.opdef.type) if block.parent is not None else None
+        attr = op.attrs.get("_gradient_op_type")
+        if attr is not None:
+            yield attr.decode() if isinstance(attr, bytes) else attr, "the op's _gradient_op_type", None
+        for attached in reversed(op.attached_rules or ()):
+            if isinstance(attached, Override):
+                if attached.holds(self.order):
+                    yield attached.rule, f"attached at {attached.where}", attached
             else:
-                raise TypeError(f"gradients(overrides=...): a key is an op type, an operation or its name, got {key!r}.")
+                yield attached, "given with the op", None
+        for override, _ in self.lower.get(op, ()):
+            yield override.rule, f"rule of the graph: {override.selector!r} at {override.where}", override
 
     def rule_for(self, op):
-        if op in self.by_op:
-            return self.by_op[op]
-        return self.by_type.get(gradient_registry.canonical(op.type))
+        """Returns the BoundRule for `op`, or None when it is declared not differentiable.
+
+        Raises:
+          LookupError: there is no rule; the message names the op, the name looked for, and the remedies.
+        """
+        if (not self.upper and not self.lower and op.override_scope is None and op.attached_rules is None
+                and "_gradient_op_type" not in op.attrs):  # fmt: skip
+            return _registered(op)
+        rule = self._bind(op, self.candidates(op))
+        if rule is not None and rule.override is not None:
+            rule.override.caught += 1
+        return rule
+
+    def _bind(self, op, candidates):
+        for rule, why, override in candidates:
+            if callable(rule):
+                name = rules_.rule_name(rule)
+            else:
+                found = gradient_registry.find(rule)
+                if found is None:
+                    from regrad.autodiff.gradients import missing_rule
+
+                    raise missing_rule(op, f": its rule is overridden to {rule!r} ({why}), a name that was never "
+                                           f"registered{gradient_registry.suggest(rule)}")  # fmt: skip
+                if found.function is None:
+                    return None
+                found.used += 1
+                name, rule = found.name, found.function
+            rest = list(candidates)
+            return BoundRule(rule, name, why, override, lambda: self._bind(op, iter(rest)))
+        return _registered(op)
+
+    def check_used(self):
+        """Raises OverrideError for an override of this call that caught nothing on the path."""
+        for override in self.call:
+            if not override.caught and override.holds(self.order):
+                yield override
 
 
-@contextlib.contextmanager
-def call_overrides(mapping, graph):
-    """Yields the CallOverrides of one call, or None when there are none."""
-    yield CallOverrides(mapping, graph) if mapping else None
-
-
-def resolve(op, call=None):
-    """Returns the BoundRule for `op`, or None when it is declared not differentiable.
-
-    Raises:
-      LookupError: there is no rule; the message names the op, the name looked for, and the remedies.
-    """
-    if call is not None:
-        rule = call.rule_for(op)
-        if rule is not None:
-            return _bind(op, rule, "overrides of this gradients() call")
-    if op.attached_rules:
-        return _bind(op, op.attached_rules[-1], "attached to the op")
-    attr = op.attrs.get("_gradient_op_type")
-    if attr is not None:
-        return _bind(op, attr.decode() if isinstance(attr, bytes) else attr, "the op's _gradient_op_type")
-    if op.override_scope is not None:
-        name = op.override_scope.named_rule(op.type)
-        if name is not None:
-            return _bind(op, name, f"gradient_override_map at {op.override_scope.block_for(op.type).where}")
-    found = gradient_registry.find(op.type)
+def _registered(op):
+    found = gradient_registry.find(op.opdef.type)
     if found is None:
         from regrad.autodiff.gradients import missing_rule
 
         raise missing_rule(op)
-    return None if found.function is None else BoundRule(found.function, found.name, "registered for the op type")
+    if found.function is None:
+        return None
+    return BoundRule(found.function, found.name, "registered for the op type")
 
 
-def _bind(op, rule, why):
-    if callable(rule):
-        return BoundRule(rule, getattr(rule, "__name__", repr(rule)), why)
-    found = gradient_registry.find(rule)
-    if found is None:
-        from regrad.autodiff.gradients import missing_rule
+def get_gradient_function(op):
+    """Returns the rule that would differentiate `op` now, a BoundRule with its name, place and reason; None if declared
+    not differentiable.
 
-        raise missing_rule(op, f": its rule is overridden to {rule!r} ({why}), a name that was never registered"
-                           + gradient_registry.suggest(rule))  # fmt: skip
-    return None if found.function is None else BoundRule(found.function, found.name, why)
+    Raises:
+      LookupError: there is none.
+    """
+    return Resolution(graph=op.graph).bind([op], 1).rule_for(op)
+
+
+# -- ways to put a rule somewhere -------------------------------------------------------------------
+
+
+class _Blocks(threading.local):
+    def __init__(self):
+        self.items = []
+
+
+_blocks = _Blocks()
+
+
+class overriding:  # noqa: N801 (reads as a statement)
+    """Context manager: overrides for every `gradients()` call inside the block, those of optimizers and libraries too.
+
+        with tf.overriding({"Relu": guided}):
+            train = optimizer.minimize(loss)
+
+    Args:
+      overrides: {op type, name, pattern or selector: rule}.
+      order: "all", 1, 2 ...: the order of differentiation they hold for.
+
+    Warns (RegradWarning) on leaving when an override caught nothing.
+    """
+
+    def __init__(self, overrides, order="all"):
+        self.overrides = as_overrides(overrides, get_default_graph(), "overriding block", order)
+
+    def __enter__(self):
+        _blocks.items.append(self.overrides)
+        return self.overrides
+
+    def __exit__(self, kind, *_):
+        _blocks.items.remove(self.overrides)
+        if kind is None:
+            for o in self.overrides:
+                if not o.caught:
+                    warnings.warn(f"overriding: {o!r} caught no operation in this block.", RegradWarning, stacklevel=2)
+
+
+def attach(selector, rule, graph=None, order="all"):
+    """Gives operations that exist another rule, from now on.
+
+    Args:
+      selector: op type, name, pattern, operation, tensor or selector.
+      rule: the rule, or a registered name.
+      graph: the default graph by default.
+      order: "all", 1, 2 ...
+
+    Returns:
+      A handle: `handle.ops` are the operations, `handle.detach()` takes the rule off again.
+
+    Raises:
+      OverrideError: (a ValueError) the selector means no operation of the graph; the message has what is there.
+    """
+    graph = graph or _graph_of(selector)
+    override = Override(selector, rule, order, "attached", graph)
+    ops = override.selector.select(graph)
+    if not ops:
+        raise OverrideError(f"attach: {override.selector!r} matches none of the {len(graph._ops)} operations of the graph"
+                            f"{override.selector.hint(graph._ops)}")  # fmt: skip
+    for op in ops:
+        op.attached_rules = [*(op.attached_rules or ()), override]
+    return Attached(override, ops)
+
+
+def _graph_of(selector):
+    graph = getattr(selector, "graph", None)
+    return graph if graph is not None else get_default_graph()
+
+
+class Attached:
+    """Rules attached to operations; also a context manager that detaches at its end."""
+
+    def __init__(self, override, ops):
+        self.override = override
+        self.ops = ops
+
+    def detach(self):
+        """Takes the rule off the operations."""
+        for op in self.ops:
+            left = [r for r in op.attached_rules or () if r is not self.override]
+            op.attached_rules = left or None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.detach()
+
+
+def set_graph_rule(selector, rule, graph=None, order="all"):
+    """Gives a whole graph a rule, for operations that exist and those to come; returns a handle with `remove()`."""
+    graph = graph or get_default_graph()
+    override = Override(selector, rule, order, "rule of the graph", graph)
+    graph.gradient_rules.append(override)
+    return GraphRule(graph, override)
+
+
+class GraphRule:
+    """A rule of a graph."""
+
+    def __init__(self, graph, override):
+        self.graph = graph
+        self.override = override
+
+    def remove(self):
+        """Takes the rule off the graph."""
+        self.graph.gradient_rules.remove(self.override)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.remove()
+
+
+class View:
+    """A named backward pass: overrides that hold when gradients are taken for it.
+
+        guided = tf.View("guided", {"Relu": guided_relu})
+        true = tf.View("true")
+        passes = tf.view_gradients(y, x, [true, guided])      # {"true": [...], "guided": [...]}
+
+    Attributes:
+      name: the view's name, also of the name scope of its gradients.
+      overrides: its Overrides.
+    """
+
+    def __init__(self, name, overrides=None, order="all"):
+        self.name = name
+        self.overrides = as_overrides(overrides, get_default_graph(), "view", order)
+
+    def __repr__(self):
+        return f"<view {self.name!r}: {self.overrides}>"

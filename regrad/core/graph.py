@@ -281,6 +281,7 @@ class Graph:
         self._lock = threading.RLock()
         self._container = ""
         self._functions = weakref.WeakSet()
+        self.gradient_rules = []  # overrides for the whole graph, latest last
         self.seed = None
         self.outer_graph = None
 
@@ -470,11 +471,13 @@ class Graph:
             yield
         finally:
             self._override_scope = parent
-        if mapping and not scope.caught and len(self._ops) == made_before and not self._functions:
-            warnings.warn(
-                f"gradient_override_map({op_type_map!r}) at {scope.where}: no op was added to this graph inside the "
-                "block, so it overrides nothing. Ops made before the block keep their rules; an op goes to the default "
-                "graph, which may be another one.", RegradWarning, stacklevel=3)  # fmt: skip
+        if mapping and not scope.caught:
+            made = sorted({op.type for op in self._ops[made_before:]})
+            what = (f"no operation of these types was made inside the block, only {', '.join(made)}" if made else
+                    "no operation was added to this graph inside the block; operations made before it keep their rules, and "
+                    "new ones go to the default graph, which may be another one")  # fmt: skip
+            warnings.warn(f"gradient_override_map({op_type_map!r}) at {scope.where} overrides nothing: {what}.",
+                          RegradWarning, stacklevel=3)  # fmt: skip
 
     # -- looking up ---------------------------------------------------------------------
 
@@ -643,6 +646,7 @@ class FuncGraph(Graph):
         self._forward_op = outer_graph._forward_op
         self._device = outer_graph._device
         self._collections = outer_graph._collections
+        self.gradient_rules = outer_graph.gradient_rules
         outer_graph._functions.add(self)
 
     @property

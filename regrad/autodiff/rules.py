@@ -1,0 +1,152 @@
+"""Rules as values: the rule that is replaced, transforms of gradients, and how they compose.
+
+    default >> clip(1.0) >> scale(0.5)      the usual gradient, clipped, then halved
+    clip(1.0) >> default                    the arriving gradient clipped before the usual rule
+    mix(w, surrogate, default)              w * surrogate + (1 - w) * default; w may be a tensor
+
+A plain function may take part too: one with a parameter `default` is given a function that returns the gradients the op
+would have had without it, as a list:
+
+    def doubled(op, dy, default):
+        return [None if g is None else 2.0 * g for g in default()]
+"""
+
+import functools
+import inspect
+
+from regrad.core.indexed_slices import IndexedSlices
+
+
+class Rule:
+    """A gradient rule that composes: `rule >> transform` changes the gradients it returns."""
+
+    takes_default = True
+
+    def __init__(self, function, name):
+        self.function = function
+        self.__name__ = name
+
+    def __call__(self, op, *grads, default):
+        return self.function(op, *grads, default=default)
+
+    def __rshift__(self, other):
+        if not isinstance(other, Transform):
+            raise TypeError(f"{self!r} >> {other!r}: what follows a rule is a transform of its gradients, such as clip(1.0).")
+        return Rule(lambda op, *grads, default: other.over(as_grads(self(op, *grads, default=default)), op),
+                    f"{self.__name__} >> {other.__name__}")  # fmt: skip
+
+    def __repr__(self):
+        return self.__name__
+
+
+class Transform:
+    """A change of one gradient: `function(gradient, op)` -> gradient. As a rule it changes what the default gives."""
+
+    takes_default = True
+
+    def __init__(self, function, name):
+        self.function = function
+        self.__name__ = name
+
+    def over(self, grads, op):
+        return [None if g is None else self.function(g, op) for g in grads]
+
+    def __call__(self, op, *grads, default):
+        return self.over(default(), op)
+
+    def __rshift__(self, other):
+        if isinstance(other, Transform):
+            return Transform(lambda g, op: other.function(self.function(g, op), op), f"{self.__name__} >> {other.__name__}")
+        rule = as_rule(other)
+        return Rule(lambda op, *grads, default: apply_rule(rule, op, self.over(grads, op), default),
+                    f"{self.__name__} >> {rule_name(rule)}")  # fmt: skip
+
+    def __repr__(self):
+        return self.__name__
+
+
+default = Rule(lambda op, *grads, default: default(*grads), "default")
+
+
+def transform(function):
+    """Decorator: makes a Transform of `function(gradient)` or `function(gradient, op)`."""
+    parameters = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+    takes_op = len(parameters) > 1
+    return Transform(function if takes_op else lambda g, op: function(g), function.__name__)
+
+
+def mix(weight, a, b):
+    """Returns the rule `weight * a + (1 - weight) * b`.
+
+    Args:
+      weight: float, or a scalar tensor: changing it from run to run (annealing) recompiles nothing.
+      a, b: rules.
+    """
+    a, b = as_rule(a), as_rule(b)
+
+    def mixed(op, *grads, default):
+        from regrad.core.convert import convert_to_tensor
+
+        out = []
+        for first, second in zip(as_grads(apply_rule(a, op, grads, default)), as_grads(apply_rule(b, op, grads, default))):
+            if first is None and second is None:
+                out.append(None)
+                continue
+            like = first if first is not None else second
+            w = convert_to_tensor(weight, dtype=None if hasattr(weight, "dtype") else like.dtype)
+            terms = [] if first is None else [w * dense(first)]
+            terms += [] if second is None else [(1.0 - w) * dense(second)]
+            out.append(terms[0] if len(terms) == 1 else terms[0] + terms[1])
+        return out
+
+    return Rule(mixed, f"mix({weight}, {rule_name(a)}, {rule_name(b)})")
+
+
+# -- plain functions as rules ---------------------------------------------------------------------
+
+
+def dense(g):
+    """Returns a gradient as a tensor, slices made dense."""
+    from regrad.core.convert import convert_to_tensor
+
+    return convert_to_tensor(g) if isinstance(g, IndexedSlices) else g
+
+
+def as_grads(returned):
+    """Returns what a rule gave back as a list of gradients."""
+    return list(returned) if isinstance(returned, (list, tuple)) else [returned]
+
+
+def as_rule(rule):
+    """Returns `rule` if it is callable, or the registered rule of that name."""
+    if callable(rule):
+        return rule
+    from regrad.core import gradient_registry
+
+    found = gradient_registry.find(rule)
+    if found is None:
+        raise LookupError(f"No gradient rule is registered under {rule!r}{gradient_registry.suggest(rule)}")
+    return found.function or (lambda op, *grads: [None] * len(op.inputs))
+
+
+def rule_name(rule):
+    return rule if isinstance(rule, str) else getattr(rule, "__name__", repr(rule))
+
+
+def takes_default(rule):
+    """True when `rule` has a parameter `default`."""
+    explicit = getattr(rule, "takes_default", None)
+    return _has_default_parameter(rule) if explicit is None else explicit
+
+
+@functools.lru_cache(maxsize=4096)
+def _has_default_parameter(rule):
+    try:
+        return "default" in inspect.signature(rule).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def apply_rule(rule, op, grads, default):
+    """Calls `rule`, with `default` if it takes it."""
+    return rule(op, *grads, default=default) if takes_default(rule) else rule(op, *grads)

@@ -1,0 +1,336 @@
+"""Selectors: which operations, said as data.
+
+    from regrad import sel
+
+    sel.type("Relu") & sel.scope("block3")        the ReLUs built in one name scope
+    sel.last(sel.type("Conv2D"))                   the last convolution
+    sel.between(x, y) - sel.name("head/*")         all on the way from x to y, but for the head
+    sel.where(lambda op: op.inputs[0].shape[-1] == 64)
+
+A selector prints as it was written, counts (`len(s.select(graph))`, `s.count(graph)`), combines with `&`, `|`, `-` and `~`,
+and may be used again on any graph. It is evaluated late: when gradients are built, on the operations that lie on the path
+(`between` and the positions mean positions among these), or at once by `select`. Evaluation is linear in the graph.
+"""
+
+import fnmatch
+import re
+
+from regrad.core import gradient_registry
+from regrad.core.errors import nearest
+from regrad.core.graph import Graph, Operation, Tensor, check_op_type
+
+
+class Selector:
+    """A set of operations, described. Subclasses define `pick` and `__repr__`."""
+
+    def pick(self, ops):
+        """Returns the set of those of `ops` (a list in creation order) that are meant."""
+        raise NotImplementedError
+
+    def select(self, source):
+        """Returns the operations meant, in creation order, of a Graph, or of a list of operations."""
+        ops = source._ops if isinstance(source, Graph) else sorted(source, key=lambda op: op.id)
+        picked = self.pick(ops)
+        return [op for op in ops if op in picked]
+
+    def count(self, source):
+        """Returns how many operations are meant."""
+        return len(self.pick(source._ops if isinstance(source, Graph) else list(source)))
+
+    def __and__(self, other):
+        return _Combined(self, "&", as_selector(other))
+
+    def __or__(self, other):
+        return _Combined(self, "|", as_selector(other))
+
+    def __sub__(self, other):
+        return _Combined(self, "-", as_selector(other))
+
+    def __invert__(self):
+        return _Combined(everything, "-", self)
+
+    def hint(self, ops):
+        """Returns words on what would have matched, for the error when nothing did."""
+        return ""
+
+
+class _Combined(Selector):
+    def __init__(self, left, sign, right):
+        self.left, self.sign, self.right = left, sign, right
+
+    def pick(self, ops):
+        left, right = self.left.pick(ops), self.right.pick(ops)
+        return left & right if self.sign == "&" else left | right if self.sign == "|" else left - right
+
+    def hint(self, ops):
+        return self.left.hint(ops) or self.right.hint(ops)
+
+    def __repr__(self):
+        if self.left is everything and self.sign == "-":
+            return f"~{self.right!r}"
+        return f"({self.left!r} {self.sign} {self.right!r})"
+
+
+class _Everything(Selector):
+    def pick(self, ops):
+        return set(ops)
+
+    def __repr__(self):
+        return "sel.everything"
+
+
+everything = _Everything()
+
+
+class _Type(Selector):
+    def __init__(self, *types):
+        for t in types:
+            check_op_type(t, "sel.type")
+        self.types = types
+        self.known = {gradient_registry.canonical(t) for t in types} | set(types)
+
+    def pick(self, ops):
+        known = self.known
+        return {op for op in ops if op.opdef.type in known}
+
+    def hint(self, ops):
+        return f"; the op types there are {', '.join(sorted({op.type for op in ops})) or 'none'}"
+
+    def __repr__(self):
+        return f"sel.type({', '.join(map(repr, self.types))})"
+
+
+class _Name(Selector):
+    def __init__(self, *patterns):
+        for p in patterns:
+            if not isinstance(p, str):
+                raise TypeError(f"sel.name: names and patterns are strings, got {p!r}.")
+        self.patterns = patterns
+        self._match = re.compile("|".join(fnmatch.translate(p) for p in patterns)).match
+
+    def pick(self, ops):
+        return {op for op in ops if self._match(op.name)}
+
+    def hint(self, ops):
+        return nearest(self.patterns[0], [op.name for op in ops][:10_000])
+
+    def __repr__(self):
+        return f"sel.name({', '.join(map(repr, self.patterns))})"
+
+
+class _Scope(Selector):
+    def __init__(self, *scopes):
+        self.scopes = tuple(s.rstrip("/") for s in scopes)
+
+    def pick(self, ops):
+        prefixes = tuple(s + "/" for s in self.scopes)
+        return {op for op in ops if op.name.startswith(prefixes)}
+
+    def hint(self, ops):
+        return nearest(self.scopes[0], {op.name.rpartition("/")[0] for op in ops} - {""})
+
+    def __repr__(self):
+        return f"sel.scope({', '.join(map(repr, self.scopes))})"
+
+
+class _Where(Selector):
+    def __init__(self, predicate):
+        if not callable(predicate):
+            raise TypeError(f"sel.where: the predicate is a function of an operation, got {predicate!r}.")
+        self.predicate = predicate
+
+    def pick(self, ops):
+        return {op for op in ops if self.predicate(op)}
+
+    def __repr__(self):
+        return f"sel.where({getattr(self.predicate, '__name__', self.predicate)})"
+
+
+class _Ops(Selector):
+    def __init__(self, ops):
+        self.ops = frozenset(ops)
+
+    def pick(self, ops):
+        return self.ops.intersection(ops)
+
+    def __repr__(self):
+        return f"sel.ops({', '.join(sorted(op.name for op in self.ops))})"
+
+
+class _Nth(Selector):
+    def __init__(self, inner, index, word):
+        self.inner, self.index, self.word = as_selector(inner), index, word
+
+    def pick(self, ops):
+        picked = self.inner.pick(ops)
+        chosen = [op for op in ops if op in picked][self.index] if isinstance(self.index, slice) else None
+        if chosen is None:
+            ordered = [op for op in ops if op in picked]
+            try:
+                chosen = [ordered[self.index]]
+            except IndexError:
+                chosen = []
+        return set(chosen)
+
+    def hint(self, ops):
+        return self.inner.hint(ops)
+
+    def __repr__(self):
+        if self.word:
+            return f"sel.{self.word}({self.inner!r})"
+        return f"sel.nth({self.inner!r}, {self.index})"
+
+
+class _Between(Selector):
+    def __init__(self, xs, ys):
+        self.xs, self.ys = _tensors(xs), _tensors(ys)
+
+    def pick(self, ops):
+        below = {t.op for t in self.ys}
+        stack = list(below)
+        while stack:
+            for t in stack.pop().inputs:
+                if t.op not in below:
+                    below.add(t.op)
+                    stack.append(t.op)
+        reached, between = set(self.xs), set()
+        for op in sorted(below, key=lambda op: op.id):
+            if any(t in reached for t in op.inputs):
+                between.add(op)
+                reached.update(op.outputs)
+        return between.intersection(ops)
+
+    def __repr__(self):
+        return f"sel.between({[t.name for t in self.xs]}, {[t.name for t in self.ys]})"
+
+
+def _tensors(xs):
+    xs = xs if isinstance(xs, (list, tuple)) else [xs]
+    handles = [getattr(x, "_gradient_handle", None) for x in xs]
+    return tuple(h() if h is not None else x for x, h in zip(xs, handles))
+
+
+class Group(Selector):
+    """A subgraph that one rule differentiates as a unit: everything between `inputs` and `outputs`.
+
+    The rule is called as `rule(group, *output_gradients)` and returns one gradient per input; `group.inputs` and
+    `group.outputs` are its tensors, `group.ops` what lies inside, which is not walked.
+
+    Raises:
+      ValueError: (when gradients are built) the cut leaks: a tensor inside is used outside without being an output, or
+        a path enters by a tensor that is no input. The message names it.
+    """
+
+    def __init__(self, inputs, outputs, name="group", ops=None):
+        self.inputs, self.outputs = _tensors(inputs), _tensors(outputs)
+        self.name = name
+        if not self.outputs:
+            raise ValueError("sel.group: a group needs at least one output.")
+        if ops is None:
+            inputs = set(self.inputs)
+            ops, stack = set(), [t.op for t in self.outputs if t not in inputs]
+            while stack:
+                op = stack.pop()
+                if op in ops:
+                    continue
+                ops.add(op)
+                stack += [t.op for t in op.inputs if t not in inputs]
+        self.ops = frozenset(ops)
+
+    @property
+    def graph(self):
+        return self.outputs[0].graph
+
+    @property
+    def type(self):
+        return "Group"
+
+    @property
+    def location(self):
+        return self.outputs[0].op.location
+
+    def describe(self):
+        return f"group '{self.name}' of {len(self.ops)} operations"
+
+    def get_attr(self, name):
+        raise ValueError(f"{self.describe()} has no attributes; look at group.ops.")
+
+    def pick(self, ops):
+        return self.ops.intersection(ops)
+
+    def __repr__(self):
+        return f"sel.group({[t.name for t in self.inputs]}, {[t.name for t in self.outputs]})"
+
+
+# -- the words of the language ------------------------------------------------------------------
+
+
+def type(*op_types):
+    """Returns a selector of operations by op type ("Relu"); ValueError for a type that nobody has, with the nearest."""
+    return _Type(*op_types)
+
+
+def name(*patterns):
+    """Returns a selector of operations by name; `*` and `?` stand for any characters."""
+    return _Name(*patterns)
+
+
+def scope(*names):
+    """Returns a selector of what was built inside name scopes."""
+    return _Scope(*names)
+
+
+def where(predicate):
+    """Returns a selector of the operations for which `predicate(op)` is true."""
+    return _Where(predicate)
+
+
+def ops(*operations):
+    """Returns a selector of these very operations (or the producers of tensors)."""
+    return _Ops(x.op if isinstance(x, Tensor) or not isinstance(x, Operation) else x for x in operations)
+
+
+def first(selector=everything):
+    """Returns a selector of the earliest-made operation that `selector` means."""
+    return _Nth(selector, 0, "first")
+
+
+def last(selector=everything):
+    """Returns a selector of the latest-made operation that `selector` means."""
+    return _Nth(selector, -1, "last")
+
+
+def nth(selector, index):
+    """Returns a selector of operation number `index` (from 0; negative from the end), or of a slice of them."""
+    return _Nth(selector, index, None)
+
+
+def between(xs, ys):
+    """Returns a selector of everything on a path from `xs` to `ys`."""
+    return _Between(xs, ys)
+
+
+def group(inputs, outputs, name="group"):
+    """Returns the Group of everything between `inputs` and `outputs`, to be differentiated by one rule as a unit."""
+    return Group(inputs, outputs, name)
+
+
+def as_selector(key, graph=None):
+    """Returns the selector that a dictionary key means: a Selector, op type, name or pattern, operation or tensor.
+
+    A string is an op type if there is one of that name; else a pattern if it has `*`, `?` or `/`; else an op's name.
+    """
+    if isinstance(key, Selector):
+        return key
+    if isinstance(key, (Operation, Tensor)) or hasattr(key, "_as_graph_element"):
+        return ops(key)
+    if callable(key):
+        return where(key)
+    if not isinstance(key, str):
+        raise TypeError(f"An override is keyed by an op type, a name, a pattern, an operation or a selector, got {key!r}.")
+    try:
+        return type(key)
+    except ValueError:
+        if any(c in key for c in "*?/") or graph is not None and key in graph._by_name:
+            return name(key)
+        raise
