@@ -67,7 +67,8 @@ def measurements(request):
     return Measurements([row for _, row in selected])
 
 
-def assert_close(actual, expected, rtol, what):
+def assert_close(actual, expected, rtol, what, scale=0.0):
+    """Relative to each element, or to the largest, or to `scale`, whichever is more."""
     actual, expected = np.asarray(actual), np.asarray(expected)
     assert actual.shape == expected.shape, f"{what}: shape {actual.shape}, expected {expected.shape}"
     if expected.dtype.kind in "biuSOU" and actual.dtype.kind in "biuSOU":
@@ -76,7 +77,7 @@ def assert_close(actual, expected, rtol, what):
     wide = np.complex128 if "c" in (actual.dtype.kind, expected.dtype.kind) else np.float64
     actual, expected = actual.astype(wide), expected.astype(wide)
     finite = np.abs(expected[np.isfinite(expected)])
-    scale = float(finite.max()) if finite.size else 0.0
+    scale = max(scale, float(finite.max()) if finite.size else 0.0)
     np.testing.assert_allclose(actual, expected, rtol=rtol, atol=rtol * scale, err_msg=what)
 
 
@@ -90,6 +91,12 @@ def reference_values(case, arrays):
     with np.errstate(all="ignore"):
         out = case.reference(*arrays, **case.kwargs)
     return list(out) if isinstance(out, (tuple, list)) else [out]
+
+
+def _without_extremes(p, q):
+    """Two values with 0 where both have the same infinity or limit of their type, which differences cannot see."""
+    same = (p == q) & (np.abs(p) > 1e200)
+    return np.where(same, 0, p), np.where(same, 0, q)
 
 
 def check_derivatives(m, levels_at, sides, jvps, what):
@@ -106,6 +113,7 @@ def check_derivatives(m, levels_at, sides, jvps, what):
         for g in grads:
             assert g is None or np.all(np.isfinite(g)), f"{what}: derivative {k + 1} is not finite"
         claimed = opcheck.dot(grads, directions)
+        current_p, current_m = zip(*(_without_extremes(p, q) for p, q in zip(current_p, current_m)))
         measured = (opcheck.dot(weights, current_p) - opcheck.dot(weights, current_m)) / (2 * opcheck.STEP)
         scale = 1e-3 + sum(float(np.sum(np.abs(g * d))) for g, d in zip(grads, directions) if g is not None)
         magnitude = sum(float(np.sum(np.abs(w * c))) for w, c in zip(weights, current_p))
@@ -150,7 +158,7 @@ def test_case(case, measurements):
             for g, e in zip(level, expected):
                 assert (g is None) == (e is None), f"{what}: a gradient is None that is not with other shapes known"
                 if g is not None:
-                    assert_close(g, e, 1e-8 * max(1.0, case.grad_rtol / 1e-6), f"{what}, derivative")
+                    assert_close(g, e, 1e-8 * max(1.0, case.grad_rtol / 1e-6), f"{what}, derivative", scale=1e-3)
 
     # Static shapes: with everything known, the shape rule knows the result.
     if not full.host_only():

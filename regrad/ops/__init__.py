@@ -7,9 +7,10 @@ of op types or gradient rules is asked for, so that `import regrad` stays fast.
 import importlib
 
 FAMILIES = (
-    "array", "array_grad", "compare", "compare_grad", "complex", "complex_grad", "control", "generate", "indexing",
-    "indexing_grad", "math", "math_grad", "matmul", "matmul_grad", "operators", "reduce", "reduce_grad", "script",
-    "segment", "segment_grad", "state",
+    "array", "array_grad", "compare", "compare_grad", "complex", "complex_grad", "control", "conv",
+    "conv_grad", "cumulative", "cumulative_grad", "generate", "indexing", "indexing_grad", "math",
+    "math_grad", "matmul", "matmul_grad", "nn", "nn_grad", "norm", "norm_grad", "operators", "pool",
+    "pool_grad", "reduce", "reduce_grad", "script", "segment", "segment_grad", "state", "vjp",
 )  # fmt: skip
 
 

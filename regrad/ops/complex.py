@@ -1,8 +1,10 @@
 """Complex numbers: parts, conjugate, magnitude. Gradients: `complex_grad.py`."""
 
+import numpy as np
+
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
-from regrad.core.dtypes import COMPLEX, FLOATING
+from regrad.core.dtypes import COMPLEX
 from regrad.core.opdef import Spec, define_op, same
 from regrad.core.shapes import broadcast
 
@@ -66,10 +68,18 @@ def _complex_infer(real, imag, *, Tout):
     return Spec(broadcast(real.dims, imag.dims), dtypes.complex128 if real.dtype is dtypes.float64 else dtypes.complex64)
 
 
+def _complex_lower(b, re, im, *, Tout):
+    if not b.is_host:
+        shape = b.np.broadcast_shapes(re.shape, im.shape)
+        return b.lax.complex(b.np.broadcast_to(re, shape), b.np.broadcast_to(im, shape))
+    # Not re + 1j * im, whose real part is NaN where im is infinite.
+    out = np.empty(np.broadcast_shapes(re.shape, im.shape), np.complex128 if re.dtype == np.float64 else np.complex64)
+    out.real, out.imag = re, im
+    return out
+
+
 complex_op = define_op("Complex", "real, imag", infer=_complex_infer, attrs={"Tout": None},
-                       types={"T": FLOATING & {dtypes.float32, dtypes.float64}},
-                       lower=lambda b, re, im, *, Tout: b.np.asarray(re + 1j * im, dtype="complex128" if re.dtype ==
-                       "float64" else "complex64"))  # fmt: skip
+                       types={"T": frozenset((dtypes.float32, dtypes.float64))}, lower=_complex_lower)  # fmt: skip
 
 
 def complex(real, imag, name=None):

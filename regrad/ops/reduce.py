@@ -4,8 +4,9 @@ import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.convert import constant, convert_to_tensor
-from regrad.core.dtypes import INDEX, INEXACT, NUMERIC, REAL
+from regrad.core.dtypes import INDEX, NUMERIC, REAL, as_dtype
 from regrad.core.errors import ShapeError
+from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op
 from regrad.ops.array import axis_in, one_of, rank
 
@@ -134,6 +135,121 @@ def reduce_all(input_tensor, axis=None, keepdims=None, name=None, reduction_indi
 def reduce_any(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
     """Returns whether any element (bool) is True, over `axis`."""
     return _reduce(any_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
+
+
+# -- built of others ----------------------------------------------------------------------------
+def _euclidean(b, x, axis, keepdims):
+    squares = x * b.np.conj(x) if x.dtype.kind == "c" else x * x
+    return b.np.sqrt(b.np.sum(squares, axis=axis, keepdims=keepdims, dtype=x.dtype)).astype(x.dtype)
+
+
+euclideannorm_op = _reduction("EuclideanNorm", _euclidean)
+
+
+def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
+    """Returns the square root of the sum of |x|^2 over `axis`, in the dtype of the input.
+
+    Gradient: x / norm, and 0 where the norm is 0.
+    """
+    return _reduce(euclideannorm_op, input_tensor, axis, keepdims, name, None, None)
+
+
+def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
+    """Returns log(sum(exp(x))) over `axis`, computed without overflow; -inf for no elements."""
+    from regrad.ops import array, compare, math
+
+    axis = one_of("axis", axis, "reduction_indices", reduction_indices)
+    keepdims = bool(one_of("keepdims", keepdims, "keep_dims", keep_dims))
+    with get_default_graph().name_scope(name or "ReduceLogSumExp"):
+        x = convert_to_tensor(input_tensor, name="input_tensor")
+        largest = reduce_max(x, axis, keepdims=True)
+        # A sum of zeros or with an infinity in it is not to be shifted by its infinite maximum.
+        shift = array.stop_gradient(compare.select(math.is_finite(largest), largest, array.zeros_like(largest)))
+        result = math.log(reduce_sum(math.exp(x - shift), axis, keepdims=keepdims))
+        return result + (shift if keepdims else array.reshape_like(shift, result))
+
+
+def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
+    """Returns the mean squared distance from the mean, over `axis`; real for a complex input.
+
+    Raises:
+      TypeError: the input is an integer tensor.
+    """
+    from regrad.ops import complex as complex_, math
+
+    with get_default_graph().name_scope(name or "reduce_variance"):
+        x = convert_to_tensor(input_tensor)
+        if x.dtype.is_integer:
+            raise TypeError(f"Input must be either real or complex. Received integer type {x.dtype.name}.")
+        squares = math.squared_difference(x, reduce_mean(x, axis, keepdims=True))
+        return reduce_mean(complex_.real(squares), axis, keepdims=keepdims)
+
+
+def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
+    """Returns the standard deviation over `axis`; real for a complex input.
+
+    Gradient: (x - mean) / (n std), and 0 where all elements are equal.
+
+    Raises:
+      TypeError: the input is an integer tensor.
+    """
+    from regrad.ops import array, complex as complex_, math
+
+    with get_default_graph().name_scope(name or "reduce_std"):
+        x = convert_to_tensor(input_tensor)
+        if x.dtype.is_integer:
+            raise TypeError(f"Input must be either real or complex. Received integer type {x.dtype.name}.")
+        norm = complex_.real(reduce_euclidean_norm(x - reduce_mean(x, axis, keepdims=True), axis, keepdims=keepdims))
+        n = math.cast(array.size(x), norm.dtype) / math.cast(array.size(norm), norm.dtype)
+        return norm / math.sqrt(n)
+
+
+def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=dtypes.int64, name=None, reduction_indices=None,
+                  keep_dims=None, input=None):  # fmt: skip
+    """Returns how many elements are not zero (not empty, for strings), over `axis`, as `dtype`."""
+    from regrad.ops import array, compare, math
+
+    axis = one_of("axis", axis, "reduction_indices", reduction_indices)
+    keepdims = one_of("keepdims", keepdims, "keep_dims", keep_dims)
+    with get_default_graph().name_scope(name or "count_nonzero"):
+        x = convert_to_tensor(one_of("input_tensor", input_tensor, "input", input), name="input_tensor")
+        zero = convert_to_tensor(b"" if x.dtype is dtypes.string else np.zeros((), x.dtype.as_numpy_dtype))
+        nonzero = math.cast(compare.not_equal(x, zero), dtypes.int64)
+        return math.cast(reduce_sum(nonzero, axis, keepdims=keepdims), dtype)
+
+
+# -- where the extreme is -------------------------------------------------------------------------
+def _arg_extreme(op_type, function):
+    def infer(x, axis, *, output_type):
+        at = axis.value()
+        if x.dims is not None and at is not None:
+            return Spec(reduced_dims(x.dims, at, False), output_type)
+        return Spec(None if x.dims is None else (None,) * max(len(x.dims) - 1, 0), output_type)
+
+    def lower(b, x, axis, *, output_type):
+        return getattr(b.np, function)(x, axis=int(axis)).astype(output_type.as_numpy_dtype)
+
+    return define_op(op_type, "input: T, dimension: Tidx", attrs={"output_type": dtypes.int64}, static=(1,), infer=infer,
+                     types={"T": REAL | {dtypes.bool_}, "Tidx": INDEX}, lower=lower)  # fmt: skip
+
+
+argmax_op = _arg_extreme("ArgMax", "argmax")
+argmin_op = _arg_extreme("ArgMin", "argmin")
+
+
+def argmax(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):
+    """Returns the index of the largest element along `axis` (0 by default), the first of equal ones."""
+    axis = one_of("axis", axis, "dimension", dimension)
+    return argmax_op(input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name)
+
+
+def argmin(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):
+    """Returns the index of the smallest element along `axis` (0 by default), the first of equal ones."""
+    axis = one_of("axis", axis, "dimension", dimension)
+    return argmin_op(input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name)
+
+
+arg_max, arg_min = argmax, argmin
 
 
 # -- the transpose of a sum ---------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from regrad.core.shapes import size_of
 from regrad.ops import math
 from regrad.ops.array import reshape_like, size
 from regrad.ops.compare import equal
-from regrad.ops.complex import conj
+from regrad.ops.complex import conj, real
 from regrad.ops.reduce import productofothers_op, sum_op, unreduce_like
 from regrad.ops.vjp import vjp_of_lowering
 
@@ -59,5 +59,16 @@ def _extreme_grad(op, dy):
 RegisterGradient("Max")(_extreme_grad)
 RegisterGradient("Min")(_extreme_grad)
 
-for _op_type in ("All", "Any"):
+
+@RegisterGradient("EuclideanNorm")
+def _euclideannorm_grad(op, dy):
+    # x / norm, and 0 where the norm is 0: x / 0 would be NaN there.
+    x, axes = op.inputs
+    y = op.outputs[0]
+    if dy.dtype.is_complex:  # a norm is real
+        dy = math.cast(real(dy), dy.dtype)
+    return x * unreduce_like(math.divnonan_op(dy, y), x, axes), None
+
+
+for _op_type in ("All", "Any", "ArgMax", "ArgMin"):
     NotDifferentiable(_op_type)

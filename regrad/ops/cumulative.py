@@ -1,0 +1,77 @@
+"""Running sums and products along an axis. Gradients: `cumulative_grad.py`."""
+
+import numpy as np
+
+from regrad.core.convert import convert_to_tensor
+from regrad.core.dtypes import FLOATING, INDEX, NUMERIC, as_dtype
+from regrad.core.graph import get_default_graph
+from regrad.core.opdef import Spec, define_op
+from regrad.ops.array import axis_in
+
+
+def _infer(x, axis, *, exclusive, reverse):
+    at = axis.value()
+    if at is not None and x.dims is not None:
+        axis_in(int(at), len(x.dims))
+    return Spec(x.dims, x.dtype)
+
+
+def _running(op_type, accumulate, neutral, types):
+    """Defines a scan along an axis: `exclusive` leaves each element out of its own total, `reverse` goes backwards."""
+
+    def lower(b, x, axis, *, exclusive, reverse):
+        axis = axis_in(int(axis), x.ndim)
+        if x.shape[axis] == 0:
+            return x
+        if reverse:
+            x = b.np.flip(x, axis)
+        if exclusive:
+            kept = x[(slice(None),) * axis + (slice(0, -1),)]
+            first = b.np.full(x.shape[:axis] + (1,) + x.shape[axis + 1:], neutral(x.dtype), x.dtype)
+            x = b.np.concatenate([first, accumulate(b, kept, axis)], axis)
+        else:
+            x = accumulate(b, x, axis)
+        return b.np.flip(x, axis) if reverse else x
+
+    return define_op(op_type, "x: T, axis: Tidx", attrs={"exclusive": False, "reverse": False}, static=(1,), infer=_infer,
+                     types={"T": types, "Tidx": INDEX}, lower=lower)  # fmt: skip
+
+
+def _logsumexp(b, x, axis):
+    return np.logaddexp.accumulate(x, axis) if b.is_host else b.lax.cumlogsumexp(x, axis)
+
+
+cumsum_op = _running("Cumsum", lambda b, x, axis: b.np.cumsum(x, axis, dtype=x.dtype), lambda t: 0, NUMERIC)
+cumprod_op = _running("Cumprod", lambda b, x, axis: b.np.cumprod(x, axis, dtype=x.dtype), lambda t: 1, NUMERIC)
+cumulativelogsumexp_op = _running("CumulativeLogsumexp", _logsumexp, lambda t: as_dtype(t).min, FLOATING)
+
+
+def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
+    """Returns the running sum of `x` along `axis`: [a, a + b, a + b + c].
+
+    Args:
+      x: numeric tensor.
+      axis: int or scalar tensor.
+      exclusive: leave each element out of its own sum: [0, a, a + b].
+      reverse: sum from the end: [a + b + c, b + c, c].
+    """
+    return _call(cumsum_op, "Cumsum", x, axis, exclusive, reverse, name)
+
+
+def cumprod(x, axis=0, exclusive=False, reverse=False, name=None):
+    """Returns the running product of `x` along `axis`; arguments as for `cumsum`. The gradient is exact at zeros."""
+    return _call(cumprod_op, "Cumprod", x, axis, exclusive, reverse, name)
+
+
+def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
+    """Returns the running log(sum(exp(x))) along `axis`; arguments as for `cumsum`.
+
+    An exclusive one starts with the least finite number of the dtype, where -inf would be exact, as in TF.
+    """
+    return _call(cumulativelogsumexp_op, "CumulativeLogsumexp", x, axis, exclusive, reverse, name)
+
+
+def _call(op, default, x, axis, exclusive, reverse, name):
+    with get_default_graph().name_scope(name or default) as scope:
+        x = convert_to_tensor(x, name="x")
+        return op(x, axis, exclusive=bool(exclusive), reverse=bool(reverse), name=scope)
