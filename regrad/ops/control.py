@@ -6,6 +6,8 @@ from regrad.core.indexed_slices import IndexedSlices
 from regrad.ops.array import identity
 from regrad.ops.state import noop_op
 
+_SEQUENCES = (list, tuple)  # the builtin: this module has a `tuple` of its own
+
 
 def no_op(name=None):
     """Returns an operation that does nothing, for its control inputs."""
@@ -23,7 +25,7 @@ def group(*inputs, name=None):
 def _flatten(inputs):
     out = []
     for x in inputs:
-        if isinstance(x, (list, tuple)):
+        if isinstance(x, _SEQUENCES):
             out += _flatten(x)
         elif isinstance(x, dict):
             out += _flatten(x.values())

@@ -1,0 +1,38 @@
+"""Building in the root graph while the body of a branch, loop or function is being built: variables live there."""
+
+import contextlib
+
+from regrad.core.graph import FuncGraph, get_default_graph
+
+
+def root_graph(graph=None):
+    """Returns the outermost graph around `graph` (the default graph by default)."""
+    graph = graph or get_default_graph()
+    return graph.root if isinstance(graph, FuncGraph) else graph
+
+
+@contextlib.contextmanager
+def init_scope():
+    """Context manager: lifts ops out of control dependencies and out of the bodies of branches, loops and functions.
+
+    The name scope stays in force. What initialises state is built like this, so that it can run once, on its own.
+    """
+    graph = get_default_graph()
+    if not isinstance(graph, FuncGraph):
+        if not graph._control_stack:
+            yield
+            return
+        with graph.control_dependencies(None):
+            yield
+        return
+    scopes = []
+    while graph is not None:
+        if graph._scope:
+            scopes.append(graph._scope)
+        root, graph = graph, graph.outer_graph
+    with root.as_default(), root.control_dependencies(None):
+        old, root._scope = root._scope, "/".join(reversed(scopes))
+        try:
+            yield
+        finally:
+            root._scope = old

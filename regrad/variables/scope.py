@@ -1,0 +1,553 @@
+"""Variables by name: get_variable and variable_scope, with TF1's sharing rules."""
+
+import contextlib
+import functools
+import inspect
+import threading
+
+from regrad.core.convert import convert_to_tensor
+from regrad.core.dtypes import as_dtype, float32
+from regrad.core.graph import Tensor, get_default_graph
+from regrad.core.graph_keys import GraphKeys
+from regrad.core.shapes import TensorShape, compatible
+from regrad.variables.initializers import glorot_uniform_initializer, zeros_initializer
+from regrad.variables.lifting import root_graph
+from regrad.variables.partition import PartitionedVariable, partitions
+from regrad.variables.variable import Variable
+
+
+class _Reuse:
+    """The value of AUTO_REUSE: create a variable if it does not exist, share it if it does."""
+
+    _instance = None
+
+    def __new__(cls):
+        if cls._instance is None:
+            cls._instance = super().__new__(cls)
+        return cls._instance
+
+    def __repr__(self):
+        return "AUTO_REUSE"
+
+
+AUTO_REUSE = _Reuse()
+
+
+class _Store:
+    """The variables of a graph made by `get_variable`, by name."""
+
+    def __init__(self):
+        self.vars = {}
+        self.partitioned = {}
+
+    def get_variable(self, name, shape=None, dtype=float32, initializer=None, regularizer=None, reuse=None, trainable=None,
+                     collections=None, caching_device=None, partitioner=None, validate_shape=True, use_resource=None,
+                     custom_getter=None, constraint=None, synchronization=None, aggregation=None):  # fmt: skip
+        dtype = as_dtype(dtype)
+
+        def true_getter(name, shape=None, dtype=float32, initializer=None, regularizer=None, reuse=None, trainable=None,
+                        collections=None, caching_device=None, partitioner=None, validate_shape=True, use_resource=None,
+                        constraint=None, synchronization=None, aggregation=None):  # fmt: skip
+            arguments = dict(shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, reuse=reuse,
+                             trainable=trainable, collections=collections, validate_shape=validate_shape,
+                             constraint=constraint)  # fmt: skip
+            if partitioner is not None:
+                return self._partitioned(name, partitioner=partitioner, **arguments)
+            if name in self.partitioned:
+                raise ValueError(f"No partitioner was provided, but a partitioned version of the variable was found: {name}/"
+                                 "part_0. Perhaps a variable of the same name was already created with partitioning?")
+            return self._single(name, **arguments)
+
+        arguments = dict(name=name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, reuse=reuse,
+                         trainable=trainable, collections=collections, caching_device=caching_device,
+                         partitioner=partitioner, validate_shape=validate_shape, use_resource=use_resource,
+                         synchronization=synchronization, aggregation=aggregation)  # fmt: skip
+        if custom_getter is None:
+            return true_getter(constraint=constraint, **arguments)
+        if _takes(custom_getter, "constraint"):
+            arguments["constraint"] = constraint
+        return custom_getter(getter=true_getter, **arguments)
+
+    def _single(self, name, shape, dtype, initializer, regularizer, reuse, trainable, collections, validate_shape,
+                constraint, partition_info=None):  # fmt: skip
+        from_value = initializer is not None and not callable(initializer)
+        if from_value and shape is not None:
+            raise ValueError("If initializer is a constant, do not specify shape.")
+        shape = None if shape is None else TensorShape(shape)
+        found = self.vars.get(name)
+        if found is not None:
+            return _shared(found, name, shape, dtype, reuse, from_value, initializer)
+        if reuse is True:
+            raise ValueError(f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to set "
+                             "reuse=tf.AUTO_REUSE in VarScope?")  # fmt: skip
+        if from_value:
+            init, variable_dtype = initializer, None if isinstance(initializer, Tensor) else dtype
+            if not isinstance(initializer, Tensor) and hasattr(initializer, "dtype"):
+                variable_dtype = None  # an array or variable keeps its own type
+        else:
+            init = _initial_value(name, shape, dtype, initializer, partition_info, validate_shape)
+            variable_dtype = dtype
+        variable = Variable(init, trainable=trainable, collections=collections, validate_shape=validate_shape, name=name,
+                            dtype=variable_dtype, constraint=constraint)  # fmt: skip
+        self.vars[name] = variable
+        if regularizer is not None:
+            graph = variable.graph
+            with graph.as_default(), graph.name_scope(f"{name}/Regularizer/"):
+                loss = regularizer(variable)
+            if loss is not None:
+                graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+        return variable
+
+    def _partitioned(self, name, partitioner, shape, dtype, initializer, reuse, **arguments):
+        if name in self.vars:
+            raise ValueError(f"A partitioner was provided, but an unpartitioned version of the variable was found: {name}. "
+                             "Perhaps a variable of the same name was already created without partitioning?")
+        if shape is None and initializer is not None and not callable(initializer):
+            value = convert_to_tensor(initializer, dtype=None if hasattr(initializer, "dtype") else dtype)
+            shape, dtype = value.shape, value.dtype
+            initializer = value
+        shape = TensorShape(shape)
+        if name in self.partitioned:
+            found = self.partitioned[name]
+            if reuse is False or reuse is None:
+                raise ValueError(f"Partitioned variable with name {name} already exists. Did you mean to set reuse=True or "
+                                 "reuse=tf.AUTO_REUSE in VarScope?")  # fmt: skip
+            if not shape.is_compatible_with(found.shape):
+                raise ValueError(f"Trying to reuse partitioned variable {name}, but specified shape {shape} and found shape "
+                                 f"{found.shape}.")  # fmt: skip
+            return found
+        if reuse is True:
+            raise ValueError(f"PartitionedVariable {name} does not exist, or was not created with tf.get_variable(). Did you "
+                             "mean to set reuse=False or reuse=tf.AUTO_REUSE in VarScope?")  # fmt: skip
+        if not shape.is_fully_defined():
+            raise ValueError(f"Shape of a new partitioned variable ({name}) must be fully defined, but instead was {shape}.")
+        pieces = []
+        counts, slices = partitions(partitioner, shape, dtype)
+        for i, (offset, size) in enumerate(slices):
+            value = _part(initializer, offset, size) if isinstance(initializer, Tensor) else initializer
+            part = self._single(f"{name}/part_{i}", shape=None if isinstance(value, Tensor) else size, dtype=dtype,
+                                initializer=value, reuse=reuse, partition_info=(shape, offset), **arguments)  # fmt: skip
+            part._save_slice_info = (name, tuple(shape.as_list()), offset, size)
+            pieces.append(part)
+        whole = self.partitioned[name] = PartitionedVariable(name, shape, dtype, pieces, counts)
+        return whole
+
+
+def _part(value, offset, size):
+    return value[tuple(slice(o, o + s) for o, s in zip(offset, size))]
+
+
+def _takes(function, argument):
+    """True when `function` accepts the keyword `argument`."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any(p.name == argument or p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def _shared(found, name, shape, dtype, reuse, from_value, initializer):
+    """Returns the variable that exists, after checking that sharing it is allowed and meant."""
+    if reuse is False or reuse is None:
+        raise ValueError(f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE "
+                         f"in VarScope? Originally defined at {found.op.location}.")  # fmt: skip
+    if shape is not None and not compatible(shape.dims_, found.dims):
+        raise ValueError(f"Trying to share variable {name}, but specified shape {shape} and found shape {found.shape}.")
+    if from_value and hasattr(initializer, "dtype"):
+        dtype = as_dtype(initializer.dtype)
+    if dtype is not found.dtype:
+        raise ValueError(f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
+                         f"{found.dtype.name}.")  # fmt: skip
+    return found
+
+
+def _initial_value(name, shape, dtype, initializer, partition_info, validate_shape):
+    """Returns a function of no arguments that makes the initial value."""
+    if initializer is None:
+        if dtype.is_floating or dtype.is_complex:
+            initializer = glorot_uniform_initializer()
+        elif dtype.is_integer or dtype.is_bool or dtype.name == "string":
+            initializer = zeros_initializer()
+        else:
+            raise ValueError(f"An initializer for variable {name} of {dtype} is required")
+    if inspect.isclass(initializer):
+        initializer = initializer()
+    if shape is not None and shape.is_fully_defined():
+        sizes = shape.as_list()
+        if partition_info is not None and _takes(initializer, "partition_info"):
+            return lambda: initializer(sizes, dtype=dtype, partition_info=_PartitionInfo(*partition_info))
+        if _takes(initializer, "dtype"):
+            return lambda: initializer(sizes, dtype=dtype)
+        parameters = inspect.signature(initializer).parameters
+        return initializer if not parameters else lambda: initializer(sizes)
+    if validate_shape and shape is not None:
+        raise ValueError(f"Shape of a new variable ({name}) must be fully defined, but instead was {shape}.")
+    required = [p for p in inspect.signature(initializer).parameters.values()
+                if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]  # fmt: skip
+    if required:
+        raise ValueError(f"Shape of a new variable ({name}) must be fully defined, but instead was <unknown>. Only an "
+                         "initializer function that takes no arguments can do without; the given one takes "
+                         f"{', '.join(p.name for p in required)}.")  # fmt: skip
+    return initializer
+
+
+class _PartitionInfo:
+    """Which part of a whole variable an initializer makes: TF's `partition_info` argument.
+
+    Attributes:
+      full_shape: shape of the whole, a list.
+      var_offset: where the part begins, a list.
+    """
+
+    def __init__(self, full_shape, var_offset):
+        self.full_shape = TensorShape(full_shape).as_list()
+        self.var_offset = list(var_offset)
+
+
+# -- scopes ------------------------------------------------------------------------------------------------
+
+
+class VariableScope:
+    """Prefix and defaults for `get_variable`.
+
+    Attributes:
+      name: prefix of variable names, without a trailing slash.
+      original_name_scope: the name scope in which the scope was first entered, with its slash.
+      reuse: False or None (make new variables), True (share existing ones) or AUTO_REUSE.
+      initializer, regularizer, caching_device, partitioner, custom_getter, dtype, use_resource, constraint: defaults.
+    """
+
+    def __init__(self, reuse, name="", initializer=None, regularizer=None, caching_device=None, partitioner=None,
+                 custom_getter=None, name_scope="", dtype=float32, use_resource=None, constraint=None):  # fmt: skip
+        self._name = name
+        self._name_scope = name_scope
+        self._reuse = reuse
+        self._initializer = initializer
+        self._regularizer = regularizer
+        self._caching_device = caching_device
+        self._partitioner = partitioner
+        self._custom_getter = custom_getter
+        self._dtype = dtype
+        self._use_resource = use_resource
+        self._constraint = constraint
+
+    name = property(lambda self: self._name)
+    original_name_scope = property(lambda self: self._name_scope)
+    reuse = property(lambda self: self._reuse)
+    initializer = property(lambda self: self._initializer)
+    regularizer = property(lambda self: self._regularizer)
+    caching_device = property(lambda self: self._caching_device)
+    partitioner = property(lambda self: self._partitioner)
+    custom_getter = property(lambda self: self._custom_getter)
+    dtype = property(lambda self: self._dtype)
+    use_resource = property(lambda self: self._use_resource)
+    constraint = property(lambda self: self._constraint)
+
+    def reuse_variables(self):
+        """From here on `get_variable` shares existing variables; this cannot be taken back."""
+        self._reuse = True
+
+    def set_initializer(self, initializer):
+        """Sets the default initializer of this scope."""
+        self._initializer = initializer
+
+    def set_dtype(self, dtype):
+        """Sets the default dtype of this scope."""
+        self._dtype = as_dtype(dtype)
+
+    def set_use_resource(self, use_resource):
+        """Accepted: all variables are of one kind here."""
+        self._use_resource = use_resource
+
+    def set_regularizer(self, regularizer):
+        """Sets the default regularizer of this scope."""
+        self._regularizer = regularizer
+
+    def set_caching_device(self, caching_device):
+        """Accepted, without meaning here."""
+        self._caching_device = caching_device
+
+    def set_partitioner(self, partitioner):
+        """Sets the default partitioner of this scope."""
+        self._partitioner = partitioner
+
+    def set_custom_getter(self, custom_getter):
+        """Sets the custom getter of this scope."""
+        self._custom_getter = custom_getter
+
+    def get_collection(self, name):
+        """Returns the items of a graph collection whose names begin with this scope's."""
+        return get_default_graph().get_collection(name, self._name + "/" if self._name else "")
+
+    def trainable_variables(self):
+        """Returns the trainable variables under this scope."""
+        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+
+    def global_variables(self):
+        """Returns the global variables under this scope."""
+        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+    def local_variables(self):
+        """Returns the local variables under this scope."""
+        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
+
+    def get_variable(self, var_store, name, shape=None, dtype=None, initializer=None, regularizer=None, reuse=None,
+                     trainable=None, collections=None, caching_device=None, partitioner=None, validate_shape=True,
+                     use_resource=None, custom_getter=None, constraint=None, synchronization=None, aggregation=None):
+        """Returns the variable `name` under this scope, from the graph's store `var_store`."""
+        if reuse is None:
+            reuse = self._reuse
+        full_name = f"{self._name}/{name}" if self._name else name
+        with get_default_graph().name_scope(None):  # variable names know variable scopes alone
+            has_type = initializer is not None and not callable(initializer) and hasattr(initializer, "dtype")
+            if dtype is not None and has_type and as_dtype(initializer.dtype) is not as_dtype(dtype):
+                raise ValueError(f"Initializer type '{as_dtype(initializer.dtype).name}' and explicit dtype "
+                                 f"'{as_dtype(dtype).name}' don't match.")  # fmt: skip
+            return var_store.get_variable(
+                full_name, shape=shape, dtype=self._dtype if dtype is None else dtype,
+                initializer=self._initializer if initializer is None else initializer,
+                regularizer=self._regularizer if regularizer is None else regularizer, reuse=reuse, trainable=trainable,
+                collections=collections, caching_device=caching_device, validate_shape=validate_shape,
+                partitioner=self._partitioner if partitioner is None else partitioner, use_resource=use_resource,
+                custom_getter=self._custom_getter if custom_getter is None else custom_getter,
+                constraint=self._constraint if constraint is None else constraint, synchronization=synchronization,
+                aggregation=aggregation)  # fmt: skip
+
+
+class _ScopeStore(threading.local):
+    """Per graph and thread: the current scope, and how often each scope name was opened."""
+
+    def __init__(self):
+        self.current = VariableScope(False)
+        self.counts = {}
+
+    def open(self, name):
+        self.counts[name] = self.counts.get(name, 0) + 1
+
+    def close_under(self, name):
+        """Forgets how often scopes below `name` were opened: default names start again in a new visit."""
+        for key in self.counts:
+            if name is None or key.startswith(name + "/"):
+                self.counts[key] = 0
+
+
+def _store():
+    """Returns the variable store of the root graph."""
+    graph = root_graph()
+    store = graph.__dict__.get("_variable_store")
+    if store is None:
+        store = graph._variable_store = _Store()
+    return store
+
+
+def _scopes():
+    graph = root_graph()
+    scopes = graph.__dict__.get("_variable_scopes")
+    if scopes is None:
+        scopes = graph._variable_scopes = _ScopeStore()
+    return scopes
+
+
+def get_variable_scope():
+    """Returns the current VariableScope of the default graph."""
+    return _scopes().current
+
+
+def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, collections=None,
+                 caching_device=None, partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
+                 constraint=None, synchronization=None, aggregation=None):  # fmt: skip
+    """Returns the variable `name` of the current variable scope, made now or shared.
+
+    Args:
+      name: its name, to which the variable scope's is prefixed; name scopes do not matter.
+      shape: its shape; not with an initializer that is a value.
+      dtype: its DType, by default the scope's (float32).
+      initializer: a function `(shape, dtype)` such as `tf.zeros_initializer()`, or a tensor or value; by default the
+        scope's, or glorot_uniform for floating and complex types, zeros for others.
+      regularizer: function of the variable; its result goes to the collection REGULARIZATION_LOSSES.
+      partitioner: function `(shape, dtype)` -> number of parts per axis; the result is then a PartitionedVariable.
+      custom_getter: function `(getter, name, *args, **kwargs)` that makes the variable, usually by `getter`.
+      trainable, collections, validate_shape, constraint: as for `Variable`.
+      caching_device, use_resource, synchronization, aggregation: accepted for TF's sake.
+
+    Raises:
+      ValueError: it exists and the scope does not share, or the other way round, or shape or dtype differ from those
+        of the variable to be shared; the shape is missing or not fully known.
+    """
+    return get_variable_scope().get_variable(
+        _store(), name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, trainable=trainable,
+        collections=collections, caching_device=caching_device, partitioner=partitioner, validate_shape=validate_shape,
+        use_resource=use_resource, custom_getter=custom_getter, constraint=constraint, synchronization=synchronization,
+        aggregation=aggregation)  # fmt: skip
+
+
+def get_local_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=False, collections=None,
+                       **kwargs):  # fmt: skip
+    """Returns a variable as `get_variable` does, not trainable and in the collection LOCAL_VARIABLES."""
+    collections = [*(collections or []), GraphKeys.LOCAL_VARIABLES]
+    return get_variable(name, shape, dtype, initializer, regularizer, trainable=False, collections=collections, **kwargs)
+
+
+def _composed(getter, outer):
+    """A custom getter inside another one: the inner is called first, and its `getter` calls the outer."""
+    if getter is None:
+        return outer
+    if outer is None:
+        return getter
+    return lambda getter_, *args, **kwargs: getter(functools.partial(outer, getter_), *args, **kwargs)
+
+
+class _ByKeyword:
+    """Calls a composed getter whose first argument may come by the keyword `getter`."""
+
+    def __init__(self, function, inner):
+        self.function = function
+        self.__wrapped__ = inner
+
+    def __call__(self, getter, *args, **kwargs):
+        return self.function(getter, *args, **kwargs)
+
+
+def _inherited(getter, outer):
+    composed = _composed(getter, outer)
+    return composed if composed in (getter, outer) else _ByKeyword(composed, getter)
+
+
+@contextlib.contextmanager
+def _pure_scope(name_or_scope, reuse, name_scope, initializer=None, regularizer=None, caching_device=None, partitioner=None,
+                custom_getter=None, dtype=None, use_resource=None, constraint=None):  # fmt: skip
+    """Enters a variable scope without a name scope; yields the VariableScope."""
+    scopes = _scopes()
+    old = scopes.current
+    counts = None
+    if isinstance(name_or_scope, VariableScope):
+        base, name = name_or_scope, name_or_scope.name
+        counts = dict(scopes.counts)
+        outer_getter, name_scope = base.custom_getter, base.original_name_scope if name_scope is None else name_scope
+    else:
+        base, name = old, f"{old.name}/{name_or_scope}" if old.name else name_or_scope
+        outer_getter = old.custom_getter
+    new = VariableScope(
+        reuse or base.reuse, name, initializer=base.initializer if initializer is None else initializer,
+        regularizer=base.regularizer if regularizer is None else regularizer,
+        caching_device=base.caching_device if caching_device is None else caching_device,
+        partitioner=base.partitioner if partitioner is None else partitioner,
+        custom_getter=_inherited(custom_getter, outer_getter), name_scope=name_scope or "",
+        dtype=base.dtype if dtype is None else as_dtype(dtype),
+        use_resource=base.use_resource if use_resource is None else use_resource,
+        constraint=base.constraint if constraint is None else constraint)  # fmt: skip
+    scopes.open(name)
+    scopes.current = new
+    try:
+        yield new
+    finally:
+        scopes.close_under(name)
+        if counts is not None:
+            scopes.counts = counts
+        scopes.current = old
+
+
+def _unique_default(prefix):
+    """Returns `prefix`, with _1, _2 ... when a scope of that name was opened in this visit of the current scope."""
+    scopes = _scopes()
+    base = f"{scopes.current.name}/{prefix}" if scopes.current.name else prefix
+    if not scopes.counts.get(base):
+        return prefix
+    i = 1
+    while scopes.counts.get(f"{base}_{i}"):
+        i += 1
+    return f"{prefix}_{i}"
+
+
+class variable_scope:
+    """Context manager: a prefix and defaults for `get_variable`, and a name scope for ops; yields a VariableScope.
+
+        with tf.variable_scope("layer", reuse=tf.AUTO_REUSE):
+            w = tf.get_variable("w", [3, 2])      # "layer/w"
+
+    Args:
+      name_or_scope: the scope's name below the current one, or a VariableScope to enter again as it is.
+      default_name: the name to use, made unique, when `name_or_scope` is None.
+      values: tensors that the ops inside take; they decide the graph.
+      initializer, regularizer, caching_device, partitioner, custom_getter, dtype, use_resource, constraint: defaults
+        for `get_variable` inside.
+      reuse: True shares existing variables, AUTO_REUSE creates or shares, None inherits. Inherited by inner scopes.
+      auxiliary_name_scope: False opens no name scope.
+
+    Raises:
+      ValueError: neither name is given, or `reuse` with a default name.
+      TypeError: `name_or_scope` is neither string nor VariableScope.
+    """
+
+    def __init__(self, name_or_scope, default_name=None, values=None, initializer=None, regularizer=None,
+                 caching_device=None, partitioner=None, custom_getter=None, reuse=None, dtype=None, use_resource=None,
+                 constraint=None, auxiliary_name_scope=True):  # fmt: skip
+        if default_name is None and name_or_scope is None:
+            raise TypeError("If default_name is None then name_or_scope is required")
+        if name_or_scope is not None and not isinstance(name_or_scope, (str, VariableScope)):
+            raise TypeError("VariableScope: name_or_scope must be a string or VariableScope.")
+        if not isinstance(auxiliary_name_scope, bool):
+            raise TypeError(f"The auxiliary_name_scope must be `True` or `False`, while get {auxiliary_name_scope}")
+        self._name_or_scope = name_or_scope
+        self._default_name = default_name
+        self._values = [v for v in values or () if hasattr(v, "_as_graph_element") or hasattr(v, "values")]
+        self._defaults = dict(initializer=initializer, regularizer=regularizer, caching_device=caching_device,
+                              partitioner=partitioner, custom_getter=custom_getter, dtype=dtype, use_resource=use_resource,
+                              constraint=constraint)  # fmt: skip
+        self._reuse = reuse or None  # sharing is inherited: False cannot take it back
+        if name_or_scope is None and self._reuse:
+            raise ValueError("reuse=True cannot be used without a name_or_scope")
+        self._auxiliary = auxiliary_name_scope
+        self._stacks = []
+
+    def __enter__(self):
+        stack = contextlib.ExitStack()
+        try:
+            scope = self._enter(stack)
+        except BaseException:
+            stack.close()
+            raise
+        self._stacks.append(stack)
+        return scope
+
+    def __exit__(self, *exc):
+        return self._stacks.pop().__exit__(*exc)
+
+    def _enter(self, stack):
+        graph = get_default_graph()
+        if self._values and self._values[0].graph is not graph and graph.outer_graph is None:
+            graph = self._values[0].graph
+            stack.enter_context(graph.as_default())
+        target = self._name_or_scope
+        if target is None:
+            prefix = self._name_scope(stack, graph, self._default_name)
+            return stack.enter_context(_pure_scope(_unique_default(self._default_name), None, prefix, **self._defaults))
+        again = isinstance(target, VariableScope)
+        last = target.name.split("/")[-1] if again else target
+        # Entering the root scope, "", opens no name scope: that would leave the ones around it.
+        prefix = self._name_scope(stack, graph, last) if last else ""
+        return stack.enter_context(_pure_scope(target, self._reuse, None if again else prefix, **self._defaults))
+
+    def _name_scope(self, stack, graph, name):
+        if self._auxiliary:
+            return stack.enter_context(graph.name_scope(name))
+        current = graph.get_name_scope()
+        return current + "/" if current else ""
+
+
+@contextlib.contextmanager
+def variable_op_scope(values, name_or_scope, default_name=None, initializer=None, regularizer=None, caching_device=None,
+                      partitioner=None, custom_getter=None, reuse=None, dtype=None, use_resource=None,
+                      constraint=None):  # fmt: skip
+    """Context manager: `variable_scope` with the older order of arguments."""
+    with variable_scope(name_or_scope, default_name, values, initializer=initializer, regularizer=regularizer,
+                        caching_device=caching_device, partitioner=partitioner, custom_getter=custom_getter, reuse=reuse,
+                        dtype=dtype, use_resource=use_resource, constraint=constraint) as scope:  # fmt: skip
+        yield scope
+
+
+def no_regularizer(_):
+    """A regularizer that gives no loss: lifts an outer scope's regularizer."""
+

@@ -1,0 +1,365 @@
+"""Variable: a tensor that keeps its value between runs of a session.
+
+A variable `w` is TF1's four parts: the storage `w` (VariableV2), the value it starts with (`w/initial_value`, or what an
+initializer makes under `w/Initializer`), the operation that gives it that value (`w/Assign`), and the read of which
+expressions are made (`w/read`, an Identity). Gradients flow through the reads to the storage.
+"""
+
+from regrad.core import context
+from regrad.core.convert import convert_to_tensor, register_tensor_conversion_function
+from regrad.core.dtypes import as_dtype
+from regrad.core.gradient_registry import RegisterGradient
+from regrad.core.graph import FuncGraph, Tensor, get_default_graph
+from regrad.core.graph_keys import GraphKeys
+from regrad.core.opdef import Spec, define_op
+from regrad.core.shapes import as_dims, fully_known, merge
+from regrad.ops import operators, state
+from regrad.ops.array import identity
+from regrad.variables.lifting import init_scope
+
+
+class VariableSynchronization:
+    """TF's names for when replicas of a variable are brought together; one process has nothing to choose."""
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation:
+    """TF's names for how replicas of a variable are brought together; one process has nothing to choose."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+
+
+class Variable:
+    """State of a session, used like a tensor and changed by `assign` and its kin.
+
+        w = tf.Variable(tf.zeros([2, 3]), name="w")
+        with tf.Session() as sess:
+            sess.run(w.initializer)
+
+    Attributes:
+      name: "<storage operation>:0".
+      dtype: its DType.
+      shape: its static shape.
+      op: the storage operation.
+      graph: its graph.
+      initializer: the operation that gives it its first value.
+      initial_value: the tensor of that value.
+      trainable: whether optimizers change it by default.
+      constraint: function that optimizers apply to the new value, or None.
+    """
+
+    __array_priority__ = 100
+
+    def __init__(self, initial_value=None, trainable=None, collections=None, validate_shape=True, caching_device=None,
+                 name=None, variable_def=None, dtype=None, expected_shape=None, import_scope=None, constraint=None,
+                 use_resource=None, synchronization=None, aggregation=None, shape=None):  # fmt: skip
+        """Makes a variable in the (outermost) default graph.
+
+        Args:
+          initial_value: what it starts with: a tensor, something convertible to one, or a function of no arguments that
+            returns one (needed inside the body of a branch or loop, where a tensor would not exist outside).
+          trainable: whether it joins the collection TRAINABLE_VARIABLES; by default it does.
+          collections: names of graph collections it joins; by default [GLOBAL_VARIABLES].
+          validate_shape: False lets the shape be unknown, and change.
+          name: name of the storage operation, made unique; "Variable" by default.
+          dtype: the DType to convert `initial_value` to.
+          constraint: function of a tensor; optimizers put its result in place of each new value.
+          shape: the static shape, where it must be less known than that of `initial_value`.
+          caching_device, variable_def, expected_shape, import_scope, use_resource, synchronization, aggregation:
+            accepted for TF's sake, without meaning here.
+
+        Raises:
+          ValueError: no initial value, or one of unknown shape while `validate_shape`, or one made inside a body.
+          TypeError: `collections` is no list, tuple or set.
+        """
+        if initial_value is None:
+            raise ValueError("initial_value must be specified.")
+        if constraint is not None and not callable(constraint):
+            raise ValueError("The `constraint` argument must be a callable.")
+        if collections is None:
+            collections = [GraphKeys.GLOBAL_VARIABLES]
+        if not isinstance(collections, (list, tuple, set)):
+            raise TypeError("collections argument to Variable constructor must be a list, tuple, or set. Got "
+                            f"{collections} of type {type(collections)}")  # fmt: skip
+        self._trainable = True if trainable is None else bool(trainable)
+        self._constraint = constraint
+        self._synchronization = synchronization or VariableSynchronization.AUTO
+        self._aggregation = aggregation or VariableAggregation.NONE
+        self._save_slice_info = None
+        if self._trainable and GraphKeys.TRAINABLE_VARIABLES not in collections:
+            collections = [*collections, GraphKeys.TRAINABLE_VARIABLES]
+        if isinstance(initial_value, Tensor) and isinstance(initial_value.graph, FuncGraph):
+            raise ValueError(f"Initializer for variable {name or 'Variable'} is from inside a control-flow construct, such as "
+                             "a loop or conditional. When creating a variable inside a loop or conditional, use a lambda "
+                             f"as the initializer. The tensor is {initial_value.name}, made at "
+                             f"{initial_value.op.location}.")  # fmt: skip
+        dtype = None if dtype is None else as_dtype(dtype)
+        with init_scope():
+            graph = get_default_graph()
+            if isinstance(initial_value, Tensor) and initial_value.graph is not graph:
+                graph = initial_value.graph
+            with graph.as_default(), graph.name_scope(name or "Variable") as scope:
+                if callable(initial_value):
+                    with graph.name_scope("Initializer"):
+                        value = convert_to_tensor(initial_value(), name="initial_value", dtype=dtype)
+                else:
+                    value = convert_to_tensor(initial_value, name="initial_value", dtype=dtype)
+                self._build(graph, scope, value, validate_shape, shape)
+        graph.add_to_collections(collections, self)
+
+    def _build(self, graph, scope, value, validate_shape, shape):
+        dims = value.dims if shape is None else merge(value.dims, as_dims(shape), "initial_value and shape:")
+        if validate_shape and not fully_known(value.dims):
+            raise ValueError(f"initial_value must have a shape specified: {value}. Pass validate_shape=False, or "
+                             "use set_shape on it.")  # fmt: skip
+        if shape is not None:
+            dims = as_dims(shape)
+        elif not validate_shape:
+            dims = None
+        self._graph = graph
+        self._initial_value = value
+        self._variable = state.variable_op(shape=dims, dtype=value.dtype, name=scope)
+        self._initializer_op = state.assign_op(self._variable, _independent(value, self._variable.op.name),
+                                               validate_shape=validate_shape and shape is None, name="Assign").op  # fmt: skip
+        self._snapshot = identity(self._variable, name="read")
+
+    # -- what it is ---------------------------------------------------------------------------------
+
+    @property
+    def name(self):
+        return self._variable.name
+
+    @property
+    def op(self):
+        return self._variable.op
+
+    @property
+    def graph(self):
+        return self._graph
+
+    @property
+    def dtype(self):
+        return self._variable.dtype
+
+    @property
+    def shape(self):
+        return self._variable.shape
+
+    def get_shape(self):
+        return self._variable.shape
+
+    @property
+    def dims(self):
+        return self._variable.dims
+
+    @property
+    def device(self):
+        return self._variable.device
+
+    @property
+    def initializer(self):
+        return self._initializer_op
+
+    @property
+    def initial_value(self):
+        return self._initial_value
+
+    @property
+    def trainable(self):
+        return self._trainable
+
+    @property
+    def constraint(self):
+        return self._constraint
+
+    @property
+    def synchronization(self):
+        return self._synchronization
+
+    @property
+    def aggregation(self):
+        return self._aggregation
+
+    @property
+    def _shared_name(self):
+        return self._variable.op.name
+
+    def set_shape(self, shape):
+        """Adds what is known about the shape."""
+        self._variable.set_shape(shape)
+        self._snapshot.set_shape(shape)
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    def value(self):
+        """Returns the tensor `w/read`: the value from before this run's assignments."""
+        return self._snapshot
+
+    def read_value(self):
+        """Returns a read of its own, which takes its turn among control dependencies."""
+        return identity(self._variable, name="read")
+
+    def initialized_value(self):
+        """Returns the value, or the initial value while the variable has none: for variables that start like this one."""
+        with init_scope():
+            return initializedvalue_op(self._variable, self._initial_value, name="initialized_value")
+
+    def eval(self, session=None):
+        """Returns the value as a NumPy array, in `session` or the default session."""
+        return self._variable.eval(session=session)
+
+    def _as_graph_element(self):
+        return self._variable
+
+    def _gradient_handle(self):
+        return self._variable
+
+    def _ref(self):
+        return self._variable
+
+    # -- writing ------------------------------------------------------------------------------------
+
+    def assign(self, value, use_locking=False, name=None, read_value=True):
+        """Returns a tensor of the new value, whose computing makes it the variable's."""
+        return state.assign_op(self._variable, value, use_locking=use_locking, name=name)
+
+    def assign_add(self, delta, use_locking=False, name=None, read_value=True):
+        """Returns a tensor of the variable plus `delta`, whose computing makes it the variable's value."""
+        return state.assignadd_op(self._variable, delta, use_locking=use_locking, name=name)
+
+    def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
+        """Returns a tensor of the variable minus `delta`, whose computing makes it the variable's value."""
+        return state.assignsub_op(self._variable, delta, use_locking=use_locking, name=name)
+
+    def _scatter(self, op, slices, use_locking, name):
+        if not (hasattr(slices, "values") and hasattr(slices, "indices")):
+            raise TypeError(f"sparse_delta is not IndexedSlices: {slices}")
+        return op(self._variable, slices.indices, slices.values, use_locking=use_locking, name=name)
+
+    def scatter_update(self, sparse_delta, use_locking=False, name=None):
+        """Returns the variable with rows `indices` replaced by `values` of an IndexedSlices; assigns it."""
+        return self._scatter(state.scatterupdate_op, sparse_delta, use_locking, name)
+
+    def scatter_add(self, sparse_delta, use_locking=False, name=None):
+        """Returns the variable with `values` added at rows `indices`, repeated ones included; assigns it."""
+        return self._scatter(state.scatteradd_op, sparse_delta, use_locking, name)
+
+    def scatter_sub(self, sparse_delta, use_locking=False, name=None):
+        """Returns the variable with `values` subtracted at rows `indices`, repeated ones included; assigns it."""
+        return self._scatter(state.scattersub_op, sparse_delta, use_locking, name)
+
+    def scatter_mul(self, sparse_delta, use_locking=False, name=None):
+        """Returns the variable with rows `indices` multiplied by `values`; assigns it."""
+        return self._scatter(state.scattermul_op, sparse_delta, use_locking, name)
+
+    def scatter_div(self, sparse_delta, use_locking=False, name=None):
+        """Returns the variable with rows `indices` divided by `values`; assigns it."""
+        return self._scatter(state.scatterdiv_op, sparse_delta, use_locking, name)
+
+    def scatter_max(self, sparse_delta, use_locking=False, name=None):
+        """Returns the variable with rows `indices` raised to `values` where those are larger; assigns it."""
+        return self._scatter(state.scattermax_op, sparse_delta, use_locking, name)
+
+    def scatter_min(self, sparse_delta, use_locking=False, name=None):
+        """Returns the variable with rows `indices` lowered to `values` where those are smaller; assigns it."""
+        return self._scatter(state.scattermin_op, sparse_delta, use_locking, name)
+
+    def load(self, value, session=None):
+        """Gives the variable a new value in `session` (or the default session) without adding to the graph."""
+        session = session or context.get_default_session()
+        if session is None:
+            raise ValueError("Either session argument should be provided or default session should be established")
+        session.run(self._initializer_op, {self._initializer_op.inputs[1]: value})
+
+    # -- Python's side ---------------------------------------------------------------------------------
+
+    def __iter__(self):
+        raise TypeError("'Variable' object is not iterable.")
+
+    def __bool__(self):
+        return bool(self._snapshot)  # a tensor's refusal, with its words
+
+    def __hash__(self):
+        return id(self)
+
+    def __repr__(self):
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+
+    def __array__(self, *args, **kwargs):
+        return self._snapshot.__array__()
+
+
+VariableV1 = RefVariable = Variable
+operators.overload_all(Variable, Variable.value)
+
+
+def _to_tensor(variable, dtype=None, name=None, as_ref=False):
+    if dtype is not None and dtype is not variable.dtype:
+        raise ValueError(f"Incompatible type conversion requested to type '{dtype.name}' for variable of type "
+                         f"'{variable.dtype.name}': {variable.name}; tf.cast converts.")  # fmt: skip
+    return variable._variable if as_ref else variable._snapshot
+
+
+register_tensor_conversion_function(Variable, _to_tensor)
+
+
+# -- starting from another variable ---------------------------------------------------------------------
+def _initialized_value_infer(ref, value):
+    return Spec(merge(ref.dims, value.dims), ref.dtype)
+
+
+initializedvalue_op = define_op("InitializedValue", "ref: T, value: T", infer=_initialized_value_infer, stateful=True,
+                                host=True, lower=lambda b, ref, value: value if ref is None else ref)  # fmt: skip
+initializedvalue_op.extra["uninitialized_ok"] = True
+
+
+@RegisterGradient("InitializedValue")
+def _initializedvalue_grad(op, dy):
+    # In a run that differentiates, the variable has its value.
+    return dy, None
+
+
+def _independent(value, name):
+    """Returns `value`, recomputed from initialised values where it is computed from other variables.
+
+    So `tf.Variable(2 * w)` can be initialised in the same run as `w`, whatever the order.
+    """
+    order, stack, seen = [], [value.op], {value.op}
+    tainted = set()
+    while stack:
+        op = stack.pop()
+        order.append(op)
+        if op.opdef.variable:
+            tainted.add(op)
+        elif op.opdef is not initializedvalue_op and op.opdef is not state.isinitialized_op:
+            for t in op.inputs:
+                if t.op not in seen:
+                    seen.add(t.op)
+                    stack.append(t.op)
+    if not tainted:
+        return value
+    graph = value.graph
+    owners = {v.op: v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+              + graph.get_collection(GraphKeys.LOCAL_VARIABLES) if hasattr(v, "initialized_value")}  # fmt: skip
+    replaced = {}
+    for op in sorted(order, key=lambda op: op.id):
+        if op in tainted:
+            if op in owners:
+                replaced[op.outputs[0]] = owners[op].initialized_value()
+        elif any(t in replaced for t in op.inputs):
+            copy = graph._add(op.opdef, tuple(replaced.get(t, t) for t in op.inputs), op.attrs, f"{op.name}_{name}/", op.groups,
+                              [Spec(t.dims, t.dtype) for t in op.outputs])  # fmt: skip
+            replaced.update(zip(op.outputs, copy.outputs))
+    return replaced.get(value, value)
+
+
+def is_variable(x):
+    """Returns whether `x` is a variable of any kind."""
+    return isinstance(x, Variable)
