@@ -1,0 +1,519 @@
+"""Pooling: the largest or the mean of each window, in one to three dimensions, and its gradients.
+
+A maximum over a rectangle is the maximum over its columns of the maxima over its rows, and the element that comes first
+in row-major order among equals is found the same way: the first row that holds the maximum, then the first column in
+it. So everything here works along one axis after the other, the last axis first, and gradients the other way round.
+Gradients: `pool_grad.py`.
+"""
+
+import numpy as np
+
+from regrad.core import dtypes
+from regrad.core.convert import convert_to_tensor
+from regrad.core.dtypes import FLOATING, INDEX, REAL
+from regrad.core.errors import ShapeError
+from regrad.core.graph import get_default_graph
+from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.shapes import compatible, text
+from regrad.ops import array
+from regrad.ops.array import one_of
+from regrad.ops.indexing import add_at
+from regrad.ops.window import Window, as_format, as_padding, as_text, cropped, padded, per_axis, unview, view
+
+# -- windows along one axis ---------------------------------------------------------------------------
+
+
+def pool_windows(dims, ksize, strides, padding):
+    """Returns the Windows of the axes that are pooled, in order."""
+    if dims is None:
+        dims = (None,) * len(ksize)
+    return [Window(a, d, k, s, 1, padding) for a, (d, k, s) in enumerate(zip(dims, ksize, strides)) if (k, s) != (1, 1)]
+
+
+def _lowest(dtype):
+    return dtype.type(np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf)
+
+
+def _tiles(x, w):
+    """Returns `x` with the axis of a plain window split into [windows, elements of a window]."""
+    return x.reshape(x.shape[:w.axis] + (w.out, w.k) + x.shape[w.axis + 1:])
+
+
+def _untiled(x, w):
+    return x.reshape(x.shape[:w.axis] + (w.size,) + x.shape[w.axis + 2:])
+
+
+def _taps(b, x, w, fill):
+    """Returns the k views of `x`, one for each element of the window."""
+    x = padded(b, x, [w], fill)
+    return [view(b, x, w, t) for t in range(w.k)]
+
+
+def _max_along(b, x, w):
+    if w.plain and w.k > 4:
+        return b.np.max(_tiles(x, w), axis=w.axis + 1)
+    taps = _taps(b, x, w, _lowest(x.dtype))
+    y = taps[0]
+    for tap in taps[1:]:
+        y = b.np.maximum(y, tap)
+    return y
+
+
+def _first_along(b, x, y, w):
+    """Yields (t, mask) for each element of the window: where it is the first that equals the maximum `y`."""
+    free = None
+    for t, tap in enumerate(_taps(b, x, w, _lowest(x.dtype))):
+        mask = tap == y if free is None else (tap == y) & free
+        free = ~mask if free is None else free & ~mask
+        yield t, mask
+
+
+def _back_along(b, x, y, dy, w):
+    """Returns the gradient of `_max_along`: `dy` sent to the first maximum of each window."""
+    zero = dy.dtype.type(0)
+    total = 0
+    for t, mask in _first_along(b, x, y, w):
+        total = total + unview(b, b.np.where(mask, dy, zero), w, t)
+    return cropped(b, total, [w])
+
+
+def _on_along(b, x, y, g, w):
+    """Returns the elements of `g`, a tensor of the shape of `x`, that stand where the windows' maxima do."""
+    picked = 0
+    taps = _taps(b, g, w, 0)
+    for t, mask in _first_along(b, x, y, w):
+        picked = picked + b.np.where(mask, taps[t], g.dtype.type(0))
+    return picked
+
+
+def _sum_along(b, x, w):
+    if w.plain:
+        return b.np.sum(_tiles(x, w), axis=w.axis + 1, dtype=x.dtype)
+    total = 0
+    for tap in _taps(b, x, w, 0):
+        total = total + tap
+    return total
+
+
+def _spread_along(b, dy, w):
+    """Returns the transpose of `_sum_along`."""
+    if w.plain:
+        tiles = b.np.expand_dims(dy, w.axis + 1)
+        return _untiled(b.np.broadcast_to(tiles, dy.shape[:w.axis + 1] + (w.k,) + dy.shape[w.axis + 1:]), w)
+    total = 0
+    for t in range(w.k):
+        total = total + unview(b, dy, w, t)
+    return cropped(b, total, [w])
+
+
+# -- whole rectangles ---------------------------------------------------------------------------------
+def _maxima(b, x, windows):
+    """Returns [x, maxima along the last axis, along the last two ...]: the last is the pooled tensor."""
+    stages = [x]
+    for w in reversed(windows):
+        stages.append(_max_along(b, stages[-1], w))
+    return stages
+
+
+def _max_lower(b, x, windows):
+    return _maxima(b, x, windows)[-1]
+
+
+def _back_lower(b, x, dy, windows):
+    stages = _maxima(b, x, windows)
+    for i, w in enumerate(windows):
+        dy = _back_along(b, stages[-2 - i], stages[-1 - i], dy, w)
+    return dy
+
+
+def _on_lower(b, x, g, windows):
+    stages = _maxima(b, x, windows)
+    for i, w in enumerate(reversed(windows)):
+        g = _on_along(b, stages[i], stages[i + 1], g, w)
+    return g
+
+
+def _counts(windows, shape, dtype):
+    """Returns how many elements inside the input each window has, in a shape that broadcasts to `shape`."""
+    counts = np.ones((1,) * len(shape))
+    for w in windows:
+        start = np.arange(w.out) * w.stride - w.lo
+        n = np.minimum(start + w.k, w.size) - np.maximum(start, 0)
+        counts = counts * n.reshape((1,) * w.axis + (-1,) + (1,) * (len(shape) - w.axis - 1))
+    return counts.flat[0].astype(dtype) if np.all(counts == counts.flat[:1]) and counts.size else counts.astype(dtype)
+
+
+def _avg_lower(b, x, windows):
+    y = x
+    for w in reversed(windows):
+        y = _sum_along(b, y, w)
+    return y / _counts(windows, y.shape, x.dtype)
+
+
+def _avg_back_lower(b, dy, windows):
+    dx = dy / _counts(windows, dy.shape, dy.dtype)
+    for w in windows:
+        dx = _spread_along(b, dx, w)
+    return dx
+
+
+# -- shape rules ----------------------------------------------------------------------------------------
+def _pooled(x, ksize, strides, padding, data_format, what="input"):
+    rank = len(data_format)
+    if x.rank not in (None, rank):
+        raise ShapeError(f"Shape must be rank {rank} but is rank {x.rank} for {what}, {spec_text(x)}")
+    if ksize[0] != 1 or strides[0] != 1:
+        raise ShapeError(f"pooling over the batch axis is not supported: ksize {list(ksize)}, strides {list(strides)}")
+    dims = list(x.dims or (None,) * rank)
+    for w in pool_windows(x.dims, ksize, strides, padding):
+        dims[w.axis] = w.out
+    return tuple(dims)
+
+
+def _pool_infer(x, *, ksize, strides, padding, data_format, **attrs):
+    return Spec(_pooled(x, ksize, strides, padding, data_format), x.dtype)
+
+
+def _must_agree(spec, dims, what):
+    if not compatible(spec.dims, dims):
+        raise ShapeError(f"{what} is {spec_text(spec)}, but pooling the input gives shape {text(dims)}")
+
+
+def _pool_grad_infer(x, y, dy, *, ksize, strides, padding, data_format):
+    dims = _pooled(x, ksize, strides, padding, data_format, "orig_input")
+    _must_agree(y, dims, "orig_output")
+    _must_agree(dy, dims, "grad")
+    return Spec(x.dims, x.dtype)
+
+
+def _pool_gradgrad_infer(x, y, g, *, ksize, strides, padding, data_format):
+    dims = _pooled(x, ksize, strides, padding, data_format, "orig_input")
+    _must_agree(y, dims, "orig_output")
+    if not compatible(g.dims, x.dims):
+        raise ShapeError(f"grad is {spec_text(g)}, but the input is {spec_text(x)}")
+    return Spec(y.dims if x.dims is None else dims, x.dtype)
+
+
+def _windows_of(x, ksize, strides, padding):
+    return pool_windows(tuple(x.shape), ksize, strides, padding)
+
+
+def _pool_attrs(data_format):
+    return {"ksize": None, "strides": None, "padding": None, "data_format": data_format}
+
+
+def _max_family(suffix, data_format):
+    """Defines the max-pool op of 2 or 3 dimensions, its gradient and that one's gradient."""
+    attrs = _pool_attrs(data_format)
+
+    def window(x, *, ksize, strides, padding, data_format):
+        return _windows_of(x, ksize, strides, padding)
+
+    pool = define_op(f"MaxPool{suffix}", "input", attrs=attrs, types={"T": REAL}, infer=_pool_infer,
+                     lower=lambda b, x, **a: _max_lower(b, x, window(x, **a)))  # fmt: skip
+    grad = define_op(f"MaxPool{suffix}Grad", "orig_input, orig_output, grad", attrs=attrs, types={"T": REAL},
+                     infer=_pool_grad_infer, lower=lambda b, x, y, dy, **a: _back_lower(b, x, dy, window(x, **a)))  # fmt: skip
+    gradgrad = define_op(f"MaxPool{suffix}GradGrad", "orig_input, orig_output, grad", attrs=attrs, types={"T": REAL},
+                         infer=_pool_gradgrad_infer,
+                         lower=lambda b, x, y, g, **a: _on_lower(b, x, g, window(x, **a)))  # fmt: skip
+    return pool, grad, gradgrad
+
+
+def _avg_family(suffix, data_format):
+    attrs = _pool_attrs(data_format)
+
+    def grad_infer(shape, dy, *, ksize, strides, padding, data_format):
+        rank = len(data_format)
+        dims = shape.partial()
+        if shape.rank not in (None, 1) or dims is not None and len(dims) != rank:
+            raise ShapeError(f"orig_input_shape must be a vector of {rank} sizes, got {spec_text(shape)}")
+        if dims is None:
+            dims = (None,) * rank
+        if dy.dims is not None and len(dy.dims) == rank and dims[0] is None:
+            dims = (dy.dims[0], *dims[1:])
+        _must_agree(dy, _pooled(Spec(dims, dy.dtype), ksize, strides, padding, data_format), "grad")
+        return Spec(dims, dy.dtype)
+
+    pool = define_op(f"AvgPool{suffix}", "value", attrs=attrs, types={"T": FLOATING}, infer=_pool_infer,
+                     lower=lambda b, x, *, ksize, strides, padding, data_format:
+                     _avg_lower(b, x, _windows_of(x, ksize, strides, padding)))  # fmt: skip
+    grad = define_op(f"AvgPool{suffix}Grad", "orig_input_shape: int32, grad: T", attrs=attrs, types={"T": FLOATING},
+                     static=(0,), infer=grad_infer, lower=lambda b, shape, dy, *, ksize, strides, padding, data_format:
+                     _avg_back_lower(b, dy, pool_windows(tuple(int(d) for d in shape), ksize, strides, padding)))  # fmt: skip
+    return pool, grad
+
+
+maxpool_op, maxpoolgrad_op, maxpoolgradgrad_op = _max_family("", "NHWC")
+maxpool3d_op, maxpool3dgrad_op, maxpool3dgradgrad_op = _max_family("3D", "NDHWC")
+avgpool_op, avgpoolgrad_op = _avg_family("", "NHWC")
+avgpool3d_op, avgpool3dgrad_op = _avg_family("3D", "NDHWC")
+
+
+# -- MaxPoolV2: window and strides are tensors -------------------------------------------------------------
+def _dynamic(infer):
+    """Makes a shape rule whose last two inputs are ksize and strides from one that has them as attributes."""
+
+    def rule(*inputs, padding, data_format):
+        *tensors, ksize, strides = inputs
+        k, s = ksize.value(), strides.value()
+        if k is None or s is None:
+            like = tensors[0] if infer is _pool_grad_infer else Spec((None,) * len(data_format), tensors[0].dtype)
+            return Spec(like.dims, like.dtype)
+        return infer(*tensors, ksize=_ints(k), strides=_ints(s), padding=padding, data_format=data_format)
+
+    return rule
+
+
+def _ints(v):
+    v = np.asarray(v)
+    if v.shape != (4,) or v.min() < 1:
+        raise ShapeError(f"ksize and strides must be vectors of 4 sizes of at least 1, got {v.tolist()}")
+    return tuple(int(i) for i in v)
+
+
+_V2_ATTRS = {"padding": None, "data_format": "NHWC"}
+_V2_TYPES = {"T": REAL}
+maxpoolv2_op = define_op("MaxPoolV2", "input: T, ksize: int32, strides: int32", attrs=_V2_ATTRS, types=_V2_TYPES,
+                         static=(1, 2), infer=_dynamic(_pool_infer), lower=lambda b, x, k, s, *, padding, data_format:
+                         _max_lower(b, x, _windows_of(x, _ints(k), _ints(s), padding)))  # fmt: skip
+maxpoolgradv2_op = define_op("MaxPoolGradV2", "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32",
+                             attrs=_V2_ATTRS, types=_V2_TYPES, static=(3, 4), infer=_dynamic(_pool_grad_infer),
+                             lower=lambda b, x, y, dy, k, s, *, padding, data_format:
+                             _back_lower(b, x, dy, _windows_of(x, _ints(k), _ints(s), padding)))  # fmt: skip
+maxpoolgradgradv2_op = define_op("MaxPoolGradGradV2", "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32",
+                                 attrs=_V2_ATTRS, types=_V2_TYPES, static=(3, 4), infer=_dynamic(_pool_gradgrad_infer),
+                                 lower=lambda b, x, y, g, k, s, *, padding, data_format:
+                                 _on_lower(b, x, g, _windows_of(x, _ints(k), _ints(s), padding)))  # fmt: skip
+
+
+# -- MaxPoolWithArgmax --------------------------------------------------------------------------------------
+_ARGMAX_ATTRS = {"ksize": None, "strides": None, "Targmax": dtypes.int64, "padding": None, "include_batch_in_index": False}
+
+
+def _argmax_infer(x, *, ksize, strides, padding, Targmax, include_batch_in_index):
+    dims = _pooled(x, ksize, strides, padding, "NHWC")
+    return [Spec(dims, x.dtype), Spec(dims, Targmax)]
+
+
+def _argmax_lower(b, x, *, ksize, strides, padding, Targmax, include_batch_in_index):
+    windows = _windows_of(x, ksize, strides, padding)
+    shape = x.shape if include_batch_in_index else (1, *x.shape[1:])
+    index = np.arange(np.prod(shape, dtype=np.int64), dtype=Targmax.as_numpy_dtype).reshape(shape)
+    return _max_lower(b, x, windows), _on_lower(b, x, b.np.broadcast_to(b.np.asarray(index), x.shape), windows)
+
+
+def _flat_index(b, argmax, n, per_example, include_batch_in_index):
+    index = argmax.reshape(n, -1)
+    return index if include_batch_in_index else index + (b.np.arange(n) * per_example).astype(index.dtype)[:, None]
+
+
+def _argmax_grad_infer(x, dy, argmax, *, ksize, strides, padding, Targmax, include_batch_in_index):
+    dims = _pooled(x, ksize, strides, padding, "NHWC")
+    _must_agree(dy, dims, "grad")
+    _must_agree(argmax, dims, "argmax")
+    return Spec(x.dims, dy.dtype)
+
+
+def _argmax_grad_lower(b, x, dy, argmax, *, include_batch_in_index, **attrs):
+    n, size = x.shape[0], int(np.prod(x.shape, dtype=np.int64))
+    index = _flat_index(b, argmax, n, size // max(n, 1), include_batch_in_index)
+    return add_at(b, (size,), (index.reshape(-1),), dy.reshape(-1)).reshape(x.shape)
+
+
+def _argmax_gradgrad_infer(x, g, argmax, **attrs):
+    return Spec(argmax.dims, g.dtype)
+
+
+def _argmax_gradgrad_lower(b, x, g, argmax, *, include_batch_in_index, **attrs):
+    n = x.shape[0]
+    index = _flat_index(b, argmax, n, int(np.prod(x.shape[1:], dtype=np.int64)), include_batch_in_index)
+    return b.np.take(g.reshape(-1), index.reshape(-1)).reshape(argmax.shape)
+
+
+maxpoolargmax_op = define_op("MaxPoolWithArgmax", "input", attrs=_ARGMAX_ATTRS, types={"T": REAL}, infer=_argmax_infer,
+                             lower=_argmax_lower)  # fmt: skip
+maxpoolargmaxgrad_op = define_op("MaxPoolGradWithArgmax", "input: T, grad: T, argmax: Targmax", attrs=_ARGMAX_ATTRS,
+                                 types={"T": REAL, "Targmax": INDEX}, infer=_argmax_grad_infer, shape_only=(0,),
+                                 lower=_argmax_grad_lower)  # fmt: skip
+maxpoolargmaxgradgrad_op = define_op("MaxPoolGradGradWithArgmax", "input: T, grad: T, argmax: Targmax", attrs=_ARGMAX_ATTRS,
+                                     types={"T": REAL, "Targmax": INDEX}, infer=_argmax_gradgrad_infer, shape_only=(0,),
+                                     lower=_argmax_gradgrad_lower)  # fmt: skip
+
+
+# -- public functions -----------------------------------------------------------------------------------------
+def _attrs(spatial, ksize, strides, padding, data_format):
+    data_format = as_format(data_format, spatial)
+    if as_text(padding) is None or not isinstance(as_text(padding), str):
+        raise ValueError(f"padding must be 'SAME' or 'VALID', got {padding!r}; pad with tf.pad for others.")
+    return {"ksize": per_axis(ksize, data_format, "ksize", None), "strides": per_axis(strides, data_format, "strides", None),
+            "padding": as_padding(padding, data_format)[0], "data_format": data_format}  # fmt: skip
+
+
+def max_pool(value, ksize, strides, padding, data_format="NHWC", name=None, input=None):
+    """Returns the largest element of each window.
+
+    Args:
+      value: [batch, height, width, channels], any real dtype; or in the order that `data_format` says.
+      ksize, strides: int, or a list of 1, 2 or 4: size of the window, and distance from one to the next.
+      padding: "SAME" (the output has size ceil(size / stride); padding is never the largest) or "VALID".
+      data_format: "NHWC" or "NCHW".
+      input: the newer name of `value`.
+
+    Gradient: all to the first of the largest elements, in row-major order.
+    """
+    value = one_of("value", value, "input", input)
+    with get_default_graph().name_scope(name or "MaxPool") as scope:
+        return maxpool_op(convert_to_tensor(value, name="input"), name=scope, **_attrs(2, ksize, strides, padding, data_format))
+
+
+def avg_pool(value, ksize, strides, padding, data_format="NHWC", name=None, input=None):
+    """Returns the mean of each window; padding does not count. Arguments as in `max_pool`."""
+    value = one_of("value", value, "input", input)
+    with get_default_graph().name_scope(name or "AvgPool") as scope:
+        return avgpool_op(convert_to_tensor(value, name="value"), name=scope, **_attrs(2, ksize, strides, padding, data_format))
+
+
+def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
+    """Returns the largest element of each window of [batch, depth, height, width, channels] (or "NCDHW")."""
+    return maxpool3d_op(input, name=name, **_attrs(3, ksize, strides, padding, data_format))
+
+
+def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
+    """Returns the mean of each window of [batch, depth, height, width, channels] (or "NCDHW")."""
+    return avgpool3d_op(input, name=name, **_attrs(3, ksize, strides, padding, data_format))
+
+
+def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
+    """Returns the largest element of each window of images; as `max_pool`."""
+    return max_pool(input, ksize, strides, padding, data_format, name or "MaxPool2d")
+
+
+def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
+    """Returns the mean of each window of images; as `avg_pool`."""
+    return avg_pool(input, ksize, strides, padding, data_format, name or "AvgPool2D")
+
+
+def _pool1d(pool, scope, input, ksize, strides, padding, data_format, name):
+    with get_default_graph().name_scope(name or scope) as scope:
+        data_format = as_format(data_format, 1)
+        axis = data_format.index("W")
+        ksize, strides = (per_axis(v, data_format, n, None) for v, n in ((ksize, "ksize"), (strides, "strides")))
+        wide = array.expand_dims(convert_to_tensor(input, name="input"), axis)
+        y = pool(wide, ksize[:axis] + (1,) + ksize[axis:], strides[:axis] + (1,) + strides[axis:], padding,
+                 data_format=data_format.replace("W", "HW"))  # fmt: skip
+        return array.squeeze(y, [axis], name=scope)
+
+
+def max_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
+    """Returns the largest element of each window of [batch, width, channels] (or "NCW")."""
+    return _pool1d(max_pool, "MaxPool1d", input, ksize, strides, padding, data_format, name)
+
+
+def avg_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
+    """Returns the mean of each window of [batch, width, channels] (or "NCW")."""
+    return _pool1d(avg_pool, "AvgPool1D", input, ksize, strides, padding, data_format, name)
+
+
+def _any_rank(one, two, three, input, ksize, strides, padding, data_format, name):
+    data_format = as_text(data_format)
+    input = convert_to_tensor(input, name="input")
+    rank = len(data_format) if data_format is not None else input.rank
+    if rank not in (3, 4, 5):
+        raise ValueError(f"Input tensor must be of rank 3, 4 or 5 but was {rank}: {input.name}.")
+    return (one, two, three)[rank - 3](input, ksize, strides, padding, data_format=data_format, name=name)
+
+
+def max_pool_v2(input, ksize, strides, padding, data_format=None, name=None):
+    """Returns the largest element of each window, in 1, 2 or 3 spatial dimensions as the rank of `input` says."""
+    return _any_rank(max_pool1d, max_pool, max_pool3d, input, ksize, strides, padding, data_format, name)
+
+
+def avg_pool_v2(input, ksize, strides, padding, data_format=None, name=None):
+    """Returns the mean of each window, in 1, 2 or 3 spatial dimensions as the rank of `input` says."""
+    return _any_rank(avg_pool1d, avg_pool, avg_pool3d, input, ksize, strides, padding, data_format, name)
+
+
+def max_pool_grad(orig_input, orig_output, grad, ksize, strides, padding, data_format="NHWC", name=None):
+    """Returns the gradient of `max_pool`: `grad` summed at the first largest element of each window of `orig_input`."""
+    return maxpoolgrad_op(orig_input, orig_output, grad, name=name, **_attrs(2, ksize, strides, padding, data_format))
+
+
+def avg_pool_grad(orig_input_shape, grad, ksize, strides, padding, data_format="NHWC", name=None):
+    """Returns the gradient of `avg_pool` of an input of shape `orig_input_shape`."""
+    return avgpoolgrad_op(orig_input_shape, grad, name=name, **_attrs(2, ksize, strides, padding, data_format))
+
+
+def max_pool_with_argmax(input, ksize, strides, padding, data_format="NHWC", Targmax=None, name=None, output_dtype=None,
+                         include_batch_in_index=False):  # fmt: skip
+    """Returns (the largest element of each window, its index).
+
+    Args:
+      input: [batch, height, width, channels], any real dtype.
+      ksize, strides, padding: as in `max_pool`.
+      Targmax: int64 or int32, the dtype of the index; `output_dtype` is its newer name.
+      include_batch_in_index: count elements through the whole input, not through one example.
+
+    Returns:
+      The maxima, and ((batch * height + y) * width + x) * channels + c for each (batch counted as 0 unless included).
+    """
+    if as_text(data_format) != "NHWC":
+        raise ValueError("Data formats other than 'NHWC' are not yet supported")
+    Targmax = dtypes.as_dtype(one_of("Targmax", Targmax, "output_dtype", output_dtype) or dtypes.int64)
+    attrs = _attrs(2, ksize, strides, padding, "NHWC")
+    del attrs["data_format"]
+    return maxpoolargmax_op(input, Targmax=Targmax, include_batch_in_index=include_batch_in_index, name=name, **attrs)
+
+
+def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides=None, name=None, data_format=None,
+         dims=None, dilations=None):  # fmt: skip
+    """Returns "MAX" or "AVG" pooling in as many dimensions as `window_shape` has.
+
+    Args:
+      input: [batch, *spatial, channels]; channels second when `data_format` starts with "NC".
+      window_shape: 1 to 3 sizes.
+      pooling_type: "MAX" or "AVG".
+      padding: "SAME" or "VALID".
+      dilation_rate: distance between a window's elements per axis; with it "SAME" pads with zeros, which then count.
+      strides: distance between windows per axis, 1 by default; not together with dilation_rate.
+    """
+    dilation_rate = one_of("dilation_rate", dilation_rate, "dilations", dilations)
+    n = len(window_shape)
+    if n not in (1, 2, 3):
+        raise ValueError(f"Cannot perform pooling: window_shape must have 1, 2 or 3 sizes, got {window_shape}.")
+    if pooling_type not in ("MAX", "AVG"):
+        raise ValueError(f"Unsupported pooling type: {pooling_type!r}; it is 'MAX' or 'AVG'.")
+    rates = [1] * n if dilation_rate is None else list(np.broadcast_to(dilation_rate, (n,)))
+    strides = [1] * n if strides is None else list(np.broadcast_to(strides, (n,)))
+    if max(rates) > 1 and max(strides) > 1:
+        raise ValueError(f"strides > 1 not supported in conjunction with dilation_rate > 1: got {strides}, {rates}.")
+    if any(s > w for s, w in zip(strides, window_shape)):
+        raise ValueError(f"strides > window_shape not supported due to inconsistency between CPU and GPU: {strides}, "
+                         f"{list(window_shape)}")  # fmt: skip
+    function = {"MAX": (max_pool1d, max_pool, max_pool3d), "AVG": (avg_pool1d, avg_pool, avg_pool3d)}[pooling_type][n - 1]
+    with get_default_graph().name_scope(name or f"{pooling_type.lower()}_pool") as scope:
+        input = convert_to_tensor(input, name="input")
+        if max(rates) == 1:
+            return function(input, list(window_shape), strides, padding, data_format=data_format, name=scope)
+        return _dilated_pool(function, input, window_shape, rates, padding, data_format, scope)
+
+
+def _dilated_pool(function, input, window_shape, rates, padding, data_format, name):
+    # Every rate-th element forms an image of its own: fold those into the batch, pool, unfold.
+    from regrad.ops.layout import batch_to_space_nd, space_to_batch_nd
+
+    n = len(window_shape)
+    data_format = as_format(data_format, n)
+    channels_first = data_format.startswith("NC")
+    x = array.transpose(input, [0, *range(2, n + 2), 1]) if channels_first else input
+    if x.dims is None or None in x.dims[1:-1]:
+        raise ValueError(f"pool: with dilation_rate the spatial sizes of {input.name} must be known, got {spec_text(input)}.")
+    base, crops = [], []
+    for i in range(n):
+        w = Window(i + 1, x.dims[i + 1], window_shape[i], 1, rates[i], as_padding(padding, data_format)[0])
+        rest = -(w.size + w.lo + w.hi) % rates[i]
+        base.append([w.lo, w.hi + rest])
+        crops.append([0, rest])
+    y = space_to_batch_nd(x, rates, base)
+    y = function(y, list(window_shape), [1] * n, "VALID")
+    y = batch_to_space_nd(y, rates, crops, name=None if channels_first else name)
+    return array.transpose(y, [0, n + 1, *range(1, n + 1)], name=name) if channels_first else y

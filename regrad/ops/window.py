@@ -1,0 +1,150 @@
+"""Sliding windows: data formats, paddings, output sizes, and the shifted views of which windows are made.
+
+Shared by `conv.py`, `pool.py` and patch extraction. A data format names the axes, "NHWC", "NCDHW" ...; a *window* of
+an axis is its kernel size, stride, dilation, and the padding before and after.
+"""
+
+import numpy as np
+
+from regrad.core.errors import ShapeError
+
+FORMATS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
+
+
+def as_text(value):
+    """Returns a string attribute as str; TF1 programs pass on what `get_attr` gave them, which is bytes."""
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def as_format(data_format, spatial):
+    """Returns a data format of `spatial` spatial axes, channels last by default; ValueError for any other word."""
+    data_format = as_text(data_format) or FORMATS[spatial][0]
+    if data_format not in FORMATS[spatial]:
+        raise ValueError(f"data_format must be one of {', '.join(map(repr, FORMATS[spatial]))}, got {data_format!r}.")
+    return data_format
+
+
+def spatial_axes(data_format):
+    """Returns the positions of the spatial axes: (1, 2) for "NHWC"."""
+    return tuple(i for i, c in enumerate(data_format) if c not in "NC")
+
+
+def per_axis(value, data_format, what, default=1):
+    """Returns one int per axis of `data_format` from an int, or a list for the spatial axes or for all axes.
+
+    Raises:
+      ValueError: the list is of no such length, or a number is less than 1.
+    """
+    if value is None:
+        value = default
+    rank = len(data_format)
+    values = [int(value)] if np.ndim(value) == 0 else [int(v) for v in value]
+    if len(values) == 1:
+        values *= rank - 2
+    if len(values) == rank - 2:
+        values.insert(data_format.index("C") - 1, 1)
+        values.insert(0, 1)
+    if len(values) != rank:
+        raise ValueError(f"{what} should be of length 1, {rank - 2} or {rank} but was {len(values)}: {value}.")
+    if any(v < 1 for v in values):
+        raise ValueError(f"{what} must be at least 1, got {value}.")
+    return tuple(values)
+
+
+def as_padding(padding, data_format):
+    """Returns (padding, flat explicit paddings) from "SAME", "VALID" or a pair of ints per axis of `data_format`."""
+    padding = as_text(padding)
+    if isinstance(padding, str):
+        if padding.upper() not in ("SAME", "VALID"):
+            raise ValueError(f"padding must be 'SAME', 'VALID' or a list of pairs, one per axis; got {padding!r}.")
+        return padding.upper(), ()
+    if padding is None:
+        raise ValueError("padding must be given: 'SAME', 'VALID' or a list of pairs, one per axis.")
+    pairs = [tuple(int(v) for v in pair) for pair in padding]
+    if len(pairs) != len(data_format) or any(len(pair) != 2 or min(pair) < 0 for pair in pairs):
+        raise ValueError(f"explicit padding must be a list of {len(data_format)} pairs of sizes of at least 0, one per axis "
+                         f"of {data_format}, got {padding}.")  # fmt: skip
+    if any(pairs[data_format.index(c)] != (0, 0) for c in "NC"):
+        raise ValueError(f"explicit padding of the batch and channel axes must be [0, 0], got {padding} for {data_format}.")
+    return "EXPLICIT", tuple(v for pair in pairs for v in pair)
+
+
+class Window:
+    """The window along one axis; sizes may be None where not known."""
+
+    __slots__ = ("axis", "size", "k", "stride", "dilation", "lo", "hi", "out")
+
+    def __init__(self, axis, size, k, stride, dilation, padding, explicit=()):
+        self.axis, self.size, self.k, self.stride, self.dilation = axis, size, k, stride, dilation
+        self.lo = self.hi = 0
+        self.out = None
+        if padding == "EXPLICIT":
+            self.lo, self.hi = explicit[2 * axis:2 * axis + 2]
+        if size is None:
+            return
+        if padding == "SAME":
+            # As many outputs as strides start inside; padding is shared out evenly, the odd one after.
+            self.out = -(-size // stride)
+            if k is not None:
+                total = max((self.out - 1) * stride + (k - 1) * dilation + 1 - size, 0)
+                self.lo, self.hi = total // 2, total - total // 2
+        elif k is not None:
+            extent, padded = (k - 1) * dilation + 1, size + self.lo + self.hi
+            if padded < extent:
+                raise ShapeError(f"Negative dimension size caused by subtracting {extent} from {padded}: along axis {axis} the "
+                                 f"window covers {extent}, the padded input has {padded}")  # fmt: skip
+            self.out = (padded - extent) // stride + 1
+
+    @property
+    def plain(self):
+        """True when the windows tile the axis: no padding, no overlap, no gap, no rest."""
+        return not self.lo and not self.hi and self.dilation == 1 and self.k == self.stride and self.out * self.k == self.size
+
+
+def padded(b, x, windows, value):
+    """Returns `x` with `value` put around it as the windows ask."""
+    width = [(0, 0)] * x.ndim
+    for w in windows:
+        width[w.axis] = (w.lo, w.hi)
+    return b.np.pad(x, width, constant_values=value) if any(map(any, width)) else x
+
+
+def view(b, x, window, at):
+    """Returns, for every position of the window along its axis, the element number `at` in it: x[at d + s i] for all i.
+
+    `x` is padded already.
+    """
+    start = at * window.dilation
+    stop = start + (window.out - 1) * window.stride + 1
+    if b.is_host:
+        return x[(slice(None),) * window.axis + (slice(start, stop, window.stride),)]
+    return b.lax.slice_in_dim(x, start, stop, window.stride, window.axis)
+
+
+def unview(b, y, window, at):
+    """Returns the transpose of `view`: `y` put into zeros of the padded size."""
+    total = window.size + window.lo + window.hi
+    start = at * window.dilation
+    rest = total - start - ((window.out - 1) * window.stride + 1)
+    if b.is_host:
+        out = np.zeros(y.shape[:window.axis] + (total,) + y.shape[window.axis + 1:], y.dtype)
+        out[(slice(None),) * window.axis + (slice(start, total - rest, window.stride),)] = y
+        return out
+    config = [(0, 0, 0)] * y.ndim
+    config[window.axis] = (start, rest, window.stride - 1)
+    return b.lax.pad(y, y.dtype.type(0), config)
+
+
+def cropped(b, x, windows):
+    """Returns `x` without its padding: the transpose of `padded` with zeros."""
+    index = [slice(None)] * x.ndim
+    for w in windows:
+        index[w.axis] = slice(w.lo, w.lo + w.size)
+    return x[tuple(index)] if any(w.lo or w.hi for w in windows) else x
+
+
+def conv_windows(dims, kernel, data_format, strides, dilations, padding, explicit=()):
+    """Returns the Windows of a convolution over dims `dims` (None: rank unknown) with spatial kernel sizes `kernel`."""
+    dims = dims or (None,) * len(data_format)
+    return [Window(a, dims[a], k, strides[a], dilations[a], padding, explicit)
+            for a, k in zip(spatial_axes(data_format), kernel)]  # fmt: skip
