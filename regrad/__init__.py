@@ -45,6 +45,7 @@ _NAMES = {
     "regrad.ops.matmul": "batch_matmul matmul",
     "regrad.ops.reduce": "reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum",
     "regrad.ops.control": "group no_op tuple",
+    "regrad.ops.flow": "case cond switch_case while_loop",
     "regrad.ops.script": "numpy_function py_func",
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ import heapq
 
 from regrad.autodiff import overrides as rules
 from regrad.autodiff.rules import as_rule as rules_as_rule
+from regrad.autodiff.walking import in_progress
 from regrad.core import source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import GradientError, RuleError, RuleTypeError
@@ -85,7 +86,7 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
             sums.know(_element(t, "known_gradients"), g)
         for i, (y, dy) in enumerate(zip(ys, grad_ys)):
             sums.add(y, _seed(y, dy, i))
-        walk_ = Walk(graph, ys, xs, stops, overrides, view, through_gradients)
+        walk_ = Walk(graph, ys, xs, stops, overrides, view, through_gradients, accumulate)
         walk_.run(sums)
         for override in walk_.resolution.check_used():
             raise rules.OverrideError(f"gradients(overrides=...): {override!r} caught none of the {len(walk_.path)} "
@@ -105,21 +106,29 @@ class Walk:
       resolution: the overrides in force.
     """
 
-    def __init__(self, graph, ys, xs, stops=(), overrides=None, view=None, through_gradients=True):
+    def __init__(self, graph, ys, xs, stops=(), overrides=None, view=None, through_gradients=True, accumulate=None,
+                 outer=None):  # fmt: skip
+        """Args: as of `gradients`; outer: the walk whose overrides hold here too, for the inside of a loop or branch."""
         self.graph = graph
+        self.accumulate = accumulate
+        if outer is not None:
+            self.accumulate, through_gradients = outer.accumulate, outer.through_gradients
+        self.through_gradients = through_gradients
         ancestors = _ancestors(ys)
         if not through_gradients:
             ancestors = {op for op in ancestors if op.forward_op is None}
         ops = sorted(ancestors, key=_creation)
         view_overrides = view.overrides if view is not None else ()
         call = rules.as_overrides(overrides, graph, "this call")
+        if outer is not None:
+            call, view_overrides = outer.resolution.call, outer.resolution.view
         self.resolution = rules.Resolution(call, view_overrides, graph)
         self.crossing = self.resolution.crossing(ops)
         self.stopped = {t.op for t in stops}
         self.wanted = set(xs)
         self.ys = ys
         self.path = self._path(ops)
-        self.order = 1 + max(_depths(self.path).values(), default=0)
+        self.order = outer.order if outer is not None else 1 + max(_depths(self.path).values(), default=0)
         self.resolution.bind(self.path, self.order)
 
     def _path(self, ops):
@@ -141,8 +150,9 @@ class Walk:
         """Carries the gradients in `sums` back to the xs, rule by rule."""
         groups = self.resolution.groups()
         steps = grouped_order(self, groups) if groups else reversed(self.path)
-        for op in steps:
-            self.step(op, sums)
+        with in_progress(self):
+            for op in steps:
+                self.step(op, sums)
 
     def step(self, op, sums):
         """Applies the rule of one operation (or group) to what has arrived at its outputs."""

@@ -679,8 +679,9 @@ class FuncGraph(Graph):
             else:
                 tensor_outside = tensor
             known = tensor.op.opdef
-            if known.type == "Const" and tensor.op.attrs["value"].size <= 64:
-                # A small constant is simply repeated: shapes and axes stay known inside.
+            if known.type == "Const" and tensor.dtype._kind in "iubs" and tensor.op.attrs["value"].size <= 64:
+                # Sizes and axes are simply repeated, so that they stay known inside. Real numbers are not: somebody may
+                # differentiate with respect to them.
                 with self.control_dependencies(None):
                     op = self._add(known, (), tensor.op.attrs, tensor.op.name.rpartition("/")[2])
                 inner = op.outputs[0]

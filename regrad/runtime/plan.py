@@ -304,6 +304,10 @@ def _never(op):
     return False
 
 
+def _nothing(op):
+    return ()
+
+
 def static_positions(op):
     """Returns indices into the flat inputs of the operands that the lowering must know."""
     if op.opdef.extra.get("has_bodies"):
@@ -326,7 +330,8 @@ def _body_static_positions(op):
     if needs_host(op):
         return ()
     offset, loop_vars = body_layout(op)
-    return tuple(sorted({offset + i for graph in body_graphs(op) for i in body_plan(graph).keyed_feeds}))
+    needed = {offset + i for graph in body_graphs(op) for i in body_plan(graph).keyed_feeds}
+    return tuple(sorted(needed.union(op.opdef.extra.get("more_static", _nothing)(op))))
 
 
 def body_layout(op):

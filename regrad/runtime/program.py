@@ -296,6 +296,11 @@ def _declared(op):
     return attrs
 
 
+def _is_array(value):
+    """True for device arrays and for the rows a host loop saved, which stay as they are."""
+    return hasattr(value, "addressable_data") or hasattr(value, "rows")
+
+
 class Runner:
     """Runs one plan in one session: feeds in, fetched values out."""
 
@@ -459,7 +464,8 @@ class Runner:
         if node.written and opdef.extra.get("has_bodies"):
             result = (*result, *backend.final_versions())
         for i, (v, r) in enumerate(zip(node.outs, result)):
-            r = np.asarray(r) if type(r) is not np.ndarray and not hasattr(r, "addressable_data") else r
+            if type(r) is not np.ndarray and not _is_array(r):
+                r = np.asarray(r)
             if i < len(op.outputs):
                 t = op.outputs[i]
                 if not compatible(r.shape, t.dims):
@@ -497,7 +503,7 @@ class HostBodies:
         for t, value in zip(graph.inputs, args):
             variable = variable_of(t)
             value = self.versions[variable] if variable in self.versions else value
-            arrays.append(value if hasattr(value, "addressable_data") else np.asarray(value))
+            arrays.append(value if _is_array(value) else np.asarray(value))
         results, assigned = runner.run_body(arrays)
         self.versions.update(assigned)
         return results[:len(graph.outputs)]

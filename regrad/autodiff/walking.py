@@ -1,0 +1,38 @@
+"""The walk in progress, so that the rules of loops and branches can walk their bodies under the same overrides."""
+
+import threading
+
+
+class _Current(threading.local):
+    def __init__(self):
+        self.walks = []
+
+
+_current = _Current()
+
+
+class in_progress:  # noqa: N801 (reads as a statement)
+    """Context manager: `walk` is the one whose overrides hold inside bodies."""
+
+    def __init__(self, walk):
+        self.walk = walk
+
+    def __enter__(self):
+        _current.walks.append(self.walk)
+
+    def __exit__(self, *exc):
+        _current.walks.pop()
+
+
+def inner_gradients(ys, xs, grad_ys):
+    """Returns the gradients inside a body, under the overrides of the walk in progress."""
+    from regrad.autodiff.gradients import Partials, Walk
+    from regrad.core.graph import get_default_graph
+
+    outer = _current.walks[-1] if _current.walks else None
+    sums = Partials(outer.accumulate if outer is not None else None)
+    for y, dy in zip(ys, grad_ys):
+        sums.add(y, dy)
+    walk = Walk(get_default_graph(), ys, xs, outer=outer)
+    walk.run(sums)
+    return [sums.total(x) for x in xs]

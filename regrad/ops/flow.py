@@ -1,0 +1,704 @@
+"""Choices and loops: operations that hold sub-graphs. Gradients: `flow_grad.py`.
+
+`If` and `Case` run one of their branches. `While` is one operation for all loops, closed under differentiation:
+
+    inputs    limit, carry..., captures..., xs...      outputs    carry..., turns, ys...
+    body      (carry..., captures..., x_i...) -> (carry..., y_i...)
+    cond      (carry..., captures...) -> bool; without one the loop makes `limit` turns
+
+`xs` are stacked along their first axis and read one row a turn; `ys` are stacked likewise. A loop's gradient is a loop in
+the other direction whose `xs` are what the forward loop saved each turn. Bodies that can be compiled are (`lax.scan` when
+the number of turns is known, `lax.while_loop` when nothing is stacked); others run turn by turn from the host, and then
+no bound is needed for anything.
+"""
+
+import numpy as np
+
+from regrad.core import dtypes, nest
+from regrad.core.convert import constant, convert_to_tensor
+from regrad.core.graph import FuncGraph, Operation, get_default_graph
+from regrad.core.host import HOST
+from regrad.core.indexed_slices import IndexedSlices
+from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.shapes import as_dims, compatible, fully_known
+from regrad.ops.array import identity
+from regrad.ops.control import with_dependencies
+
+_MAX_SIMULATED = 100_000  # turns; a loop whose count would take longer to find is run without knowing it
+
+
+# -- bodies --------------------------------------------------------------------------------
+
+
+def trace(name, function, specs=(), input_names=None):
+    """Returns (FuncGraph, structure): the graph of `function(*inputs)`, and what it returned.
+
+    Args:
+      specs: one Spec per input.
+    """
+    outer = get_default_graph()
+    graph = FuncGraph(name, outer)
+    graph._scope = outer._scope
+    with graph.as_default():
+        inputs = [graph.add_input(s.dtype, s.dims, (input_names or {}).get(i, "Enter")) for i, s in enumerate(specs)]
+        graph.n_explicit = len(inputs)
+        returned = function(*inputs)
+    return graph, returned
+
+
+def set_captures(graphs, n_explicit):
+    """Gives several bodies of one op the same captures, in the same order; returns the outer tensors."""
+    outers = list(dict.fromkeys(t for g in graphs for t in g.outer_inputs))
+    for g in graphs:
+        explicit = g.inputs[:n_explicit]
+        inner_of = dict(zip(g.outer_inputs, g.inputs[n_explicit:]))
+        with g.as_default(), g.control_dependencies(None):
+            for t in outers:
+                if t not in inner_of:
+                    inner_of[t] = _new_capture(g, t)
+        g.inputs = explicit + [inner_of[t] for t in outers]
+        g._outer_inputs = list(outers)
+    return outers
+
+
+def _new_capture(graph, tensor):
+    before = len(graph.inputs)
+    inner = graph.capture(tensor)
+    return graph.inputs[before] if len(graph.inputs) > before else inner
+
+
+def as_outputs(graph, returned, what):
+    """Returns the tensors a branch or body gives, as a list, in `graph`; an operation becomes True when it has run."""
+    outputs = []
+    with graph.as_default():
+        for leaf in nest.flatten(returned):
+            if leaf is None:
+                continue
+            if isinstance(leaf, Operation):
+                leaf = with_dependencies([leaf], constant(True))
+            elif isinstance(leaf, IndexedSlices):
+                leaf = convert_to_tensor(leaf)
+            else:
+                try:
+                    leaf = convert_to_tensor(leaf)
+                except (TypeError, ValueError) as error:
+                    raise TypeError(f"{what} returned {leaf!r}, which is no tensor: {error}") from None
+            if leaf.graph is not graph:
+                leaf = graph.capture(leaf)
+            if leaf.op.opdef.type == "FuncInput" and leaf.op.attrs.get("variable") is not None:
+                leaf = identity(leaf)  # a variable's value, not its storage
+            outputs.append(leaf)
+    return outputs
+
+
+# -- If and Case --------------------------------------------------------------------------------
+
+
+def _joined(outputs_of_branches):
+    """Returns the Specs that hold for whichever branch is taken."""
+    specs = []
+    for outputs in zip(*outputs_of_branches):
+        dims = outputs[0].dims
+        for o in outputs[1:]:
+            if dims is None or o.dims is None or len(dims) != len(o.dims):
+                dims = None
+            else:
+                dims = tuple(a if a == b else None for a, b in zip(dims, o.dims))
+        specs.append(Spec(dims, outputs[0].dtype))
+    return specs
+
+
+def _branches_infer(index, inputs, *, branches, n_saved):
+    own = len(branches[0].outputs) - n_saved[0]
+    specs = _joined([g.outputs[:own] for g in branches])
+    for g, n in zip(branches, n_saved):
+        specs += [Spec(t.dims, t.dtype) for t in g.outputs[own:own + n]]
+    return specs
+
+
+def _case_lower(b, index, inputs, *, branches, n_saved):
+    """Runs one branch. Outputs saved for a gradient stand after the common ones; those of branches not taken are zeros."""
+    own = len(branches[0].outputs) - n_saved[0]
+    if b.is_host:
+        taken = int(index) if 0 <= int(index) < len(branches) else len(branches) - 1
+        values = b.call(branches[taken], inputs)
+        saved = []
+        for i, (g, n) in enumerate(zip(branches, n_saved)):
+            saved += values[own:] if i == taken else [_nothing(t) for t in g.outputs[own:own + n]]
+        return tuple(values[:own]) + tuple(saved)
+
+    def run(i):
+        def branch():
+            values = [b.np.asarray(v) for v in b.call(branches[i], inputs)]
+            saved = []
+            for j, n in enumerate(n_saved):
+                saved += values[own:] if j == i else [b.np.zeros(s.shape, s.dtype) for s in shapes[j]]
+            return tuple(values[:own]) + tuple(saved)
+
+        return branch
+
+    # The saved values of a branch that is not taken need their shapes all the same.
+    shapes = [list(b.jax.eval_shape(lambda g=g: tuple(b.np.asarray(v) for v in b.call(g, inputs))))[own:] if n else []
+              for g, n in zip(branches, n_saved)]  # fmt: skip
+    n = len(branches)
+    position = b.np.where((index < 0) | (index >= n), n - 1, index)
+    return b.lax.switch(position, [run(i) for i in range(n)])
+
+
+def _nothing(t):
+    dims = tuple(0 if d is None else d for d in t.dims or ())
+    return np.zeros(dims, t.dtype.as_numpy_dtype)
+
+
+def _if_lower(b, cond, inputs, *, branches, n_saved):
+    taken = (0 if cond else 1) if b.is_host else b.np.where(cond, 0, 1)
+    return _case_lower(b, taken, inputs, branches=branches, n_saved=n_saved)
+
+
+_BRANCHES = {"branches": (), "n_saved": ()}
+if_op = define_op("If", "cond: bool, input: [Tin]", attrs=_BRANCHES, infer=_branches_infer, lower=_if_lower, single=False)
+case_op = define_op("Case", "branch_index: int32, input: [Tin]", attrs=_BRANCHES, infer=_branches_infer, lower=_case_lower,
+                    single=False)  # fmt: skip
+for _op in (if_op, case_op):
+    _op.extra.update(has_bodies=True, body_offset=1)
+
+
+def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, fn2=None):
+    """Returns what `true_fn()` gives if `pred` is true, else what `false_fn()` gives; only one of them runs.
+
+    Args:
+      pred: bool scalar tensor.
+      true_fn, false_fn: functions of no arguments that return the same structure of tensors (or operations).
+      strict: keep a list of one element as a list.
+
+    Raises:
+      TypeError: `pred` is a Python bool, a branch is not callable, or the branches' dtypes differ.
+      ValueError: the branches return different structures.
+    """
+    true_fn, false_fn = true_fn or fn1, false_fn or fn2
+    for f, what in ((true_fn, "true_fn"), (false_fn, "false_fn")):
+        if not callable(f):
+            raise TypeError(f"{what} must be callable.")
+    if isinstance(pred, bool):
+        raise TypeError("pred must not be a Python bool: choose with a Python `if`, or pass a tensor.")
+    with get_default_graph().name_scope(name or "cond"):
+        pred = convert_to_tensor(pred, name="pred")
+        return _choose(if_op, pred, [true_fn, false_fn], strict, ["true_fn", "false_fn"])
+
+
+def _choose(op, selector, functions, strict, names):
+    traced = [trace(n, f) for n, f in zip(names, functions)]
+    structures = [returned for _, returned in traced]
+    if any(s is None for s in structures) and op is if_op and not all(s is None for s in structures):
+        raise ValueError(f"{names[0]} and {names[1]} must both return None or both something: got {structures}.")
+    graphs = [g for g, _ in traced]
+    for g, s, n in zip(graphs, structures, names):
+        g.outputs = as_outputs(g, s, n)
+    for g, s, n in zip(graphs[1:], structures[1:], names[1:]):
+        if len(g.outputs) != len(graphs[0].outputs):
+            raise ValueError(f"{names[0]} and {n} must return the same number of tensors: {len(graphs[0].outputs)} and "
+                             f"{len(g.outputs)}.")  # fmt: skip
+        if strict:
+            nest.assert_same_structure(structures[0], s)
+        for i, (a, b) in enumerate(zip(graphs[0].outputs, g.outputs)):
+            if a.dtype is not b.dtype:
+                raise TypeError(f"Outputs of {names[0]} and {n} must have the same type(s): output {i} is {spec_text(a)} "
+                                f"and {spec_text(b)}.")  # fmt: skip
+    captures = set_captures(graphs, 0)
+    made = op(selector, captures, branches=tuple(graphs), n_saved=(0,) * len(graphs), name="If")
+    if isinstance(made, Operation):
+        return made
+    outputs = [identity(t, name="Merge") for t in made]
+    structure = structures[0]
+    if not isinstance(structure, (list, tuple, dict)):
+        return outputs[0]
+    if isinstance(structure, list) and len(structure) == 1 and not strict:
+        return outputs[0]
+    return nest.pack_sequence_as(structure, outputs)
+
+
+def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"):
+    """Returns what the function of the first true predicate gives, or `default()`.
+
+    Args:
+      pred_fn_pairs: list of (bool scalar tensor, function), or a dict of them.
+      default: function used when no predicate is true; without one the last pair's is, and it is an error at run time
+        when its predicate is false.
+      exclusive: raise at run time if more than one predicate is true.
+    """
+    pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else list(pred_fn_pairs)
+    if not pairs:
+        raise ValueError("pred_fn_pairs must not be empty: case needs at least one pair.")
+    for p in pairs:
+        if not isinstance(p, tuple) or len(p) != 2:
+            raise TypeError("Each entry in pred_fn_pairs must be a 2-tuple of a bool tensor and a function.")
+        if not callable(p[1]):
+            raise TypeError(f"fn for pred {p[0]!r} must be callable.")
+    from regrad.ops.check import assert_less_equal, assert_true
+    from regrad.ops.math import cast
+    from regrad.ops.reduce import reduce_any, reduce_sum
+    from regrad.ops.array import stack
+
+    with get_default_graph().name_scope(name):
+        preds = [convert_to_tensor(p, name="pred") for p, _ in pairs]
+        checks = []
+        if exclusive:
+            number = reduce_sum(cast(stack(preds), dtypes.int32))
+            checks.append(assert_less_equal(number, 1, message="case(exclusive=True): more than one predicate is true"))
+        if default is None:
+            checks.append(assert_true(reduce_any(stack(preds)), "case: no predicate is true, and there is no default"))
+            default = pairs[-1][1]
+            preds, pairs = preds[:-1], pairs[:-1]
+        with get_default_graph().control_dependencies(checks or []):
+            function = default
+            for p, (_, f) in zip(reversed(preds), reversed(pairs)):
+                function = _nested(p, f, function, strict)
+            return function()
+
+
+def _nested(pred, true_fn, false_fn, strict):
+    return lambda: cond(pred, true_fn, false_fn, strict=strict)
+
+
+def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
+    """Returns what branch number `branch_index` gives; outside the range, the default (or last) branch.
+
+    Args:
+      branch_index: int32 scalar tensor.
+      branch_fns: list of functions, or a dict (or list of pairs) of int to function, covering 0 .. n-1.
+    """
+    if isinstance(branch_fns, dict):
+        branch_fns = list(branch_fns.items())
+    if branch_fns and isinstance(branch_fns[0], tuple):
+        keys = sorted(k for k, _ in branch_fns)
+        if keys != list(range(len(keys))):
+            raise ValueError(f"branch indices must form contiguous range of [0 to {len(keys)}), got {keys}.")
+        branch_fns = [f for _, f in sorted(branch_fns, key=lambda pair: pair[0])]
+    functions = list(branch_fns) + ([default] if default is not None else [])
+    if not functions:
+        raise ValueError("switch_case: branch_fns must not be empty.")
+    with get_default_graph().name_scope(name):
+        index = convert_to_tensor(branch_index, name="branch_index")
+        if index.dtype is not dtypes.int32:
+            raise TypeError(f"branch_index must be a Tensor of dtype int32, got {index.dtype.name}.")
+        return _choose(case_op, index, functions, False, [f"branch{i}" for i in range(len(functions))])
+
+
+# -- While -----------------------------------------------------------------------------------------
+
+
+class Rows:
+    """What a loop run from the host saved, a row a turn: read by the loop of its gradient."""
+
+    __slots__ = ("rows", "dtype")
+
+    def __init__(self, rows, dtype):
+        self.rows = rows
+        self.dtype = dtype
+
+    @property
+    def shape(self):
+        return (len(self.rows), *(self.rows[0].shape if self.rows else ()))
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, i):
+        return self.rows[i]
+
+    def __array__(self, dtype=None, copy=None):
+        return np.stack([np.asarray(r) for r in self.rows]) if self.rows else np.zeros((0,), self.dtype)
+
+
+def _while_infer(limit, inputs, *, cond, body, n_carry, n_xs, reverse, invariants, host):
+    turns = None
+    if n_xs:
+        turns = inputs[-1].dims[0] if inputs[-1].dims else None
+    specs = []
+    for i in range(n_carry):
+        fixed = invariants[i]
+        dims = inputs[i].dims if fixed is None else fixed
+        specs.append(Spec(dims, inputs[i].dtype))
+    specs.append(Spec((), dtypes.int32))
+    for y in body.outputs[n_carry:]:
+        specs.append(Spec(None if y.dims is None else (turns, *y.dims), y.dtype))
+    return specs
+
+
+def _while_lower(b, limit, inputs, *, cond, body, n_carry, n_xs, reverse, invariants, host):
+    carry, captures = list(inputs[:n_carry]), list(inputs[n_carry:len(inputs) - n_xs])
+    xs = list(inputs[len(inputs) - n_xs:])
+    run = _loop_on_host if b.is_host else _loop_compiled
+    return run(b, limit, carry, captures, xs, cond, body, reverse)
+
+
+def _loop_on_host(b, limit, carry, captures, xs, cond, body, reverse):
+    limit = int(limit)
+    n = len(carry)
+    turns = min([len(x) for x in xs], default=limit)
+    saved = [[] for _ in body.outputs[n:]]
+    i = 0
+    while (turns < 0 or i < turns) and (cond is None or bool(np.asarray(b.call(cond, carry + captures, i)[0]))):
+        at = len(xs[0]) - 1 - i if xs and reverse else i
+        values = b.call(body, carry + captures + [x[at] for x in xs], i)
+        carry = values[:n]
+        for rows, v in zip(saved, values[n:]):
+            rows.append(v)
+        i += 1
+    if reverse:
+        for rows in saved:
+            rows.reverse()
+    ys = [Rows(rows, t.dtype.as_numpy_dtype) for rows, t in zip(saved, body.outputs[n:])]
+    return (*carry, np.int32(i), *ys)
+
+
+def _loop_compiled(b, limit, carry, captures, xs, cond, body, reverse):
+    n = len(carry)
+    turns = xs[0].shape[0] if xs else known_turns(limit, carry, captures, cond, body)
+    first = tuple(b.np.asarray(c) for c in carry)
+    if turns is not None and (xs or len(body.outputs) > n):
+
+        def step(state, row):
+            i, rows = row
+            values = b.call(body, [*state, *captures, *rows], i)
+            return _like(b, values[:n], state), tuple(b.np.asarray(v) for v in values[n:])
+
+        count = b.np.arange(turns, dtype="int32")
+        last, ys = b.lax.scan(step, first, (count[::-1] if reverse else count, tuple(xs)), length=turns, reverse=reverse)
+        return (*last, b.np.asarray(np.int32(turns)), *ys)
+
+    def go_on(state):
+        i, values = state[0], state[1:]
+        below = b.np.logical_or(limit < 0, i < limit)
+        if cond is None:
+            return below
+        return b.np.logical_and(below, b.call(cond, [*values, *captures], i)[0])
+
+    def turn(state):
+        i, values = state[0], state[1:]
+        return (i + 1, *_like(b, b.call(body, [*values, *captures], i)[:n], values))
+
+    last = b.lax.while_loop(go_on, turn, (b.np.asarray(np.int32(0)), *first))
+    return (*last[1:], last[0])
+
+
+def _like(b, values, state):
+    return tuple(b.np.asarray(v).astype(s.dtype) for v, s in zip(values, state))
+
+
+def known_turns(limit, carry, captures, cond, body):
+    """Returns how many turns the loop makes, found by running its counters on the host; None when that cannot be known.
+
+    Args: limit, carry, captures: arrays; NumPy ones are known, tracers are not.
+    """
+    bound = int(limit) if isinstance(limit, (np.ndarray, np.generic, int)) else None
+    if cond is None:
+        return bound if bound is not None and bound >= 0 else None
+    if bound is None:
+        return None
+    counters = _counters(cond, body)
+    if counters is None:
+        return None
+    wanted, wanted_captures = counters
+    values = carry + captures
+    n = len(carry)
+    if not all(isinstance(values[i], np.ndarray) for i in (*wanted, *(n + c for c in wanted_captures))):
+        return None
+    known = {i: values[i] for i in (*wanted, *(n + c for c in wanted_captures))}
+    for turn in range(_MAX_SIMULATED):
+        if 0 <= bound <= turn or not bool(_evaluate(cond, [cond.outputs[0]], known)[0]):
+            return turn
+        news = _evaluate(body, [body.outputs[i] for i in wanted], known)
+        known.update(zip(wanted, (np.asarray(v) for v in news)))
+    return None
+
+
+def _counters(cond, body):
+    """Returns (carry positions, capture positions) that alone decide how long the loop goes on; None if not so simple."""
+    key = ("_counters", body)
+    found = cond.__dict__.get("_counters_of")
+    if found is not None and found[0] is key[1]:
+        return found[1]
+    n = len(body.outputs)
+    needed, captures = set(), set()
+    at = {t: i for i, t in enumerate(cond.inputs)}
+    result = None
+    pending = _inputs_of([cond.outputs[0]], at)
+    at_body = {t: i for i, t in enumerate(body.inputs)}
+    n_carry = getattr(cond, "n_carry", n)
+    while pending is not None:
+        new = {i for i in pending if i < n_carry} - needed
+        captures |= {i - n_carry for i in pending if i >= n_carry}
+        needed |= new
+        if not new:
+            result = (tuple(sorted(needed)), tuple(sorted(captures)))
+            break
+        pending = _inputs_of([body.outputs[i] for i in new], at_body)
+    cond._counters_of = (body, result)
+    return result
+
+
+def _inputs_of(outputs, at):
+    """Returns the positions of the graph inputs that `outputs` depend on; None if anything impure is on the way."""
+    found, seen, stack = set(), set(), [t for t in outputs]
+    while stack:
+        t = stack.pop()
+        if t in at:
+            found.add(at[t])
+            continue
+        op = t.op
+        if op in seen:
+            continue
+        seen.add(op)
+        if not op.opdef.pure() or op.opdef.xla_only or op.opdef.extra.get("has_bodies") or op.control_inputs:
+            return None
+        stack += op.inputs
+    return found
+
+
+def _evaluate(graph, outputs, known):
+    """Returns the values of `outputs` given those of graph inputs by position, computed on the host."""
+    from regrad.core.graph import op_arguments
+
+    values = {graph.inputs[i]: v for i, v in known.items()}
+    needed, stack = set(), [t.op for t in outputs if t not in values]
+    while stack:
+        op = stack.pop()
+        if op in needed:
+            continue
+        needed.add(op)
+        stack += [t.op for t in op.inputs if t not in values]
+    for op in sorted(needed, key=lambda op: op.id):
+        result = op.opdef.lower(HOST, *op_arguments(op, tuple(values[t] for t in op.inputs)), **op.attrs)
+        for t, v in zip(op.outputs, result if isinstance(result, (tuple, list)) else (result,)):
+            values[t] = np.asarray(v)
+    return [values[t] for t in outputs]
+
+
+def _known_from_shapes(tensor):
+    """True when the value follows from constants and static or run-time shapes alone."""
+    seen, stack = set(), [tensor.op]
+    while stack:
+        op = stack.pop()
+        if op in seen:
+            continue
+        seen.add(op)
+        if op.opdef.type in ("Const", "Shape", "Size", "Rank", "ShapeN"):
+            continue
+        if not op.opdef.pure() or op.opdef.xla_only or not op.inputs or len(seen) > 200:
+            return False
+        stack += [t.op for t in op.inputs]
+    return True
+
+
+def _must_run_on_host(op):
+    """True for a loop that stacks rows, or changes shape, without its number of turns following from shapes."""
+    attrs = op.attrs
+    if attrs["host"]:
+        return True
+    n, body = attrs["n_carry"], attrs["body"]
+    if any(dims is not None and not fully_known(dims) and fully_known(op.inputs[1 + i].dims)
+           for i, dims in enumerate(attrs["invariants"])):  # fmt: skip
+        return True  # a shape invariant says that the shape changes from turn to turn
+    if attrs["n_xs"] or len(body.outputs) == n:
+        return False
+    counters = _counters(attrs["cond"], body) if attrs["cond"] is not None else ((), ())
+    if counters is None or not _known_from_shapes(op.inputs[0]):
+        return True
+    return not all(_known_from_shapes(op.inputs[1 + i]) for i in (*counters[0], *(n + c for c in counters[1])))
+
+
+def _counter_positions(op):
+    """Returns the inputs whose values must be known when a loop that stacks rows is compiled."""
+    attrs = op.attrs
+    if attrs["n_xs"] or len(attrs["body"].outputs) == attrs["n_carry"] or attrs["cond"] is None:
+        return (0,) if attrs["cond"] is None and len(attrs["body"].outputs) > attrs["n_carry"] and not attrs["n_xs"] else ()
+    counters = _counters(attrs["cond"], attrs["body"])
+    return (0, *(1 + i for i in counters[0]), *(1 + attrs["n_carry"] + c for c in counters[1]))
+
+
+while_op = define_op("While", "limit: int32, input: [T]", single=False, infer=_while_infer, lower=_while_lower,
+                     attrs={"cond": None, "body": None, "n_carry": 0, "n_xs": 0, "reverse": False, "invariants": (),
+                            "host": False})  # fmt: skip
+while_op.extra.update(has_bodies=True, body_offset=1, loop_vars=lambda op: op.attrs["n_carry"], host_if=_must_run_on_host,
+                      more_static=_counter_positions)  # fmt: skip
+
+
+def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True, swap_memory=False,
+               name=None, maximum_iterations=None, return_same_structure=False):  # fmt: skip
+    """Returns `loop_vars` after `loop_vars = body(*loop_vars)` was repeated while `cond(*loop_vars)` held.
+
+    Args:
+      cond: function of the loop variables that returns a bool scalar.
+      body: function of the loop variables that returns new ones: same structure and dtypes, compatible shapes.
+      loop_vars: list, tuple or structure of tensors and TensorArrays, one per argument.
+      shape_invariants: shapes, in the structure of `loop_vars`, that hold in every turn, where a shape changes.
+      parallel_iterations, swap_memory: accepted; turns follow each other, and memory is XLA's business.
+      back_prop: False stops gradients at the loop.
+      maximum_iterations: stop after so many turns even if `cond` holds.
+      return_same_structure: keep the structure even of a single loop variable.
+
+    Raises:
+      TypeError: cond or body is not callable; a dtype changes.
+      ValueError: no loop variables, another structure, or a shape that changes without an invariant.
+    """
+    if not callable(cond):
+        raise TypeError("cond must be callable.")
+    if not callable(body):
+        raise TypeError("body must be callable.")
+    if loop_vars is None or not nest.flatten(loop_vars):
+        raise ValueError("No loop variables provided")
+    as_list = isinstance(loop_vars, (list, tuple))
+    structure = list(loop_vars) if isinstance(loop_vars, list) else loop_vars if as_list else [loop_vars]
+    with get_default_graph().name_scope(name or "while"):
+        leaves, rebuild = _loop_leaves(structure)
+        start = [convert_to_tensor(x) for x in leaves]
+        start = [identity(t) if t.op.opdef.variable else t for t in start]
+        invariants = _invariants(shape_invariants, structure, start)
+        limit = -1 if maximum_iterations is None else maximum_iterations
+        limit = convert_to_tensor(limit, dtype=None if hasattr(limit, "dtype") else dtypes.int32, name="maximum_iterations")
+        specs = [Spec(t.dims if dims is None else dims, t.dtype) for t, dims in zip(start, invariants)]
+
+        def test(*inner):
+            return cond(*rebuild(inner))
+
+        def step(*inner):
+            returned = body(*rebuild(inner))
+            if not isinstance(returned, (list, tuple)) or len(structure) == 1 and not _is_wrapped(returned, structure):
+                returned = [returned]
+            return _body_leaves(returned, structure)
+
+        cond_graph, condition = trace("cond", test, specs)
+        cond_graph.outputs = as_outputs(cond_graph, condition, "cond")
+        if len(cond_graph.outputs) != 1 or cond_graph.outputs[0].dtype is not dtypes.bool_:
+            raise TypeError(f"cond must return a boolean scalar tensor, got {condition!r}.")
+        if cond_graph.outputs[0].dims not in (None, ()):
+            raise ValueError(f"cond must return a boolean scalar, got shape {cond_graph.outputs[0].shape}.")
+        body_graph, returned = trace("body", step, specs)
+        body_graph.outputs = as_outputs(body_graph, returned, "body")
+        _check_body(start, specs, body_graph.outputs)
+        for g in (cond_graph, body_graph):
+            g.n_carry = len(start)
+        captures = set_captures([cond_graph, body_graph], len(start))
+        outputs = while_op(limit, [*start, *captures], cond=cond_graph, body=body_graph, n_carry=len(start), n_xs=0,
+                           reverse=False, invariants=tuple(invariants), host=False, name="While")  # fmt: skip
+        outputs = [identity(t, name="Exit") for t in outputs[:len(start)]]
+        if not back_prop:
+            from regrad.ops.array import stop_gradient
+
+            outputs = [stop_gradient(t) for t in outputs]
+        result = rebuild(outputs)
+        if return_same_structure:
+            return type(loop_vars)(result) if type(loop_vars) in (list, tuple) else result if as_list else result[0]
+        return result[0] if len(result) == 1 else result if not isinstance(loop_vars, tuple) else _tuple_like(loop_vars, result)
+
+
+def _tuple_like(loop_vars, result):
+    return type(loop_vars)(*result) if hasattr(loop_vars, "_fields") else tuple(result)
+
+
+def _is_wrapped(returned, structure):
+    """True when a body of one loop variable returned [new], not the new (list-valued) variable itself."""
+    return len(returned) == 1 and (not isinstance(structure[0], (list, tuple)) or isinstance(returned[0], (list, tuple)))
+
+
+def _loop_leaves(structure):
+    """Returns (tensors, rebuild): loop variables taken apart, TensorArrays and slices into the tensors they consist of."""
+    leaves, builders = [], []
+    flat = nest.flatten(list(structure))
+    for x in flat:
+        parts = getattr(x, "_loop_parts", None)
+        if parts is not None:
+            tensors, build = parts()
+            leaves += tensors
+            builders.append((len(tensors), build))
+        elif isinstance(x, IndexedSlices):
+            tensors = [x.values, x.indices] + ([] if x.dense_shape is None else [x.dense_shape])
+            leaves += tensors
+            builders.append((len(tensors), lambda *t: IndexedSlices(*t)))
+        else:
+            leaves.append(x)
+            builders.append((1, lambda t: t))
+
+    def rebuild(tensors):
+        tensors = list(tensors)
+        items, position = [], 0
+        for count, build in builders:
+            items.append(build(*tensors[position:position + count]))
+            position += count
+        return nest.pack_sequence_as(list(structure), items)
+
+    return leaves, rebuild
+
+
+def _body_leaves(returned, structure):
+    returned = list(returned)
+    if len(returned) != len(structure):
+        raise ValueError(f"The number of inputs and outputs of body must match loop_vars: {len(structure)}, "
+                         f"{len(returned)}")  # fmt: skip
+    nest.assert_same_structure(list(structure), returned, check_types=False)
+    return _loop_leaves(returned)[0]
+
+
+def _invariants(shape_invariants, structure, start):
+    if shape_invariants is None:
+        return [None] * len(start)
+    flat = []
+
+    def walk(s, x):
+        if isinstance(x, (list, tuple, dict)) and not hasattr(x, "_loop_parts"):
+            values = s.values() if isinstance(s, dict) else s
+            items = x.values() if isinstance(x, dict) else x
+            for a, b in zip(values, items):
+                walk(a, b)
+        elif getattr(x, "_loop_parts", None) is not None:
+            flat.extend([None] * len(x._loop_parts()[0]))
+        else:
+            flat.append(None if s is None else as_dims(s) if as_dims(s) is not None else _ANY_RANK)
+
+    shapes = shape_invariants if isinstance(shape_invariants, (list, tuple)) else [shape_invariants]
+    walk(list(shapes), list(structure))
+    if len(flat) != len(start):
+        raise ValueError("shape_invariants must have the structure of loop_vars.")
+    out = []
+    for dims, t in zip(flat, start):
+        if dims is _ANY_RANK:
+            out.append(None if t.dims is None else _ANY_RANK)
+            continue
+        if dims is not None and not _less_specific(t.dims, dims):
+            raise ValueError(f"The shape invariant specified for {t.name} is not compatible with the initial shape of the "
+                             f"loop variable. It enters the loop with shape {t.shape}, but the specified shape invariant "
+                             f"is {list(dims)}.")  # fmt: skip
+        out.append(None if dims == t.dims else dims)
+    return [(None,) * len(t.dims) if d is _ANY_RANK else d for d, t in zip(out, start)]
+
+
+_ANY_RANK = object()
+
+
+def _less_specific(given, invariant):
+    if given is None:
+        return False
+    return len(given) == len(invariant) and all(i is None or g == i for g, i in zip(given, invariant))
+
+
+def _check_body(start, specs, outputs):
+    if len(outputs) != len(start):
+        raise ValueError(f"body returns {len(outputs)} tensors for {len(start)} loop variables.")
+    for t, spec, out in zip(start, specs, outputs):
+        if out.dtype is not spec.dtype:
+            raise TypeError(f"Loop variable {t.name} enters the loop with type {spec.dtype.name}, but has type "
+                            f"{out.dtype.name} after one iteration.")  # fmt: skip
+        if spec.dims is None:
+            continue
+        if out.dims is None or not compatible(out.dims, spec.dims) or not _less_specific(out.dims, spec.dims):
+            if out.dims is not None and compatible(out.dims, spec.dims) and any(
+                    o is None and s is not None for o, s in zip(out.dims, spec.dims)) or out.dims is None:  # fmt: skip
+                got = "<unknown>" if out.dims is None else out.shape
+            else:
+                got = out.shape
+            raise ValueError(f"The shape for {t.name} is not an invariant for the loop. It enters the loop with shape "
+                             f"{t.shape}, but has shape {got} after one iteration. Provide shape invariants using either "
+                             "the `shape_invariants` argument of tf.while_loop or set_shape() on the loop variables.")  # fmt: skip
+
+

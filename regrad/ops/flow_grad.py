@@ -1,0 +1,292 @@
+"""Gradient rules for `flow.py`: the gradient of a choice is a choice, of a loop a loop in the other direction.
+
+A gradient body is built by walking the forward body like any graph, overrides included. Where its rules use a tensor of
+the forward body, cheap ones are computed again inside the gradient body; the others (products, random numbers, host
+functions ...) become further outputs of the forward operation, saved when it runs.
+"""
+
+from regrad.autodiff import walking
+from regrad.core.convert import convert_to_tensor
+from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
+from regrad.core.graph import FuncGraph, Tensor, get_default_graph, variable_of
+from regrad.core.opdef import Spec
+from regrad.ops.array import identity, zeros_like
+from regrad.ops.flow import case_op, if_op, set_captures, while_op
+
+# Not worth computing twice. Everything impure is saved in any case.
+_EXPENSIVE = ("MatMul", "BatchMatMulV2", "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", "Conv3D", "Einsum",
+              "DepthwiseConv2dNative", "Cholesky", "Qr", "Svd", "SelfAdjointEigV2", "MatrixInverse", "MatrixSolve",
+              "MatrixTriangularSolve", "FFT", "IFFT", "FFT2D", "IFFT2D", "While", "If", "Case", "CTCLoss")  # fmt: skip
+
+
+class GradGraph(FuncGraph):
+    """The gradient of a body: a graph that may use the tensors of the forward body.
+
+    Attributes:
+      forward: the body it differentiates.
+      outer_of: {input of `forward`: the outer tensor it stands for}, for captures.
+      saved: forward tensors that the forward operation must save, each with the input here that receives it.
+    """
+
+    def __init__(self, name, outer_graph, forward, outer_of):
+        super().__init__(name, outer_graph)
+        self.forward = forward
+        self.outer_of = outer_of
+        self.saved = {}
+        self._copies = {}
+        self._scope = outer_graph._scope
+
+    def encloses(self, graph):
+        return graph is self.forward or super().encloses(graph)
+
+    def capture(self, tensor):
+        if tensor.graph is not self.forward:
+            return super().capture(tensor)
+        known = self._copies.get(tensor)
+        if known is None:
+            with self.as_default(), self.control_dependencies(None):
+                known = self._copy(tensor)
+        return known
+
+    def _copy(self, tensor):
+        """Returns what stands here for a tensor of the forward body, after computing again what that needs."""
+        stack = [tensor]
+        while stack:
+            t = stack[-1]
+            if t in self._copies:
+                stack.pop()
+                continue
+            op = t.op
+            if t in self.outer_of:
+                self._copies[t] = super().capture(self.outer_of[t])
+            elif not op.opdef.pure() or op.type in _EXPENSIVE or op.opdef.extra.get("expensive"):
+                self._copies[t] = self.saved[t] = self._saved_input(t)
+            else:
+                missing = [i for i in op.inputs if i not in self._copies]
+                if missing:
+                    stack += missing
+                    continue
+                scope, self._scope = self._scope, ""
+                copy = self._add(op.opdef, tuple(self._copies[i] for i in op.inputs), op.attrs, op.name, op.groups)
+                self._scope = scope
+                copy.override_scope = op.override_scope
+                copy.attached_rules = op.attached_rules
+                copy.forward_op = None
+                for old, new in zip(op.outputs, copy.outputs):
+                    self._copies[old] = new
+                    if new.dims is None or None in new.dims:
+                        new.set_shape(old.dims)
+            stack.pop()
+        return self._copies[tensor]
+
+    def _saved_input(self, t):
+        op_type = "FuncInput"
+        from regrad.core.opdef import find_op
+
+        scope, self._scope = self._scope, ""
+        op = self._add(find_op(op_type), (), {"dtype": t.dtype, "shape": t.dims}, "saved/" + t.op.name,
+                       specs=Spec(t.dims, t.dtype))  # fmt: skip
+        self._scope = scope
+        return op.outputs[0]
+
+
+def _extend(op, body, tensors):
+    """Makes `tensors` of a body further outputs of it; returns how many outputs it has now."""
+    body.outputs = [*body.outputs, *tensors]
+    body.__dict__.pop("_plan", None)
+
+
+def _touched(op):
+    """Forgets what was remembered about an op that got more outputs, and about the graphs around it."""
+    op.__dict__.pop("_host", None)
+    graph = op.graph
+    while graph is not None:
+        graph.__dict__.pop("_plan", None)
+        graph.__dict__.pop("_needs_host", None)
+        graph = graph.outer_graph
+
+
+def _is_real(t):
+    return t.dtype.is_floating or t.dtype.is_complex
+
+
+# -- If, Case --------------------------------------------------------------------------------
+
+
+def _branches_grad(op, *dys):
+    graph = get_default_graph()
+    branches = op.attrs["branches"]
+    n_saved = op.attrs["n_saved"]
+    own = len(branches[0].outputs) - n_saved[0]
+    offset = 1
+    captures = op.inputs[offset:]
+    wanted = [i for i, t in enumerate(captures) if _is_real(t)]
+    arriving = [i for i, dy in enumerate(dys[:own]) if dy is not None and _is_real(op.outputs[i])]
+    grad_graphs, results = [], []
+    saved_at = own
+    for j, branch in enumerate(branches):
+        g = GradGraph(f"branch{j}_grad", graph, branch, dict(zip(branch.inputs, captures)))
+        with g.as_default():
+            ys = [branch.outputs[i] for i in arriving]
+            grad_ys = [g.capture(convert_to_tensor(dys[i])) for i in arriving]
+            for k in range(n_saved[j]):  # what arrives at values saved for an earlier gradient: second order
+                dy = dys[saved_at + k]
+                if dy is not None and _is_real(branch.outputs[own + k]):
+                    ys.append(branch.outputs[own + k])
+                    grad_ys.append(g.capture(convert_to_tensor(dy)))
+            grads = walking.inner_gradients(ys, [branch.inputs[i] for i in wanted], grad_ys)
+        saved_at += n_saved[j]
+        grad_graphs.append(g)
+        results.append(grads)
+    used = [k for k in range(len(wanted)) if any(r[k] is not None for r in results)]
+    if not used:
+        return [None] * len(op.inputs)
+    for g, grads, branch in zip(grad_graphs, results, branches):
+        with g.as_default():
+            g.outputs = [identity(_local(g, grads[k])) if grads[k] is not None
+                         else zeros_like(_storage_value(g, captures[wanted[k]])) for k in used]  # fmt: skip
+    _save(op, grad_graphs, own)
+    outers = set_captures(grad_graphs, 0)
+    kind = if_op if op.type == "If" else case_op
+    made = kind(op.inputs[0], outers, branches=tuple(grad_graphs), n_saved=(0,) * len(branches), name="If")
+    out = [None] * len(captures)
+    for k, t in zip(used, made):
+        out[wanted[k]] = t
+    return [None, *out]
+
+
+def _local(graph, g):
+    g = convert_to_tensor(g)
+    return graph.capture(g) if g.graph is not graph else g
+
+
+def _storage_value(graph, outer):
+    inner = graph.capture(outer)
+    return identity(inner) if variable_of(inner) is not None else inner
+
+
+def _save(op, grad_graphs, own):
+    """Makes what the gradient branches need of the forward ones further outputs of the forward op."""
+    branches, n_saved = list(op.attrs["branches"]), list(op.attrs["n_saved"])
+    outputs = list(op.outputs[:own])
+    rest = list(op.outputs[own:])
+    for j, (branch, g) in enumerate(zip(branches, grad_graphs)):
+        kept, rest = rest[:n_saved[j]], rest[n_saved[j]:]
+        have = branch.outputs[own:]
+        new = [t for t in g.saved if t not in have]
+        _extend(op, branch, new)
+        n_saved[j] += len(new)
+        made = [Tensor(op, 0, t.dims, t.dtype) for t in new]
+        all_saved = dict(zip([*have, *new], [*kept, *made]))
+        outputs += all_saved.values()
+        for t, inner in g.saved.items():
+            g.inputs.append(inner)
+            g.outer_inputs.append(all_saved[t])
+            g.captures[all_saved[t]] = inner
+    for i, t in enumerate(outputs):
+        t.value_index = i
+    op.attrs = {**op.attrs, "n_saved": tuple(n_saved)}
+    op.outputs = tuple(outputs)
+    _touched(op)
+
+
+RegisterGradient("If")(_branches_grad)
+RegisterGradient("Case")(_branches_grad)
+
+
+# -- While ------------------------------------------------------------------------------------
+
+
+@RegisterGradient("While")
+def _while_grad(op, *dys):
+    graph = get_default_graph()
+    attrs = op.attrs
+    body, n, n_xs = attrs["body"], attrs["n_carry"], attrs["n_xs"]
+    inputs = op.inputs[1:]
+    n_captures = len(inputs) - n - n_xs
+    carry_in, capture_in, x_in = body.inputs[:n], body.inputs[n:n + n_captures], body.inputs[n + n_captures:]
+    captures, xs = inputs[n:n + n_captures], inputs[n + n_captures:]
+    real_carry = [i for i in range(n) if _is_real(carry_in[i])]
+    real_captures = [i for i in range(n_captures) if _is_real(capture_in[i])]
+    real_xs = [i for i in range(n_xs) if _is_real(x_in[i])]
+
+    g = GradGraph("while_grad", graph, body, dict(zip(capture_in, captures)))
+    with g.as_default():
+        d_carry = [g.add_input(carry_in[i].dtype, _dims(op, i), "d_carry") for i in real_carry]
+        rows = []  # (inner input, outer stack) of what is read a row a turn
+        ys, grad_ys = [body.outputs[i] for i in real_carry], list(d_carry)
+        for k, y in enumerate(body.outputs[n:]):
+            dy = dys[n + 1 + k]
+            if dy is not None and _is_real(y):
+                dy = convert_to_tensor(dy)
+                inner = _row_input(g, y.dtype, y.dims)
+                rows.append((inner, dy))
+                ys.append(y)
+                grad_ys.append(inner)
+        for i, x in enumerate(x_in):
+            inner = _row_input(g, x.dtype, x.dims)
+            g._copies[x] = inner
+            rows.append((inner, xs[i]))
+        wanted = [carry_in[i] for i in real_carry] + [capture_in[i] for i in real_captures] + [x_in[i] for i in real_xs]
+        grads = walking.inner_gradients(ys, wanted, grad_ys)
+        grads = [None if t is None else _local(g, t) for t in grads]
+        new_carry = [zeros_like(d) if t is None else identity(t) for d, t in zip(d_carry, grads)]
+        capture_grads = grads[len(real_carry):len(real_carry) + len(real_captures)]
+        x_grads = grads[len(real_carry) + len(real_captures):]
+        used = [k for k, t in enumerate(capture_grads) if t is not None]
+        sums = [g.add_input(capture_in[real_captures[k]].dtype, capture_in[real_captures[k]].dims, "sum") for k in used]
+        new_sums = [s + capture_grads[k] for s, k in zip(sums, used)]
+        used_xs = [k for k, t in enumerate(x_grads) if t is not None]
+        g.outputs = [*new_carry, *new_sums, *(identity(x_grads[k]) for k in used_xs)]
+
+    # What the gradient needs of each forward turn becomes a stacked output of the forward loop.
+    have = body.outputs[n:]
+    new = [t for t in g.saved if t not in have]
+    _extend(op, body, new)
+    made = [Tensor(op, len(op.outputs) + k, None if t.dims is None else (None, *t.dims), t.dtype) for k, t in enumerate(new)]
+    op.outputs = (*op.outputs, *made)
+    _touched(op)
+    stacks = dict(zip([*have, *new], op.outputs[n + 1:]))
+    rows += [(inner, stacks[t]) for t, inner in g.saved.items()]
+
+    explicit = [*d_carry, *sums]
+    inner_captures = [t for t in g.inputs if t not in set(explicit)]
+    outer_captures = g.outer_inputs
+    g.inputs = [*explicit, *inner_captures, *(inner for inner, _ in rows)]
+    g.n_carry = len(explicit)
+    start = [convert_to_tensor(dys[i]) if dys[i] is not None else zeros_like(op.outputs[i]) for i in real_carry]
+    start += [zeros_like(_plain(captures[real_captures[k]])) for k in used]
+    outer_rows = [s if s.graph is graph else graph.capture(s) for _, s in rows]
+    turns = op.outputs[n] if op.outputs[n].graph is graph else graph.capture(op.outputs[n])
+    outer_captures = [t if t.graph is graph else graph.capture(t) for t in outer_captures]
+    from regrad.runtime.plan import needs_host
+
+    made = while_op(turns, [*start, *outer_captures, *outer_rows], cond=None, body=g, n_carry=len(explicit), n_xs=len(rows),
+                    reverse=not attrs["reverse"], invariants=(None,) * len(explicit), host=needs_host(op), name="While")  # fmt: skip
+    out = [None] * len(inputs)
+    for k, i in enumerate(real_carry):
+        out[i] = made[k]
+    for k, u in enumerate(used):
+        out[n + real_captures[u]] = made[len(real_carry) + k]
+    for k, u in enumerate(used_xs):
+        out[n + n_captures + real_xs[u]] = made[len(explicit) + 1 + k]
+    return [None, *out]
+
+
+def _dims(op, i):
+    return op.outputs[i].dims
+
+
+def _plain(t):
+    return identity(t) if variable_of(t) is not None else t
+
+
+def _row_input(graph, dtype, dims):
+    """Adds an input to a gradient body that is neither carry nor capture: a row of a stack."""
+    from regrad.core.opdef import find_op
+
+    op = graph._add(find_op("FuncInput"), (), {"dtype": dtype, "shape": dims}, "row", specs=Spec(dims, dtype))
+    return op.outputs[0]
+
+
+NotDifferentiable("FuncInput")
