@@ -1,0 +1,86 @@
+"""Storage of variables and what overwrites it.
+
+A variable's storage is the output of a `VariableV2` operation. An op that takes it as an input reads the value it has
+at that point of the run's order; an op that lists it in `writes` gives it a new one, which is also the op's output.
+The order within a run is fixed (see `runtime/plan.py`): reads that wait for no assignment come first.
+"""
+
+import numpy as np
+
+from regrad.core import dtypes
+from regrad.core.dtypes import INDEX, NUMERIC
+from regrad.core.errors import ShapeError
+from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.shapes import compatible, merge
+
+variable_op = define_op("VariableV2", "", attrs={"shape": None, "dtype": None, "container": "", "shared_name": ""},
+                        infer=lambda *, shape, dtype, container, shared_name: Spec(shape, dtype), variable=True)  # fmt: skip
+
+
+# -- whole assignments -----------------------------------------------------------------------
+def _assign_infer(ref, value, *, validate_shape, use_locking):
+    if validate_shape and not compatible(ref.dims, value.dims):
+        raise ShapeError(f"cannot assign {spec_text(value)} to a variable of {spec_text(ref)}; validate_shape=False allows "
+                         "a change of shape")  # fmt: skip
+    return Spec(merge(ref.dims, value.dims) if validate_shape else value.dims, ref.dtype)
+
+
+assign_op = define_op("Assign", "ref: T, value: T", attrs={"validate_shape": True, "use_locking": True}, writes=(0,),
+                      reads=False, infer=_assign_infer, lower=lambda b, ref, value, **_: value)  # fmt: skip
+
+
+def _update(op_type, function):
+    def infer(ref, value, *, use_locking):
+        return Spec(merge(ref.dims, value.dims, f"{op_type} needs a value of the variable's shape;"), ref.dtype)
+
+    return define_op(op_type, "ref: T, value: T", attrs={"use_locking": False}, writes=(0,), types={"T": NUMERIC},
+                     infer=infer, lower=lambda b, ref, value, *, use_locking: getattr(b.np, function)(ref, value))  # fmt: skip
+
+
+assignadd_op = _update("AssignAdd", "add")
+assignsub_op = _update("AssignSub", "subtract")
+
+
+# -- asking about a variable --------------------------------------------------------------------
+isinitialized_op = define_op("IsVariableInitialized", "ref", infer=lambda ref: Spec((), dtypes.bool_), stateful=True,
+                             host=True, lower=lambda b, ref: np.asarray(ref is not None))  # fmt: skip
+isinitialized_op.extra["uninitialized_ok"] = True
+
+
+# -- updates of rows ------------------------------------------------------------------------------
+def _scatter_infer(ref, indices, updates, *, use_locking):
+    return Spec(ref.dims, ref.dtype)
+
+
+def _at(b, ref, indices, updates, method):
+    """Returns `ref` with `method` ("set", "add" ...) applied at rows `indices`, repeated ones included."""
+    updates = b.np.broadcast_to(updates, indices.shape + ref.shape[1:])
+    if not b.is_host:
+        return getattr(ref.at[indices], method)(updates, mode="drop", wrap_negative_indices=False)
+    out = np.array(ref)
+    if method == "set":
+        out[indices] = updates
+    else:
+        ufunc = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "max": np.maximum,
+                 "min": np.minimum}[method]  # fmt: skip
+        ufunc.at(out, indices, updates)
+    return out
+
+
+def _scatter(op_type, method):
+    return define_op(op_type, "ref: T, indices: Tindices, updates: T", attrs={"use_locking": False}, writes=(0,),
+                     types={"Tindices": INDEX}, infer=_scatter_infer,
+                     lower=lambda b, ref, i, u, *, use_locking: _at(b, ref, i, u, method))  # fmt: skip
+
+
+scatterupdate_op = _scatter("ScatterUpdate", "set")
+scatteradd_op = _scatter("ScatterAdd", "add")
+scattersub_op = _scatter("ScatterSub", "subtract")
+scattermul_op = _scatter("ScatterMul", "multiply")
+scatterdiv_op = _scatter("ScatterDiv", "divide")
+scattermax_op = _scatter("ScatterMax", "max")
+scattermin_op = _scatter("ScatterMin", "min")
+
+# -- doing nothing, in order -------------------------------------------------------------------------
+noop_op = define_op("NoOp", "", infer=lambda: [], lower=lambda b: ())
+
