@@ -34,16 +34,48 @@ _NAMES = {
     "regrad.ops.math": """abs acos acosh add add_n asin asinh atan atan2 atanh cast ceil cos cosh div div_no_nan divide exp
         expm1 floor floor_div floordiv floormod log log1p maximum minimum mod multiply negative pow realdiv reciprocal rint
         round rsqrt saturate_cast sigmoid sign sin sinh sqrt square squared_difference subtract tan tanh truediv truncatediv
-        truncatemod""",
+        truncatemod accumulate_n approximate_equal divide_no_nan is_finite is_inf is_nan mul_no_nan multiply_no_nan nextafter
+        polyval reciprocal_no_nan scalar_mul to_bfloat16 to_complex128 to_complex64 to_double to_float to_int32 to_int64
+        xdivy xlog1py xlogy""",
     "regrad.ops.complex": "angle complex complex_abs conj imag real",
     "regrad.ops.compare": """equal greater greater_equal less less_equal logical_and logical_not logical_or logical_xor
         not_equal where where_v2""",
     "regrad.ops.array": """broadcast_to concat expand_dims fill identity identity_n invert_permutation ones ones_like
         placeholder placeholder_with_default rank reshape shape shape_n size split squeeze stack stop_gradient transpose
-        unstack zeros zeros_like""",
+        unstack zeros zeros_like bitcast broadcast_dynamic_shape broadcast_static_shape check_numerics ensure_shape
+        parallel_stack""",
+    "regrad.ops.cumulative": "cumprod cumsum",
+    "regrad.ops.diag": """diag diag_part matrix_band_part matrix_diag matrix_diag_part matrix_set_diag tensor_diag
+        tensor_diag_part""",
+    "regrad.ops.indexing": """batch_gather boolean_mask gather gather_nd one_hot scatter_nd scatter_nd_add scatter_nd_sub
+        scatter_nd_update sequence_mask strided_slice tensor_scatter_add tensor_scatter_nd_add tensor_scatter_nd_max
+        tensor_scatter_nd_min tensor_scatter_nd_sub tensor_scatter_nd_update tensor_scatter_sub tensor_scatter_update""",
+    "regrad.ops.layout": """batch_to_space batch_to_space_nd depth_to_space extract_image_patches extract_volume_patches meshgrid
+        pad repeat required_space_to_batch_paddings reverse reverse_sequence reverse_v2 roll space_to_batch
+        space_to_batch_nd space_to_depth tile""",
+    "regrad.ops.partition": """dynamic_partition dynamic_stitch listdiff parallel_dynamic_stitch setdiff1d unique
+        unique_with_counts""",
+    "regrad.ops.segment": """segment_max segment_mean segment_min segment_prod segment_sum sparse_segment_mean
+        sparse_segment_sqrt_n sparse_segment_sum unsorted_segment_max unsorted_segment_mean unsorted_segment_min
+        unsorted_segment_prod unsorted_segment_sqrt_n unsorted_segment_sum""",
+    "regrad.ops.sort": "argsort searchsorted sort unravel_index",
+    "regrad.ops.special": "betainc digamma erf erfc igamma igammac lbeta lgamma polygamma zeta",
+    "regrad.ops.random": """random_normal random_uniform truncated_normal""",
+    "regrad.variables.initializers": """constant_initializer glorot_normal_initializer glorot_uniform_initializer
+        ones_initializer orthogonal_initializer random_normal_initializer random_uniform_initializer
+        truncated_normal_initializer uniform_unit_scaling_initializer variance_scaling_initializer zeros_initializer""",
+    "regrad.variables.listing": """all_variables assert_variables_initialized global_variables global_variables_initializer
+        initialize_all_variables initialize_local_variables initialize_variables is_variable_initialized
+        local_variables local_variables_initializer model_variables moving_average_variables
+        report_uninitialized_variables trainable_variables variables_initializer""",
+    "regrad.variables.partition": """fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner""",
+    "regrad.variables.scope": """AUTO_REUSE VariableScope get_local_variable get_variable get_variable_scope no_regularizer
+        variable_op_scope variable_scope""",
+    "regrad.variables.variable": "Variable VariableAggregation VariableSynchronization",
     "regrad.ops.generate": "lin_space linspace range",
     "regrad.ops.matmul": "batch_matmul matmul",
-    "regrad.ops.reduce": "reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum",
+    "regrad.ops.reduce": """argmax argmin count_nonzero reduce_all reduce_any reduce_euclidean_norm reduce_logsumexp reduce_max
+        reduce_mean reduce_min reduce_prod reduce_std reduce_sum reduce_variance""",
     "regrad.ops.control": "group no_op tuple",
     "regrad.ops.flow": "case cond switch_case while_loop",
     "regrad.ops.script": "numpy_function py_func",
@@ -57,7 +89,9 @@ _RENAMED = {  # public name -> (module, name there)
     "pack": ("regrad.ops.array", "stack"),
     "unpack": ("regrad.ops.array", "unstack"),
     "select": ("regrad.ops.compare", "select"),
-    "AUTO_REUSE": ("regrad.variables.scope", "AUTO_REUSE"),
+    "slice": ("regrad.ops.indexing", "slice_"),
+    "arg_max": ("regrad.ops.reduce", "argmax"),
+    "arg_min": ("regrad.ops.reduce", "argmin"),
 }
 
 _MODULES = """bitwise compat config contrib core errors initializers layers linalg logging losses math nn ops random train

@@ -148,18 +148,25 @@ class _Module(types.ModuleType):
     """One of TensorFlow's modules: names are looked up when they are used."""
 
     def __getattr__(self, name):
-        if name.startswith("__") and name.endswith("__") and name not in EXTRAS.get(self.__name__, {}):
+        stands_for = _tensorflow_name(self.__name__)
+        if name.startswith("__") and name.endswith("__") and name not in EXTRAS.get(stands_for, {}):
             raise AttributeError(name)
-        value = _lookup(self.__name__, name)
+        value = _lookup(stands_for, name)
         setattr(self, name, value)
         return value
 
     def __dir__(self):
-        names = set(super().__dir__()) | set(EXTRAS.get(self.__name__, ()))
-        target = MODULES[self.__name__]
+        stands_for = _tensorflow_name(self.__name__)
+        names = set(super().__dir__()) | set(EXTRAS.get(stands_for, ()))
+        target = MODULES[stands_for]
         if target and target != "generated":
             names |= set(dir(importlib.import_module(target)))
         return sorted(names)
+
+
+def _tensorflow_name(fullname):
+    """Returns TensorFlow's name of a module that is imported as tensorflow... or as regrad.python..."""
+    return "tensorflow" + fullname.removeprefix("regrad") if fullname.startswith("regrad.") else fullname
 
 
 def _lookup(module, name):
@@ -172,6 +179,7 @@ def _lookup(module, name):
         return extra
     below = f"{module}.{name}"
     if below in MODULES:
+        below = below if installed() else "regrad" + below.removeprefix("tensorflow")
         return importlib.import_module(below)
     target = MODULES[module]
     if target == "generated":
@@ -222,7 +230,10 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Answers imports of TensorFlow's modules from the table."""
 
     def find_spec(self, fullname, path=None, target=None):
-        if fullname not in MODULES:
+        tensorflow = fullname.startswith("tensorflow")
+        if tensorflow and not installed() or not tensorflow and not fullname.startswith("regrad.python."):
+            return None
+        if _tensorflow_name(fullname) not in MODULES:
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
@@ -234,11 +245,18 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 _finder = _Finder()
+_answers = False
+
+
+def mount():
+    """Makes TensorFlow's module tree importable below `regrad.python`."""
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
 
 
 def installed():
     """True when imports of `tensorflow` are answered by Regrad in this process."""
-    return _finder in sys.meta_path
+    return _answers
 
 
 def install():
@@ -251,13 +269,14 @@ def install():
     if present is not None and not isinstance(present, _Module):
         raise RuntimeError("tensorflow is imported already in this process; run the program with `regrad run`, or call "
                            "regrad.compat.install() first.")  # fmt: skip
-    if not installed():
-        sys.meta_path.insert(0, _finder)
+    global _answers
+    mount()
+    _answers = True
 
 
 def uninstall():
     """Takes `install` back, and forgets the modules it made."""
-    if installed():
-        sys.meta_path.remove(_finder)
-    for name in [n for n, m in sys.modules.items() if isinstance(m, _Module)]:
+    global _answers
+    _answers = False
+    for name in [n for n, m in sys.modules.items() if isinstance(m, _Module) and n.startswith("tensorflow")]:
         del sys.modules[name]

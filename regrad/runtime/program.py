@@ -31,8 +31,14 @@ class Program:
             self.infos[v] = Known(array, tensor.dtype) if v in keyed else Spec(array.shape, tensor.dtype)
         for variable, v in plan.reads.items():
             value = session.state.get(variable)
-            if value is not None:
-                dtype = variable.outputs[0].dtype
+            dtype = variable.outputs[0].dtype
+            if value is None:
+                # Perhaps nothing but its shape is asked for: a gradient that does not depend on the variable's value.
+                if not fully_known(variable.outputs[0].dims) or v in keyed:
+                    if not _unread(plan, v):
+                        raise uninitialized(variable)
+                self.infos[v] = Spec(variable.outputs[0].dims, dtype)
+            else:
                 self.infos[v] = Known(np.asarray(value), dtype) if v in keyed else Spec(value.shape, dtype)
         self.runs = 0
         self.root = Stage(self, 0, self.infos)
@@ -296,6 +302,11 @@ def _declared(op):
     return attrs
 
 
+def _unread(plan, v):
+    """True when only ops that take uninitialised variables read value `v`."""
+    return v not in plan.fetches and all(n.opdef.extra.get("uninitialized_ok") for n in plan.nodes if v in n.ins)
+
+
 def _is_array(value):
     """True for device arrays and for the rows a host loop saved, which stay as they are."""
     return hasattr(value, "addressable_data") or hasattr(value, "rows")
@@ -389,17 +400,9 @@ class Runner:
 
     def _specialise(self, arrays, key):
         session = self.session
-        for variable, v in self.plan.reads.items():
-            if variable not in session.state and not self._unread(v):
-                raise uninitialized(variable)
         program = self.programs[key] = Program(self.plan, arrays, session)
         session.plans += 1
         return program
-
-    def _unread(self, v):
-        """True when only ops that take uninitialised variables read value `v`."""
-        return v not in self.plan.fetches and all(
-            n.opdef.extra.get("uninitialized_ok") for n in self.plan.nodes if v in n.ins)  # fmt: skip
 
     def _run_segment(self, segment, env):
         args = [env[v] for v in segment.ins]
