@@ -3,23 +3,38 @@
 Slicing, gathering and scattering are in `indexing.py`; gradients in `array_grad.py`.
 """
 
+import copy
+
 import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.convert import constant, convert_to_tensor
-from regrad.core.dtypes import INDEX, as_dtype
-from regrad.core.errors import ShapeError
+from regrad.core.dtypes import FLOATING, INDEX, NUMERIC, as_dtype
+from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, same, spec_text
-from regrad.core.shapes import as_dims, broadcast, compatible, fully_known, merge, size_of, text
+from regrad.core.shapes import TensorShape, as_dims, broadcast, compatible, fully_known, merge, size_of, text
+
+
+def variant(opdef, **changes):
+    """Returns the same op type with some fields of its definition changed.
+
+    For ops built where a run decides what is known elsewhere: with other `static` operands, one program serves all the
+    values these take; with `host`, an op whose output shape depends on data runs between the compiled segments.
+    """
+    other = copy.copy(opdef)
+    for field, value in changes.items():
+        setattr(other, field, value)
+    return other
+
 
 # -- passing on --------------------------------------------------------------------------
 identity_op = define_op("Identity", "input", infer=same, lower=lambda b, x: x, partial=True)
 identityn_op = define_op("IdentityN", "input: [T]", single=False, lower=lambda b, xs: tuple(xs),
-                         infer=lambda xs: [Spec(x.dims, x.dtype) for x in xs])  # fmt: skip
+                         infer=lambda xs: [Spec(x.dims, x.dtype) for x in xs])
 stopgradient_op = define_op("StopGradient", "input", infer=same, lower=lambda b, x: x, partial=True)
 preventgradient_op = define_op("PreventGradient", "input", infer=same, attrs={"message": ""},
-                               lower=lambda b, x, *, message: x)  # fmt: skip
+                               lower=lambda b, x, *, message: x)
 snapshot_op = define_op("Snapshot", "input", infer=same, lower=lambda b, x: x)
 
 
@@ -43,21 +58,82 @@ def prevent_gradient(input, message="", name=None):
     return preventgradient_op(input, message=message, name=name)
 
 
+def _check_numerics_lower(b, x, *, message):
+    for found, what in ((np.isnan, "NaN"), (np.isinf, "Inf")):
+        if found(x).any():
+            raise InvalidArgumentError(f"{message} : Tensor had {what} values")
+    return x
+
+
+checknumerics_op = define_op("CheckNumerics", "tensor", attrs={"message": ""}, types={"T": FLOATING}, host=True,
+                             infer=lambda x, *, message: Spec(x.dims, x.dtype), lower=_check_numerics_lower)
+
+
+def check_numerics(tensor, message, name=None):
+    """Returns `tensor`; InvalidArgumentError with `message` when it holds NaN or infinity. Runs on the host."""
+    return checknumerics_op(tensor, message=message, name=name)
+
+
+def _ensure_shape_infer(x, *, shape):
+    return Spec(merge(x.dims, shape, "ensure_shape: the tensor's shape and the one it should have,"), x.dtype)
+
+
+ensureshape_op = define_op("EnsureShape", "input", attrs={"shape": None}, infer=_ensure_shape_infer, partial=True,
+                           lower=lambda b, x, *, shape: x)
+
+
+def ensure_shape(x, shape, name=None):
+    """Returns `x`; an error, now or when it runs, if its shape does not fit `shape` (None inside: any size)."""
+    return ensureshape_op(x, shape=as_dims(shape), name=name)
+
+
+def _bitcast_infer(x, *, type):
+    old, new = np.dtype(x.dtype.as_numpy_dtype).itemsize, np.dtype(type.as_numpy_dtype).itemsize
+    if x.dims is None or old == new:
+        return Spec(x.dims, type)
+    if old > new:
+        return Spec((*x.dims, old // new), type)
+    if not x.dims or x.dims[-1] not in (None, new // old):
+        raise ShapeError(f"Cannot bitcast from {x.dtype.name} to {type.name}: the last size of {spec_text(x)} must be "
+                         f"{new // old}")
+    return Spec(x.dims[:-1], type)
+
+
+def _bitcast_lower(b, x, *, type):
+    if not b.is_host:
+        return b.lax.bitcast_convert_type(x, type.as_numpy_dtype)
+    old, new = x.dtype.itemsize, np.dtype(type.as_numpy_dtype).itemsize
+    shape = x.shape if old == new else (*x.shape, old // new) if old > new else x.shape[:-1]
+    return np.ascontiguousarray(x).reshape(-1).view(type.as_numpy_dtype).reshape(shape)
+
+
+bitcast_op = define_op("Bitcast", "input", attrs={"type": None}, types={"T": NUMERIC}, infer=_bitcast_infer,
+                       lower=_bitcast_lower)
+
+
+def bitcast(input, type, name=None):
+    """Returns the bits of `input` taken as elements of another numeric type.
+
+    To a smaller type an axis is added at the end, to a larger one the last axis, of just that size, is used up.
+    """
+    return bitcast_op(input, type=as_dtype(type), name=name)
+
+
 # -- asking about shape ------------------------------------------------------------------
 def _shape_infer(x, *, out_type):
     return Spec((x.rank,), out_type)
 
 
 shape_op = define_op("Shape", "input", attrs={"out_type": dtypes.int32}, infer=_shape_infer, shape_only=(0,), partial=True,
-                     lower=lambda b, x, *, out_type: np.array(x.shape, out_type.as_numpy_dtype))  # fmt: skip
+                     lower=lambda b, x, *, out_type: np.array(x.shape, out_type.as_numpy_dtype))
 shapen_op = define_op("ShapeN", "input: N*T", attrs={"out_type": dtypes.int32}, single=False, shape_only=(0,),
                       infer=lambda xs, *, out_type: [_shape_infer(x, out_type=out_type) for x in xs],
-                      lower=lambda b, xs, *, out_type: tuple(np.array(x.shape, out_type.as_numpy_dtype) for x in xs))  # fmt: skip
+                      lower=lambda b, xs, *, out_type: tuple(np.array(x.shape, out_type.as_numpy_dtype) for x in xs))
 size_op = define_op("Size", "input", attrs={"out_type": dtypes.int32}, shape_only=(0,), partial=True,
                     infer=lambda x, *, out_type: Spec((), out_type),
-                    lower=lambda b, x, *, out_type: np.asarray(size_of(x.shape), out_type.as_numpy_dtype))  # fmt: skip
+                    lower=lambda b, x, *, out_type: np.asarray(size_of(x.shape), out_type.as_numpy_dtype))
 rank_op = define_op("Rank", "input", infer=lambda x: Spec((), dtypes.int32), shape_only=(0,), partial=True,
-                    lower=lambda b, x: np.asarray(len(x.shape), np.int32))  # fmt: skip
+                    lower=lambda b, x: np.asarray(len(x.shape), np.int32))
 
 
 def shape(input, name=None, out_type=dtypes.int32):
@@ -100,11 +176,11 @@ def _dims_from(spec, what):
 
 fill_op = define_op("Fill", "dims: index_type, value: T", types={"index_type": INDEX}, static=(0,), partial=True,
                     infer=lambda dims, value: Spec(_dims_from(dims, "dims"), value.dtype),
-                    lower=lambda b, dims, value: b.np.broadcast_to(value, tuple(int(d) for d in dims)))  # fmt: skip
+                    lower=lambda b, dims, value: b.np.broadcast_to(value, tuple(int(d) for d in dims)))
 zeroslike_op = define_op("ZerosLike", "x", infer=same, shape_only=(0,),
-                         lower=lambda b, x: b.np.zeros(x.shape, x.dtype))  # fmt: skip
+                         lower=lambda b, x: b.np.zeros(x.shape, x.dtype))
 oneslike_op = define_op("OnesLike", "x", infer=same, shape_only=(0,),
-                        lower=lambda b, x: b.np.ones(x.shape, x.dtype))  # fmt: skip
+                        lower=lambda b, x: b.np.ones(x.shape, x.dtype))
 
 
 def fill(dims, value, name=None):
@@ -166,9 +242,9 @@ def _sum_to_lower(b, x, like):
 
 
 sumtolike_op = define_op("SumToLike", "x: T, like: L", infer=lambda x, like: Spec(like.dims, x.dtype), shape_only=(1,),
-                         lower=_sum_to_lower)  # fmt: skip
+                         lower=_sum_to_lower)
 broadcastlike_op = define_op("BroadcastLike", "x: T, like: L", infer=lambda x, like: Spec(like.dims, x.dtype),
-                             shape_only=(1,), lower=lambda b, x, like: b.np.broadcast_to(x, like.shape))  # fmt: skip
+                             shape_only=(1,), lower=lambda b, x, like: b.np.broadcast_to(x, like.shape))
 
 
 def sum_to_like(x, like):
@@ -192,19 +268,44 @@ def broadcast_like(x, like):
 
 def _broadcast_to_infer(x, shape):
     dims = _dims_from(shape, "shape")
-    if dims is not None and x.dims is not None and len(x.dims) <= len(dims):
-        broadcast(x.dims, dims)
+    if dims is not None and x.dims is not None:
+        if len(x.dims) > len(dims):
+            raise ShapeError(f"the input {spec_text(x)} has more axes than the shape {list(dims)}")
+        if not compatible(broadcast(x.dims, dims), dims):
+            raise ShapeError(f"the input {spec_text(x)} does not broadcast to the shape {list(dims)}")
     return Spec(dims, x.dtype)
 
 
 broadcastto_op = define_op("BroadcastTo", "input: T, shape: Tidx", types={"Tidx": INDEX}, static=(1,),
                            infer=_broadcast_to_infer,
-                           lower=lambda b, x, shape: b.np.broadcast_to(x, tuple(int(d) for d in shape)))  # fmt: skip
+                           lower=lambda b, x, shape: b.np.broadcast_to(x, tuple(int(d) for d in shape)))
 
 
 def broadcast_to(input, shape, name=None):
     """Returns `input` broadcast to `shape`."""
     return broadcastto_op(input, shape, name=name)
+
+
+broadcastargs_op = define_op("BroadcastArgs", "s0, s1", types={"T": INDEX}, partial=True, static=(0, 1),
+                             infer=lambda s0, s1: Spec((None if None in (n := _lengths(s0, s1)) else max(n),), s0.dtype),
+                             lower=lambda b, s0, s1: np.array(np.broadcast_shapes(tuple(s0), tuple(s1)), s0.dtype))
+
+
+def _lengths(*vectors):
+    for v in vectors:
+        if v.rank not in (None, 1):
+            raise ShapeError(f"a shape must be a vector, got {spec_text(v)}")
+    return [None if v.dims is None else v.dims[0] for v in vectors]
+
+
+def broadcast_dynamic_shape(shape_x, shape_y):
+    """Returns the shape, an int32 or int64 vector, of the broadcast of tensors of two shapes."""
+    return broadcastargs_op(shape_x, shape_y)
+
+
+def broadcast_static_shape(shape_x, shape_y):
+    """Returns the TensorShape of the broadcast of tensors of two TensorShapes; ValueError when they do not fit."""
+    return TensorShape(broadcast(as_dims(shape_x), as_dims(shape_y)))
 
 
 # -- Reshape -------------------------------------------------------------------------------
@@ -226,19 +327,12 @@ def _reshape_infer(x, shape):
             dims = tuple(0 if d == -1 else d for d in target)
         elif rest == 0 or n % rest:
             raise ShapeError(f"Cannot reshape a tensor with {n} elements to shape {list(target)}: {n} is not divisible "
-                             f"by {rest}")  # fmt: skip
+                             f"by {rest}")
         else:
             dims = tuple(n // rest if d == -1 else d for d in target)
-    elif -1 in target and x.dims is not None:
-        # Unknown sizes on both sides: (?, 3, 4) to [shape(x)[0], -1] leaves 12 when one unknown faces one unknown.
-        known = [d for d in target if d is not None and d != -1]
-        if target.count(None) == 1 == x.dims.count(None) and None in target:
-            left, right = size_of(tuple(d for d in x.dims if d is not None)), size_of(tuple(known))
-            if getattr(shape, "same_unknown", False) and right and left % right == 0:
-                dims = tuple(left // right if t == -1 else None if t is None else t for t in target)
     elif n is not None and None not in target and size_of(target) != n:
         raise ShapeError(f"Cannot reshape a tensor with {n} elements to shape {list(target)} "
-                         f"({size_of(target)} elements)")  # fmt: skip
+                         f"({size_of(target)} elements)")
     elif x.dims is not None and None in dims and dims.count(None) == 1 and n is not None:
         rest = size_of(tuple(d for d in dims if d is not None))
         if rest and n % rest == 0:
@@ -247,9 +341,9 @@ def _reshape_infer(x, shape):
 
 
 reshape_op = define_op("Reshape", "tensor: T, shape: Tshape", types={"Tshape": INDEX}, static=(1,), infer=_reshape_infer,
-                       partial=True, lower=lambda b, x, shape: b.np.reshape(x, tuple(int(d) for d in shape)))  # fmt: skip
+                       partial=True, lower=lambda b, x, shape: b.np.reshape(x, tuple(int(d) for d in shape)))
 reshapelike_op = define_op("ReshapeLike", "x: T, like: L", infer=lambda x, like: Spec(like.dims, x.dtype), shape_only=(1,),
-                           lower=lambda b, x, like: b.np.reshape(x, like.shape))  # fmt: skip
+                           lower=lambda b, x, like: b.np.reshape(x, like.shape))
 
 
 def reshape(tensor, shape, name=None):
@@ -289,7 +383,7 @@ def _expand_dims_infer(x, dim):
 
 
 expanddims_op = define_op("ExpandDims", "input: T, dim: Tdim", types={"Tdim": INDEX}, static=(1,), partial=True,
-                          infer=_expand_dims_infer, lower=lambda b, x, dim: b.np.expand_dims(x, int(np.ravel(dim)[0])))  # fmt: skip
+                          infer=_expand_dims_infer, lower=lambda b, x, dim: b.np.expand_dims(x, int(np.ravel(dim)[0])))
 
 
 def expand_dims(input, axis=None, name=None, dim=None):
@@ -322,7 +416,7 @@ def _squeeze_infer(x, *, squeeze_dims):
 
 
 squeeze_op = define_op("Squeeze", "input", attrs={"squeeze_dims": ()}, infer=_squeeze_infer, partial=True,
-                       lower=lambda b, x, *, squeeze_dims: b.np.squeeze(x, tuple(squeeze_dims) or None))  # fmt: skip
+                       lower=lambda b, x, *, squeeze_dims: b.np.squeeze(x, tuple(squeeze_dims) or None))
 
 
 def squeeze(input, axis=None, name=None, squeeze_dims=None):
@@ -344,10 +438,10 @@ def _transpose_infer(x, perm):
 
 
 transpose_op = define_op("Transpose", "x: T, perm: Tperm", types={"Tperm": INDEX}, static=(1,), infer=_transpose_infer,
-                         lower=lambda b, x, perm: b.np.transpose(x, tuple(int(i) for i in perm)))  # fmt: skip
+                         lower=lambda b, x, perm: b.np.transpose(x, tuple(int(i) for i in perm)))
 conjugatetranspose_op = define_op("ConjugateTranspose", "x: T, perm: Tperm", types={"Tperm": INDEX}, static=(1,),
                                   infer=_transpose_infer, lower=lambda b, x, perm:
-                                  b.np.conj(b.np.transpose(x, tuple(int(i) for i in perm))))  # fmt: skip
+                                  b.np.conj(b.np.transpose(x, tuple(int(i) for i in perm))))
 
 
 def transpose(a, perm=None, name="transpose", conjugate=False):
@@ -372,7 +466,7 @@ def invert_permutation(x, name=None):
 
 
 invertpermutation_op = define_op("InvertPermutation", "x", infer=same, types={"T": INDEX}, partial=True,
-                                 lower=lambda b, x: b.np.argsort(x).astype(x.dtype))  # fmt: skip
+                                 lower=lambda b, x: b.np.argsort(x).astype(x.dtype))
 
 
 # -- joining ----------------------------------------------------------------------------------
@@ -387,7 +481,7 @@ def _pack_infer(values, *, axis):
 
 
 pack_op = define_op("Pack", "values: N*T", attrs={"axis": 0}, infer=_pack_infer, partial=True,
-                    lower=lambda b, values, *, axis: b.np.stack(values, axis))  # fmt: skip
+                    lower=lambda b, values, *, axis: b.np.stack(values, axis))
 
 
 def stack(values, axis=0, name="stack"):
@@ -411,6 +505,14 @@ def stack(values, axis=0, name="stack"):
     return pack_op(list(values), axis=axis, name=name)
 
 
+def parallel_stack(values, name="parallel_stack"):
+    """Returns tensors of one fully known shape joined along a new first axis."""
+    values = [convert_to_tensor(v) for v in values]
+    for v in values:
+        v.shape.assert_is_fully_defined()
+    return pack_op(values, axis=0, name=name)
+
+
 def _concat_infer(values, axis):
     at = axis.partial()
     rank = next((len(v.dims) for v in values if v.dims is not None), None)
@@ -430,27 +532,28 @@ def _concat_infer(values, axis):
         others = v.dims[:at] + (None,) + v.dims[at + 1:]
         if not compatible(dims, others):
             raise ShapeError(f"sizes other than along axis {at} must agree; tensor {i} is {spec_text(v)}, the ones before "
-                             f"it {text(dims)}")  # fmt: skip
+                             f"it {text(dims)}")
         dims = merge(dims, others)
         total = None if total is None or v.dims[at] is None else total + v.dims[at]
     return Spec(dims[:at] + (total,) + dims[at + 1:], values[0].dtype)
 
 
 concat_op = define_op("ConcatV2", "values: N*T, axis: Tidx", types={"Tidx": INDEX}, static=(1,), infer=_concat_infer,
-                      partial=True, lower=lambda b, values, axis: b.np.concatenate(values, int(axis)))  # fmt: skip
+                      partial=True, lower=lambda b, values, axis: b.np.concatenate(values, int(axis)))
 
 
-def concat(values, axis, name="concat", concat_dim=None):
+def concat(values, axis=None, name="concat", concat_dim=None):
     """Returns the tensors of a list joined along an existing axis.
 
     Args:
       values: tensors of one dtype whose sizes agree along all axes but `axis`.
       axis: int or scalar tensor; negative counts from the end.
     """
+    axis = one_of("axis", axis, "concat_dim", concat_dim)
+    if isinstance(axis, (list, tuple)):
+        raise TypeError("tf.concat(values, axis): the list of tensors comes first (before TensorFlow 1.0 the axis did).")
     if not isinstance(values, (list, tuple)):
         values = [values]
-    if isinstance(axis, (list, tuple)) and not isinstance(values[0], int) or hasattr(values, "__index__"):
-        raise TypeError("tf.concat(values, axis): the list of tensors comes first (before TensorFlow 1.0 the axis did).")
     if len(values) == 1:
         axis = convert_to_tensor(axis, name="concat_dim", dtype=dtypes.int32)
         return identity(values[0], name=name)
@@ -472,7 +575,7 @@ def _unpack_lower(b, x, *, num, axis):
 
 
 unpack_op = define_op("Unpack", "value", attrs={"num": None, "axis": 0}, infer=_unpack_infer, lower=_unpack_lower,
-                      single=False, partial=True)  # fmt: skip
+                      single=False, partial=True)
 
 
 def unstack(value, num=None, axis=0, name="unstack"):
@@ -502,14 +605,14 @@ def _split_infer(split_dim, value, *, num_split):
     size = value.dims[at]
     if size is not None and size % num_split:
         raise ShapeError(f"Number of ways to split should evenly divide the split dimension, but got axis {at} (size = "
-                         f"{size}) and num_split {num_split}")  # fmt: skip
+                         f"{size}) and num_split {num_split}")
     part = None if size is None else size // num_split
     return [Spec(d, value.dtype) for d in _split_sizes(value.dims, at, [part] * num_split)]
 
 
 split_op = define_op("Split", "split_dim: int32, value: T", attrs={"num_split": None}, static=(0,), single=False,
                      infer=_split_infer, lower=lambda b, axis, x, *, num_split:
-                     tuple(b.np.split(x, num_split, int(axis))))  # fmt: skip
+                     tuple(b.np.split(x, num_split, int(axis))))
 
 
 def _splitv_infer(value, size_splits, split_dim, *, num_split):
@@ -535,7 +638,7 @@ def _splitv_lower(b, x, sizes, axis, *, num_split):
 
 
 splitv_op = define_op("SplitV", "value: T, size_splits: Tlen, split_dim: int32", attrs={"num_split": None},
-                      types={"Tlen": INDEX}, static=(1, 2), single=False, infer=_splitv_infer, lower=_splitv_lower)  # fmt: skip
+                      types={"Tlen": INDEX}, static=(1, 2), single=False, infer=_splitv_infer, lower=_splitv_lower)
 
 
 def split(value, num_or_size_splits, axis=0, num=None, name="split"):
@@ -554,10 +657,10 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
 
 # -- inputs of the program -----------------------------------------------------------------------
 placeholder_op = define_op("Placeholder", "", attrs={"dtype": None, "shape": None}, stateful=True,
-                           infer=lambda *, dtype, shape: Spec(shape, dtype))  # fmt: skip
+                           infer=lambda *, dtype, shape: Spec(shape, dtype))
 placeholderdefault_op = define_op("PlaceholderWithDefault", "input", attrs={"shape": None},
-                                  infer=lambda x, *, shape: Spec(shape, x.dtype),
-                                  lower=lambda b, x, *, shape: x)  # fmt: skip
+                                  infer=lambda x, *, shape: Spec(merge(x.dims, shape), x.dtype),
+                                  lower=lambda b, x, *, shape: x)
 
 
 def placeholder(dtype, shape=None, name=None):
@@ -572,6 +675,8 @@ def placeholder(dtype, shape=None, name=None):
 
 def placeholder_with_default(input, shape, name=None):
     """Returns a tensor that is `input` unless something else, compatible with `shape`, is fed."""
-    return placeholderdefault_op(input, shape=as_dims(shape), name=name)
+    out = placeholderdefault_op(input, shape=as_dims(shape), name=name)
+    out.dims = as_dims(shape)  # what is fed need not have the shape of the default
+    return out
 
 

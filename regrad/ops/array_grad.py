@@ -3,7 +3,17 @@
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.ops import array
-from regrad.ops.array import broadcast_like, concat_op, reshape, reshape_like, shape, shape_n, splitv_op, stack, sum_to_like
+from regrad.ops.array import (
+    broadcast_like,
+    concat_op,
+    reshape,
+    reshape_like,
+    shape,
+    shape_n,
+    splitv_op,
+    stack,
+    sum_to_like,
+)
 from regrad.ops.reduce import reduce_sum
 
 
@@ -12,18 +22,24 @@ def _pass_on(op, *grads):
     return grads
 
 
-for _op_type in ("Identity", "IdentityN", "Snapshot", "PlaceholderWithDefault"):
+for _op_type in ("Identity", "IdentityN", "Snapshot", "PlaceholderWithDefault", "EnsureShape"):
     RegisterGradient(_op_type)(_pass_on)
 
 
 @RegisterGradient("PreventGradient")
 def _preventgradient_grad(op, dy):
     raise LookupError(f"Gradient explicitly disabled at '{op.name}', made at {op.location}. "
-                      f"Reason: {op.get_attr('message')}")  # fmt: skip
+                      f"Reason: {op.get_attr('message')}")
 
 
-for _op_type in ("Const", "StopGradient", "Shape", "ShapeN", "Rank", "Size", "ZerosLike", "OnesLike",
-                 "InvertPermutation"):  # fmt: skip
+@RegisterGradient("CheckNumerics")
+def _checknumerics_grad(op, dy):
+    words = "Not a number (NaN) or infinity (Inf) values detected in gradient."
+    return array.check_numerics(dy, f"{words} {op.get_attr('message')}")
+
+
+for _op_type in ("Bitcast", "BroadcastArgs", "Const", "StopGradient", "Shape", "ShapeN", "Rank", "Size", "ZerosLike", "OnesLike",
+                 "InvertPermutation"):
     NotDifferentiable(_op_type)
 
 
@@ -49,20 +65,11 @@ def _broadcastto_grad(op, dy):
 
 
 # -- other shapes of the same elements ---------------------------------------------------------
-@RegisterGradient("Reshape")
-def _reshape_grad(op, dy):
-    x, y = op.inputs[0], op.outputs[0]
-    if isinstance(dy, IndexedSlices) and x.dims and y.dims and x.dims[0] == y.dims[0] is not None and None not in x.dims:
-        # Rows stay rows, so those that are not there need not be made.
-        return IndexedSlices(reshape(dy.values, (-1, *x.dims[1:])), dy.indices, shape(x)), None
-    return reshape_like(dy, x), None
-
-
 def _reshape_back(op, dy):
     return [reshape_like(dy, op.inputs[0])] + [None] * (len(op.inputs) - 1)
 
 
-for _op_type in ("ReshapeLike", "ExpandDims", "Squeeze"):
+for _op_type in ("Reshape", "ReshapeLike", "ExpandDims", "Squeeze"):
     RegisterGradient(_op_type)(_reshape_back)
 
 
@@ -93,20 +100,35 @@ def _concat_grad(op, dy):
     if len(values) == 1:
         return dy, None
     at = axis.partial()
-    if isinstance(dy, IndexedSlices) and at is not None and dy.values.dims is not None and at % len(dy.values.dims):
-        # Joined along another axis than the rows: the same rows of each part.
-        parts = _split(dy.values, values, axis, at)
-        return [IndexedSlices(p, dy.indices, shape(v)) for p, v in zip(parts, values)] + [None]
+    if isinstance(dy, IndexedSlices) and at is not None and op.outputs[0].dims is not None:
+        if at % len(op.outputs[0].dims):  # joined along another axis than the rows: the same rows of each part
+            parts = _split(dy.values, values, axis, at)
+            return [IndexedSlices(p, dy.indices, shape(v)) for p, v in zip(parts, values)] + [None]
+        return [*_rows_of(dy, values), None]
     return [*_split(dy, values, axis, at), None]
+
+
+def _rows_of(dy, values):
+    """Returns the rows of IndexedSlices that each of `values`, joined one after the other, contributed."""
+    from regrad.ops.compare import greater_equal, less, logical_and
+    from regrad.ops.indexing import boolean_mask
+
+    parts, start = [], 0
+    for v in values:
+        dense_shape = shape(v, out_type=dy.indices.dtype)
+        end = start + dense_shape[0]
+        mine = logical_and(greater_equal(dy.indices, start), less(dy.indices, end))
+        indices = boolean_mask(dy.indices, mine) - start
+        parts.append(IndexedSlices(boolean_mask(dy.values, mine), indices, dense_shape))
+        start = end
+    return parts
 
 
 def _split(dy, values, axis, at):
     """Returns `dy` cut along `axis` into parts as long as `values` are."""
     sizes = [None if at is None or v.dims is None else v.dims[at] for v in values]
     if None in sizes:
-        from regrad.ops.indexing import gather
-
-        sizes = gather(stack(shape_n(values)), axis, axis=1)
+        sizes = stack(shape_n(values), axis=1)[axis if at is None else at]
     return splitv_op(dy, sizes, axis, num_split=len(values))
 
 

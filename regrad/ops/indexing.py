@@ -1,18 +1,26 @@
 """Reading and writing parts of tensors: slices, gather, scatter. Gradients: `indexing_grad.py`."""
 
-import copy
-
 import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.convert import constant, convert_to_tensor
-from regrad.core.dtypes import INDEX
-from regrad.core.errors import ShapeError
+from regrad.core.dtypes import INDEX, NUMERIC, REAL
+from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, define_op, spec_text
-from regrad.core.shapes import Dimension, merge
-from regrad.ops.array import axis_in, concat_op, pack_op
+from regrad.core.shapes import Dimension, broadcast, compatible, merge, size_of
+from regrad.ops.array import (
+    axis_in,
+    broadcast_like,
+    concat,
+    concat_op,
+    expand_dims,
+    pack_op,
+    reshape,
+    shape,
+    variant,
+)
 
 newaxis = None
 
@@ -72,7 +80,7 @@ def _windows(dims, begin, end, strides, masks):
     named = sum(1 for i in range(n) if not (ellipsis >> i & 1 or new >> i & 1))
     if named > len(dims):
         raise ShapeError(f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims, the slice names "
-                         f"{named}")  # fmt: skip
+                         f"{named}")
     windows, items = [], []
 
     def whole(count):
@@ -110,7 +118,7 @@ def _strided_slice_infer(x, begin, end, strides, *, known, **masks):
     lengths = {len(v) for v in vectors if v is not None}
     if len(lengths) > 1:
         raise ShapeError(f"begin, end and strides must be vectors of one length, got {spec_text(begin)}, {spec_text(end)} "
-                         f"and {spec_text(strides)}")  # fmt: skip
+                         f"and {spec_text(strides)}")
     if x.dims is None or not lengths:
         return Spec(None, x.dtype)
     nothing = (None,) * lengths.pop()
@@ -151,13 +159,12 @@ def _strided_slice_lower(b, x, begin, end, strides, *, known, **masks):
 
 stridedslice_op = define_op("StridedSlice", "input: T, begin: Index, end: Index, strides: Index", static=(1, 2, 3),
                             types={"Index": INDEX}, attrs={**MASKS, "known": None}, partial=True,
-                            infer=_strided_slice_infer, lower=_strided_slice_lower)  # fmt: skip
+                            infer=_strided_slice_infer, lower=_strided_slice_lower)
 
 
 # The same op type where single indices are known only while running (x[i]): `known` holds the rest, and one compiled
 # program serves all values of i.
-_stridedslice_at_op = copy.copy(stridedslice_op)
-_stridedslice_at_op.static = (3,)
+_stridedslice_at_op = variant(stridedslice_op, static=(3,))
 
 
 def _strided_slice_grad_infer(shape, begin, end, strides, dy, *, known, **masks):
@@ -189,9 +196,8 @@ def _strided_slice_grad_lower(b, shape, begin, end, strides, dy, *, known, **mas
 
 stridedslicegrad_op = define_op("StridedSliceGrad", "shape: Index, begin: Index, end: Index, strides: Index, dy: T",
                                 static=(0, 1, 2, 3), types={"Index": INDEX}, attrs={**MASKS, "known": None},
-                                infer=_strided_slice_grad_infer, lower=_strided_slice_grad_lower)  # fmt: skip
-_stridedslicegrad_at_op = copy.copy(stridedslicegrad_op)
-_stridedslicegrad_at_op.static = (0, 3)
+                                infer=_strided_slice_grad_infer, lower=_strided_slice_grad_lower)
+_stridedslicegrad_at_op = variant(stridedslicegrad_op, static=(0, 3))
 
 
 def strided_slice_grad(shape, begin, end, strides, dy, known, **masks):
@@ -212,7 +218,7 @@ def _known_apart_from_indices(begin, end, strides, masks):
 
 
 def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0,
-                  shrink_axis_mask=0, var=None, name=None):  # fmt: skip
+                  shrink_axis_mask=0, var=None, name=None):
     """Returns `input_[begin:end:strides]` along as many axes as the vectors are long.
 
     Args:
@@ -229,20 +235,30 @@ def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, el
     strides = np.ones(begin.dims, np.int32) if strides is None else strides
     strides = _index_vector(strides, begin.dtype)
     masks = {"begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask,
-             "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask}  # fmt: skip
+             "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask}
     known = _known_apart_from_indices(begin, end, strides, masks)
     op = stridedslice_op if known is None else _stridedslice_at_op
-    return op(x, begin, end, strides, known=known, **masks, name=name)
+    part = op(x, begin, end, strides, known=known, **masks, name=name)
+    if var is not None:
+        assign_op = stridedsliceassign_op if known is None else _stridedsliceassign_at_op
+
+        def assign(value, name=None):
+            """Assigns `value` to this slice of the variable; returns the variable's new value."""
+            return assign_op(_storage(var), begin, end, strides, value, known=known, **masks, name=name)
+
+        part.assign = assign
+    return part
 
 
 def _index_vector(v, dtype=None):
     return convert_to_tensor(v, dtype=None if hasattr(v, "_as_graph_element") else dtype, preferred_dtype=dtypes.int32)
 
 
-def getitem(x, key):
+def getitem(x, key, var=None):
     """Returns x[key] with NumPy's meaning for ints, slices, `...` and newaxis; a scalar tensor serves as an int.
 
-    A bool tensor or array gives the elements (or rows) where it is True. A list is taken as a tuple, as in TF1.
+    A bool tensor or array gives the elements (or rows) where it is True. A list is taken as a tuple, as in TF1. Where
+    `x` is the value of the variable `var`, the result has a method `assign(value)`.
 
     Raises:
       TypeError: an item is none of these; `tf.gather` takes a list of indices.
@@ -278,7 +294,7 @@ def getitem(x, key):
             begin.append(start)
             end.append(stop)
             strides.append(step)
-        return strided_slice(x, *_stacked(begin, end, strides), name=scope, **masks)
+        return strided_slice(x, *_stacked(begin, end, strides), var=var, name=scope, **masks)
 
 
 def _index(item):
@@ -292,7 +308,7 @@ def _index(item):
     elif hasattr(item, "__index__") and np.ndim(item) == 0:
         return int(item)
     raise TypeError("Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors "
-                    f"are valid indices, got {item!r}; tf.gather takes rows by a list of indices.")  # fmt: skip
+                    f"are valid indices, got {item!r}; tf.gather takes rows by a list of indices.")
 
 
 def _stacked(*vectors):
@@ -343,9 +359,8 @@ def _slice_lower(b, x, begin, size):
 
 
 slice_op = define_op("Slice", "input: T, begin: Index, size: Index", types={"Index": INDEX}, static=(1, 2), partial=True,
-                     infer=_slice_infer, lower=_slice_lower)  # fmt: skip
-_slice_at_op = copy.copy(slice_op)  # where a run decides where the slice begins, but not how large it is
-_slice_at_op.static = (2,)
+                     infer=_slice_infer, lower=_slice_lower)
+_slice_at_op = variant(slice_op, static=(2,))  # only a run knows where the slice begins
 
 
 def slice_(input_, begin, size, name=None):
@@ -380,9 +395,8 @@ def _slice_grad_lower(b, dy, like, begin):
 
 
 slicegrad_op = define_op("SliceGrad", "dy: T, like: L, begin: Index", shape_only=(1,), static=(2,), types={"Index": INDEX},
-                         infer=lambda dy, like, begin: Spec(like.dims, dy.dtype), lower=_slice_grad_lower)  # fmt: skip
-_slicegrad_at_op = copy.copy(slicegrad_op)
-_slicegrad_at_op.static = ()
+                         infer=lambda dy, like, begin: Spec(like.dims, dy.dtype), lower=_slice_grad_lower)
+_slicegrad_at_op = variant(slicegrad_op, static=())
 
 
 def slice_grad(dy, like, begin):
@@ -396,7 +410,7 @@ def _gather_axes(params_rank, indices_rank, axis, batch_dims):
     batch_dims = batch_dims + indices_rank if batch_dims < 0 else batch_dims
     if not 0 <= batch_dims <= min(axis, indices_rank):
         raise ShapeError(f"batch_dims {batch_dims} must be in [0, min(axis, rank of indices)] = "
-                         f"[0, {min(axis, indices_rank)}]")  # fmt: skip
+                         f"[0, {min(axis, indices_rank)}]")
     return axis, batch_dims
 
 
@@ -420,24 +434,50 @@ def _batch_index(b, indices, batch):
     return (*iotas, indices)
 
 
+class OutOfRange(InvalidArgumentError, ValueError):
+    """An index that is out of range, met where the host computes."""
+
+
+def check_index(x_shape, index):
+    """Raises OutOfRange when one of the index arrays does not fit its axis."""
+    for axis, i in enumerate(index):
+        outside = (i < 0) | (i >= x_shape[axis])
+        if np.any(outside):
+            raise OutOfRange(f"indices{list(map(int, np.argwhere(outside)[0]))} = {np.ravel(i[outside])[0]} is not in "
+                             f"[0, {x_shape[axis]})")
+
+
 def take(b, x, index):
-    """Returns x[index] for a tuple of index arrays; an index out of range gives NaN when compiled, an error on the host."""
+    """Returns x[index] for a tuple of index arrays; what is out of range is an error on the host, NaN when compiled."""
     if b.is_host:
-        for i, axis in zip(index, range(len(index))):
-            if np.size(i) and (np.min(i) < 0 or np.max(i) >= x.shape[axis]):
-                bad = np.ravel(i)[np.flatnonzero((np.ravel(i) < 0) | (np.ravel(i) >= x.shape[axis]))[0]]
-                raise ValueError(f"index {bad} is not in [0, {x.shape[axis]})")
+        check_index(x.shape, index)
         return x[index]
     return x.at[index].get(mode="fill", wrap_negative_indices=False)
 
 
+_UFUNCS = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "max": np.maximum,
+           "min": np.minimum}
+
+
+def update_at(b, x, index, updates, method):
+    """Returns `x` with `method` ("set", "add", "max" ...) applied at a tuple of index arrays, repeated ones included.
+
+    What is out of range is an error on the host, and left out when compiled.
+    """
+    if not b.is_host:
+        return getattr(x.at[index], method)(updates, mode="drop", wrap_negative_indices=False)
+    check_index(x.shape, index)
+    out = np.array(x)
+    if method == "set":
+        out[index] = updates
+    else:
+        _UFUNCS[method].at(out, index, updates)
+    return out
+
+
 def add_at(b, shape, index, updates):
-    """Returns zeros of `shape` to which `updates` are added at `index`; positions out of range are left out."""
-    if b.is_host:
-        out = np.zeros(shape, updates.dtype)
-        np.add.at(out, index, updates)
-        return out
-    return b.np.zeros(shape, updates.dtype).at[index].add(updates, mode="drop", wrap_negative_indices=False)
+    """Returns zeros of `shape` to which `updates` are added at a tuple of index arrays."""
+    return update_at(b, b.np.zeros(shape, updates.dtype), index, updates, "add")
 
 
 def _gather_lower(b, params, indices, axis, *, batch_dims):
@@ -452,7 +492,7 @@ def _gather_lower(b, params, indices, axis, *, batch_dims):
 
 
 gather_op = define_op("GatherV2", "params: T, indices: Tindices, axis: Taxis", attrs={"batch_dims": 0}, static=(2,),
-                      types={"Tindices": INDEX, "Taxis": INDEX}, infer=_gather_infer, lower=_gather_lower, partial=True)  # fmt: skip
+                      types={"Tindices": INDEX, "Taxis": INDEX}, infer=_gather_infer, lower=_gather_lower, partial=True)
 
 
 def _gather_grad_lower(b, dy, indices, axis, like, *, batch_dims):
@@ -467,7 +507,7 @@ def _gather_grad_lower(b, dy, indices, axis, like, *, batch_dims):
 
 gathergrad_op = define_op("GatherV2Grad", "dy: T, indices: Tindices, axis: Taxis, like: L", attrs={"batch_dims": 0},
                           static=(2,), shape_only=(3,), types={"Tindices": INDEX, "Taxis": INDEX}, lower=_gather_grad_lower,
-                          infer=lambda dy, indices, axis, like, *, batch_dims: Spec(like.dims, dy.dtype))  # fmt: skip
+                          infer=lambda dy, indices, axis, like, *, batch_dims: Spec(like.dims, dy.dtype))
 
 
 def gather(params, indices, validate_indices=None, name=None, axis=None, batch_dims=0):
@@ -501,6 +541,339 @@ def batch_gather(params, indices, name=None):
         return gather_op(params, indices, n, batch_dims=n, name=scope)
 
 
+# -- GatherNd, ScatterNd: the last axis of the indices holds coordinates ---------------------------------
+def _depth(x, indices, what):
+    """Returns how many leading axes of `x` the indices address, None if unknown."""
+    if indices.dims == ():
+        raise ShapeError(f"indices must have at least 1 axis, got {spec_text(indices)}")
+    depth = None if indices.dims is None else indices.dims[-1]
+    if None not in (depth, x.rank) and depth > x.rank:
+        raise ShapeError(f"index innermost dimension length must be <= rank of {what}; saw: {depth} vs. {x.rank}")
+    return depth
+
+
+def _gather_nd_infer(params, indices):
+    depth = _depth(params, indices, "params")
+    if depth is None or params.dims is None:
+        return Spec(None, params.dtype)
+    return Spec(indices.dims[:-1] + params.dims[depth:], params.dtype)
+
+
+def _coordinates(indices):
+    return tuple(indices[..., i] for i in range(indices.shape[-1]))
+
+
+def _gather_nd_lower(b, params, indices):
+    if not indices.shape[-1]:
+        return b.np.broadcast_to(params, indices.shape[:-1] + params.shape)
+    return take(b, params, _coordinates(indices))
+
+
+gathernd_op = define_op("GatherNd", "params: T, indices: Tindices", types={"Tindices": INDEX}, infer=_gather_nd_infer,
+                        lower=_gather_nd_lower)
+
+
+def gather_nd(params, indices, name=None, batch_dims=0):
+    """Returns the elements, or slices, of `params` at the coordinates in the last axis of `indices`.
+
+    Args:
+      params: tensor.
+      indices: int32 or int64 [..., n]: n coordinates for the first n axes of `params` (after the batch axes).
+      batch_dims: how many leading axes of params and indices correspond to each other.
+
+    Returns:
+      A tensor of shape indices.shape[:-1] + params.shape[batch_dims + n:].
+
+    Raises:
+      InvalidArgumentError: a coordinate is out of range; where compiled code gathers, the result is NaN instead.
+    """
+    if not batch_dims:
+        return gathernd_op(params, indices, name=name)
+    from regrad.ops.generate import range as range_
+
+    with get_default_graph().name_scope(name or "BatchGatherNd") as scope:
+        indices = convert_to_tensor(indices, preferred_dtype=dtypes.int32)
+        if indices.dims is None:
+            raise ValueError("gather_nd: with batch_dims, the rank of indices must be known.")
+        if not 0 <= batch_dims < len(indices.dims):
+            raise ValueError(f"batch_dims = {batch_dims} must be in [0, {len(indices.dims)}), less than rank(indices)")
+        sizes, one = shape(indices, out_type=indices.dtype), indices[..., :1]
+        batch = [broadcast_like(reshape(range_(sizes[i]), [-1] + [1] * (len(indices.dims) - 1 - i)), one)
+                 for i in range(batch_dims)]
+        return gathernd_op(params, concat([*batch, indices], -1), name=scope)
+
+
+def _check_updates(x, indices, updates, what):
+    depth = _depth(x, indices, what)
+    if depth is not None and x.dims is not None and not compatible(indices.dims[:-1] + x.dims[depth:], updates.dims):
+        raise ShapeError(f"updates must have the shape of the indices but for the last axis, then that of {what} after "
+                         f"axis {depth}; got {what} {spec_text(x)}, indices {spec_text(indices)}, updates "
+                         f"{spec_text(updates)}")
+
+
+def _scatter_nd_infer(indices, updates, shape):
+    out = Spec(shape.partial(), updates.dtype)
+    if out.dims is not None and any(d is not None and d < 0 for d in out.dims):
+        raise ShapeError(f"shape must hold sizes of at least 0, got {list(out.dims)}")
+    _check_updates(out, indices, updates, "the output")
+    return out
+
+
+def _update_nd(b, x, indices, updates, method):
+    if not indices.shape[-1]:  # every update is for the whole
+        return update_at(b, x[None], (b.np.zeros(updates.shape[:updates.ndim - x.ndim], "int32"),), updates, method)[0]
+    return update_at(b, x, _coordinates(indices), updates, method)
+
+
+scatternd_op = define_op("ScatterNd", "indices: Tindices, updates: T, shape: Tindices", types={"Tindices": INDEX},
+                         static=(2,), infer=_scatter_nd_infer, lower=lambda b, indices, updates, shape:
+                         _update_nd(b, b.np.zeros(tuple(int(d) for d in shape), updates.dtype), indices, updates,
+                                    "add"))
+
+
+def scatter_nd(indices, updates, shape, name=None):
+    """Returns a tensor of `shape`, zero but for `updates` added at the coordinates in the last axis of `indices`.
+
+    Args:
+      indices: int32 or int64 [..., n].
+      updates: tensor of shape indices.shape[:-1] + shape[n:].
+      shape: vector of sizes, of the dtype of the indices.
+    """
+    return scatternd_op(indices, updates, shape, name=name)
+
+
+def _tensor_scatter_infer(tensor, indices, updates, **attrs):
+    _check_updates(tensor, indices, updates, "the tensor")
+    return Spec(tensor.dims, tensor.dtype)
+
+
+def _tensor_scatter(op_type, method, types):
+    return define_op(op_type, "tensor: T, indices: Tindices, updates: T", types={"Tindices": INDEX} | types,
+                     infer=_tensor_scatter_infer,
+                     lower=lambda b, x, indices, updates: _update_nd(b, x, indices, updates, method))
+
+
+tensorscatterupdate_op = _tensor_scatter("TensorScatterUpdate", "set", {})
+tensorscatteradd_op = _tensor_scatter("TensorScatterAdd", "add", {"T": NUMERIC})
+tensorscattersub_op = _tensor_scatter("TensorScatterSub", "subtract", {"T": NUMERIC})
+tensorscattermax_op = _tensor_scatter("TensorScatterMax", "max", {"T": REAL})
+tensorscattermin_op = _tensor_scatter("TensorScatterMin", "min", {"T": REAL})
+
+
+def tensor_scatter_update(tensor, indices, updates, name=None):
+    """Returns `tensor` with `updates` in place of what is at the coordinates in the last axis of `indices`."""
+    return tensorscatterupdate_op(tensor, indices, updates, name=name)
+
+
+def tensor_scatter_add(tensor, indices, updates, name=None):
+    """Returns `tensor` with `updates` added at the coordinates in the last axis of `indices`, repeated ones too."""
+    return tensorscatteradd_op(tensor, indices, updates, name=name)
+
+
+def tensor_scatter_sub(tensor, indices, updates, name=None):
+    """Returns `tensor` with `updates` subtracted at the coordinates in the last axis of `indices`, repeated ones too."""
+    return tensorscattersub_op(tensor, indices, updates, name=name)
+
+
+def tensor_scatter_max(tensor, indices, updates, name=None):
+    """Returns `tensor` with the maximum of itself and `updates` at the coordinates in the last axis of `indices`."""
+    return tensorscattermax_op(tensor, indices, updates, name=name)
+
+
+def tensor_scatter_min(tensor, indices, updates, name=None):
+    """Returns `tensor` with the minimum of itself and `updates` at the coordinates in the last axis of `indices`."""
+    return tensorscattermin_op(tensor, indices, updates, name=name)
+
+
+tensor_scatter_nd_update = tensor_scatter_update
+tensor_scatter_nd_add = tensor_scatter_add
+tensor_scatter_nd_sub = tensor_scatter_sub
+tensor_scatter_nd_max = tensor_scatter_max
+tensor_scatter_nd_min = tensor_scatter_min
+
+
+# -- the same on variables -----------------------------------------------------------------------
+def _scatter_nd_variable(op_type, method):
+    return define_op(op_type, "ref: T, indices: Tindices, updates: T", attrs={"use_locking": True}, writes=(0,),
+                     types={"Tindices": INDEX}, infer=_tensor_scatter_infer,
+                     lower=lambda b, x, indices, updates, *, use_locking:
+                     _update_nd(b, x, indices, updates, method))
+
+
+scatterndupdate_op = _scatter_nd_variable("ScatterNdUpdate", "set")
+scatterndadd_op = _scatter_nd_variable("ScatterNdAdd", "add")
+scatterndsub_op = _scatter_nd_variable("ScatterNdSub", "subtract")
+
+
+def _storage(ref):
+    """Returns the storage of a variable, the tensor that an assigning op takes."""
+    return ref._ref() if hasattr(ref, "_ref") else ref
+
+
+def scatter_nd_update(ref, indices, updates, use_locking=True, name=None):
+    """Assigns `updates` to a variable at the coordinates in the last axis of `indices`; returns its new value."""
+    return scatterndupdate_op(_storage(ref), indices, updates, use_locking=use_locking, name=name)
+
+
+def scatter_nd_add(ref, indices, updates, use_locking=False, name=None):
+    """Adds `updates` to a variable at the coordinates in the last axis of `indices`; returns its new value."""
+    return scatterndadd_op(_storage(ref), indices, updates, use_locking=use_locking, name=name)
+
+
+def scatter_nd_sub(ref, indices, updates, use_locking=False, name=None):
+    """Subtracts `updates` from a variable at the coordinates in the last axis of `indices`; returns its new value."""
+    return scatterndsub_op(_storage(ref), indices, updates, use_locking=use_locking, name=name)
+
+
+def _strided_assign_infer(ref, begin, end, strides, value, *, known, **masks):
+    part = _strided_slice_infer(ref, begin, end, strides, known=known, **masks)
+    if part.dims is not None and value.dims is not None:
+        merge(part.dims, broadcast(part.dims, value.dims), "the slice and the value assigned to it:")
+    return Spec(ref.dims, ref.dtype)
+
+
+def _strided_assign_lower(b, ref, begin, end, strides, value, *, known, **masks):
+    windows, items, indices = _run_windows(ref.shape, begin, end, strides, known, masks)
+    value = b.np.broadcast_to(value, tuple(1 if i is None else windows[i].count for i in items))
+    value = b.np.reshape(value, tuple(w.count for w in windows))
+    flipped = tuple(a for a, w in enumerate(windows) if w.flip)
+    if flipped:
+        value = b.np.flip(value, flipped)
+    if b.is_host:
+        out = np.array(ref)
+        out[tuple(slice(w.low, w.low + w.count * w.step, w.step) for w in windows)] = value
+        return out
+    part, starts = ref, [np.int32(0)] * ref.ndim
+    for axis, i in indices.items():
+        starts[axis] = _at_index(b, i, ref.shape[axis]).astype("int32")
+        part = b.lax.dynamic_slice_in_dim(part, starts[axis], 1, axis)
+    whole = [w if a not in indices else _Window(0, 1) for a, w in enumerate(windows)]
+    part = part.at[tuple(slice(w.low, w.low + w.count * w.step, w.step) for w in whole)].set(value)
+    return b.lax.dynamic_update_slice(ref, part, starts) if indices else part
+
+
+stridedsliceassign_op = define_op("StridedSliceAssign", "ref: T, begin: Index, end: Index, strides: Index, value: T",
+                                  writes=(0,), static=(1, 2, 3), types={"Index": INDEX}, attrs={**MASKS, "known": None},
+                                  infer=_strided_assign_infer, lower=_strided_assign_lower)
+_stridedsliceassign_at_op = variant(stridedsliceassign_op, static=(3,))
+
+
+# -- indices by truth ------------------------------------------------------------------------------
+where_op = define_op("Where", "input", host=True, infer=lambda x: Spec((None, x.rank), dtypes.int64),
+                     lower=lambda b, x: np.argwhere(x).astype(np.int64))
+
+
+def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
+    """Returns the elements (or slices) of `tensor` where `mask` is True, as a new axis in place of the mask's.
+
+    Args:
+      tensor: tensor.
+      mask: bool tensor of known rank of at least 1, whose shape is that of the axes of `tensor` from `axis` on.
+      axis: int or scalar, where the mask starts; 0 by default.
+
+    Raises:
+      ValueError: the mask is a scalar, has unknown rank, or does not fit.
+    """
+    from regrad.ops.reduce import reduce_prod
+
+    with get_default_graph().name_scope(name or "boolean_mask") as scope:
+        tensor, mask = convert_to_tensor(tensor, name="tensor"), convert_to_tensor(mask, dtypes.bool_, name="mask")
+        n = mask.rank
+        if n == 0:
+            raise ValueError("mask cannot be scalar.")
+        if n is None:
+            raise ValueError("Number of mask dimensions must be specified, even if some dimensions are None.  E.g. shape=[None] "
+                             "is ok, but shape=None is not.")
+        axis = 0 if axis is None else axis.value() if hasattr(axis, "_as_graph_element") else axis
+        axis = axis_in(int(axis), len(tensor.dims)) if tensor.dims is not None else int(axis)
+        rows = None
+        if tensor.dims is not None:
+            merge(tensor.dims[axis:axis + n], mask.dims, "the mask and the axes it covers:")
+            rows = size_of(tensor.dims[axis:axis + n])
+        sizes = shape(tensor)
+        count = reduce_prod(sizes[axis:axis + n], [0], keepdims=True)
+        flat = reshape(tensor, concat([sizes[:axis], count, sizes[axis + n:]], 0))
+        if tensor.dims is not None:
+            flat.set_shape([*tensor.dims[:axis], rows, *tensor.dims[axis + n:]])
+        indices = where_op(reshape(mask, [-1]))[:, 0]
+        return gather_op(flat, indices, axis, batch_dims=0, name=scope)
+
+
+def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool_, name=None):
+    """Returns [..., maxlen]: True (1) at the first lengths[...] places of the last axis.
+
+    Args:
+      lengths: integer tensor.
+      maxlen: int or scalar tensor; the largest of `lengths` by default.
+      dtype: dtype of the result.
+    """
+    from regrad.ops.compare import less
+    from regrad.ops.generate import range as range_
+    from regrad.ops.math import cast, maximum
+    from regrad.ops.reduce import reduce_max
+
+    with get_default_graph().name_scope(name or "SequenceMask"):
+        lengths = convert_to_tensor(lengths)
+        if maxlen is None:
+            maxlen = maximum(reduce_max(lengths), 0)
+        maxlen = convert_to_tensor(maxlen, dtype=None if hasattr(maxlen, "dtype") else lengths.dtype)
+        if maxlen.rank not in (None, 0):
+            raise ValueError("maxlen must be scalar for sequence_mask")
+        row = cast(range_(0, maxlen, 1), lengths.dtype)
+        return cast(less(row, expand_dims(lengths, -1)), dtype)
+
+
+# -- OneHot ----------------------------------------------------------------------------------------
+def _one_hot_infer(indices, depth, on_value, off_value, *, axis):
+    n = depth.partial()
+    if isinstance(n, tuple):
+        raise ShapeError(f"depth must be a scalar, got {spec_text(depth)}")
+    if n is not None and n < 0:
+        raise ShapeError(f"depth must be non-negative, got {n}")
+    if indices.dims is None:
+        return Spec(None, on_value.dtype)
+    at = axis_in(axis, len(indices.dims) + 1)
+    return Spec((*indices.dims[:at], n, *indices.dims[at:]), on_value.dtype)
+
+
+def _one_hot_lower(b, indices, depth, on_value, off_value, *, axis):
+    at = axis_in(axis, indices.ndim + 1)
+    classes = np.arange(int(depth), dtype=indices.dtype).reshape((-1,) + (1,) * (indices.ndim - at))
+    return b.np.where(b.np.expand_dims(indices, at) == classes, on_value, off_value)
+
+
+onehot_op = define_op("OneHot", "indices: TI, depth: int32, on_value: T, off_value: T", attrs={"axis": -1}, static=(1,),
+                      types={"TI": INDEX | {dtypes.uint8}}, infer=_one_hot_infer, lower=_one_hot_lower)
+
+
+def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
+    """Returns a tensor with one more axis of size `depth`: `on_value` at the place that each index names.
+
+    Args:
+      indices: uint8, int32 or int64; an index out of [0, depth) gives `off_value` everywhere.
+      depth: int scalar.
+      on_value, off_value: scalars, 1 and 0 by default.
+      axis: where the new axis goes; the end (-1) by default.
+      dtype: the result's; by default that of the values, else float32.
+
+    Raises:
+      TypeError: the dtypes of `on_value`, `off_value` and `dtype` do not agree.
+    """
+    with get_default_graph().name_scope(name or "one_hot") as scope:
+        dtype = None if dtype is None else dtypes.as_dtype(dtype)
+        given = [convert_to_tensor(v, preferred_dtype=dtype, name=n) if v is not None else None
+                 for v, n in ((on_value, "on_value"), (off_value, "off_value"))]
+        found = {v.dtype for v in given if v is not None} | ({dtype} if dtype is not None else set())
+        if len(found) > 1:
+            raise TypeError(f"one_hot: on_value, off_value and dtype must agree, got {dtypes.names(found)}")
+        dtype = found.pop() if found else dtypes.float32
+        if None in given and not (dtype in NUMERIC or dtype is dtypes.bool_):
+            raise TypeError(f"one_hot: on_value and off_value must both be given for dtype {dtype.name}")
+        on, off = (constant(np.array(default, dtype.as_numpy_dtype), dtype, name=n) if v is None else v
+                   for v, default, n in zip(given, (1, 0), ("on_value", "off_value")))
+        return onehot_op(indices, depth, on, off, axis=-1 if axis is None else int(axis), name=scope)
+
+
 # -- sparse gradients --------------------------------------------------------------------------
 def join_slices(slices):
     """Returns one IndexedSlices that is the sum of a list of them: their rows and indices one after the other."""
@@ -511,7 +884,3 @@ def join_slices(slices):
         indices = [_cast(i, dtypes.int64) for i in indices]
     dense_shape = next((s.dense_shape for s in slices if s.dense_shape is not None), None)
     return IndexedSlices(concat_op([s.values for s in slices], 0), concat_op(indices, 0), dense_shape)
-
-
-def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
-    raise NotImplementedError

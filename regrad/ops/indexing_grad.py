@@ -1,11 +1,13 @@
 """Gradient rules for `indexing.py`."""
 
 from regrad.core.convert import convert_to_tensor
-from regrad.core.gradient_registry import RegisterGradient
+from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.ops import indexing
-from regrad.ops.array import reshape, shape
+from regrad.ops.array import concat, reshape, shape, squeeze, zeros_like
+from regrad.ops.compare import equal
 from regrad.ops.indexing import MASKS
+from regrad.ops.math import cast
 
 
 def _masks(op):
@@ -16,7 +18,7 @@ def _masks(op):
 def _stridedslice_grad(op, dy):
     x, begin, end, strides = op.inputs
     dx = indexing.strided_slice_grad(shape(x, out_type=begin.dtype), begin, end, strides, dy, op.get_attr("known"),
-                                     **_masks(op))  # fmt: skip
+                                     **_masks(op))
     return dx, None, None, None
 
 
@@ -57,8 +59,6 @@ def _rows(params, indices, dy):
     if params.dims is not None and None not in params.dims[1:]:
         row = (-1, *params.dims[1:])
     else:
-        from regrad.ops.array import concat
-
         row = concat([[-1], dense_shape[1:]], 0)
     if params.dims is not None and 0 in params.dims[1:]:
         row = (indices.shape.num_elements() or shape(reshape(indices, [-1]))[0], *params.dims[1:])
@@ -69,3 +69,50 @@ def _rows(params, indices, dy):
 def _gathergrad_grad(op, g):
     _, indices, axis, _ = op.inputs
     return indexing.gather_op(g, indices, axis, batch_dims=op.get_attr("batch_dims")), None, None, None
+
+
+@RegisterGradient("GatherNd")
+def _gathernd_grad(op, dy):
+    params, indices = op.inputs
+    if indices.dims is not None and len(indices.dims) == 2 and indices.dims[-1] == 1:
+        return IndexedSlices(convert_to_tensor(dy), squeeze(indices, [-1]), shape(params)), None
+    return indexing.scatternd_op(indices, dy, shape(params, out_type=indices.dtype)), None
+
+
+@RegisterGradient("ScatterNd")
+def _scatternd_grad(op, dy):
+    return None, indexing.gathernd_op(dy, op.inputs[0]), None
+
+
+@RegisterGradient("TensorScatterUpdate")
+def _tensorscatterupdate_grad(op, dy):
+    _, indices, updates = op.inputs
+    return indexing.tensorscatterupdate_op(dy, indices, zeros_like(updates)), None, indexing.gathernd_op(dy, indices)
+
+
+@RegisterGradient("TensorScatterAdd")
+def _tensorscatteradd_grad(op, dy):
+    return dy, None, indexing.gathernd_op(dy, op.inputs[1])
+
+
+@RegisterGradient("TensorScatterSub")
+def _tensorscattersub_grad(op, dy):
+    return dy, None, -indexing.gathernd_op(dy, op.inputs[1])
+
+
+def _extreme_grad(op, dy):
+    # Whatever equals the result has a share in it, all the same one, as in TF.
+    x, indices, updates = op.inputs
+    y = op.outputs[0]
+    dtype = dy.dtype
+    first = cast(equal(y, x), dtype)
+    rest = cast(equal(indexing.gathernd_op(y, indices), updates), dtype)
+    share = dy / indexing.tensorscatteradd_op(first, indices, rest)
+    return first * share, None, rest * indexing.gathernd_op(share, indices)
+
+
+RegisterGradient("TensorScatterMax")(_extreme_grad)
+RegisterGradient("TensorScatterMin")(_extreme_grad)
+
+for _op_type in ("OneHot", "Where", "ScatterNdUpdate", "ScatterNdAdd", "ScatterNdSub", "StridedSliceAssign"):
+    NotDifferentiable(_op_type)

@@ -77,9 +77,14 @@ for _name, _method in OPERATORS.items():
 
 
 def overload_all(cls, as_tensor):
-    """Gives the instances of `cls` all operators of a tensor, each applied to `as_tensor(instance)`."""
+    """Gives the instances of `cls` all operators of a tensor, each applied to `as_tensor(instance)`.
+
+    A slice of an instance that has storage of its own (`_ref`) can be assigned to: `v[1:3].assign(value)`.
+    """
     for name, method in OPERATORS.items():
         setattr(cls, name, _through(name, method, as_tensor))
+    if hasattr(cls, "_ref"):
+        cls.__getitem__ = lambda self, key: indexing.getitem(as_tensor(self), key, var=self)
 
 
 def _through(name, method, as_tensor):

@@ -1,12 +1,34 @@
-"""Reductions over groups of rows. Gradients: `segment_grad.py`."""
+"""Reductions over groups of rows. Gradients: `segment_grad.py`.
 
-from regrad.core.dtypes import INDEX, NUMERIC
+Segment ids name the group of each row. Where they are sorted, the number of groups is read off the last one: the
+output's shape depends on data, so these ops run on the host unless the ids are known beforehand. The unsorted ones are
+told the number, and compile.
+"""
+
+import numpy as np
+
+from regrad.core import dtypes
+from regrad.core.convert import constant, convert_to_tensor
+from regrad.core.dtypes import FLOATING, INDEX, NUMERIC, REAL, as_dtype
 from regrad.core.errors import ShapeError
+from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, spec_text
-from regrad.core.shapes import compatible
-from regrad.ops.indexing import add_at
+from regrad.core.shapes import compatible, merge
+from regrad.ops.array import ones_like, variant
+from regrad.ops.indexing import OutOfRange, add_at, take, update_at
+from regrad.ops.math import maximum, sqrt
 
 
+def _filled(b, shape, value, dtype):
+    return b.np.full(shape, np.asarray(value).astype(dtype))
+
+
+# name -> (method of `update_at`, what a group starts with, what a sorted segment without rows gives)
+_SUM, _PROD = ("add", lambda dtype: 0, 0), ("multiply", lambda dtype: 1, 1)
+_MAX, _MIN = ("max", lambda dtype: as_dtype(dtype).min, 0), ("min", lambda dtype: as_dtype(dtype).max, 0)
+
+
+# -- unsorted --------------------------------------------------------------------------------
 def _unsorted_infer(data, ids, num):
     n = num.partial()
     if isinstance(n, tuple):
@@ -21,19 +43,23 @@ def _unsorted_infer(data, ids, num):
     return Spec((n, *data.dims[k:]), data.dtype)
 
 
-_UNSORTED = "data: T, segment_ids: Tindices, num_segments: Tnum"
-_UNSORTED_TYPES = {"T": NUMERIC, "Tindices": INDEX, "Tnum": INDEX}
+def _unsorted(op_type, kind, types):
+    method, start, _ = kind
 
-unsortedsegmentsum_op = define_op("UnsortedSegmentSum", _UNSORTED, types=_UNSORTED_TYPES, static=(2,),
-                                  infer=_unsorted_infer, lower=lambda b, data, ids, num:
-                                  _unsorted_sum(b, data, ids, num))  # fmt: skip
+    def lower(b, data, ids, num):
+        out = _filled(b, (int(num), *data.shape[len(ids.shape):]), start(data.dtype), data.dtype)
+        if b.is_host:
+            data, ids = data[ids >= 0], ids[ids >= 0]
+        return update_at(b, out, (ids,), data, method)
+
+    return define_op(op_type, "data: T, segment_ids: Tindices, num_segments: Tnumsegments", infer=_unsorted_infer,
+                     types={"T": types, "Tindices": INDEX, "Tnumsegments": INDEX}, static=(2,), lower=lower)
 
 
-def _unsorted_sum(b, data, ids, num):
-    if b.is_host:  # NumPy would count a negative index from the end; here it leaves the row out
-        keep = ids >= 0
-        data, ids = data[keep], ids[keep]
-    return add_at(b, (int(num), *data.shape[len(ids.shape):]), (ids,), data)
+unsortedsegmentsum_op = _unsorted("UnsortedSegmentSum", _SUM, NUMERIC)
+unsortedsegmentprod_op = _unsorted("UnsortedSegmentProd", _PROD, NUMERIC)
+unsortedsegmentmax_op = _unsorted("UnsortedSegmentMax", _MAX, REAL)
+unsortedsegmentmin_op = _unsorted("UnsortedSegmentMin", _MIN, REAL)
 
 
 def unsorted_segment_sum(data, segment_ids, num_segments, name=None):
@@ -45,3 +71,242 @@ def unsorted_segment_sum(data, segment_ids, num_segments, name=None):
       num_segments: scalar, above all ids.
     """
     return unsortedsegmentsum_op(data, segment_ids, num_segments, name=name)
+
+
+def unsorted_segment_prod(data, segment_ids, num_segments, name=None):
+    """Returns [num_segments, ...]: row i is the product of the rows of `data` with segment id i, 1 if there are none."""
+    return unsortedsegmentprod_op(data, segment_ids, num_segments, name=name)
+
+
+def unsorted_segment_max(data, segment_ids, num_segments, name=None):
+    """Returns [num_segments, ...]: row i is the maximum of the rows of `data` with segment id i, else the least value."""
+    return unsortedsegmentmax_op(data, segment_ids, num_segments, name=name)
+
+
+def unsorted_segment_min(data, segment_ids, num_segments, name=None):
+    """Returns [num_segments, ...]: row i is the minimum of the rows of `data` with segment id i, else the largest value."""
+    return unsortedsegmentmin_op(data, segment_ids, num_segments, name=name)
+
+
+def _row_counts(data, segment_ids, num_segments):
+    """Returns how many rows each segment has, at least 1, shaped to divide the sums by."""
+    counts = unsortedsegmentsum_op(ones_like(data), segment_ids, num_segments)
+    return maximum(counts, constant(1, data.dtype))
+
+
+def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
+    """Returns [num_segments, ...]: row i is the mean of the rows of `data` with segment id i, 0 if there are none."""
+    with get_default_graph().name_scope(name or "UnsortedSegmentMean"):
+        data = convert_to_tensor(data)
+        sums = unsortedsegmentsum_op(data, segment_ids, num_segments)
+        return sums / _row_counts(data, segment_ids, num_segments)
+
+
+def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
+    """Returns the sums of `unsorted_segment_sum`, each divided by the square root of its number of rows."""
+    with get_default_graph().name_scope(name or "UnsortedSegmentSqrtN"):
+        data = convert_to_tensor(data)
+        sums = unsortedsegmentsum_op(data, segment_ids, num_segments)
+        return sums / sqrt(_row_counts(data, segment_ids, num_segments))
+
+
+# -- the transpose of a sum over segments ----------------------------------------------------------
+def _gather_segments_infer(segments, ids):
+    if segments.dims is None or ids.dims is None:
+        return Spec(None, segments.dtype)
+    return Spec(ids.dims + segments.dims[1:], segments.dtype)
+
+
+def _gather_segments_lower(b, segments, ids):
+    if not b.is_host:
+        return segments.at[ids].get(mode="fill", fill_value=0, wrap_negative_indices=False)
+    inside = (ids >= 0) & (ids < segments.shape[0])
+    out = np.zeros(ids.shape + segments.shape[1:], segments.dtype)
+    out[inside] = segments[ids[inside]]
+    return out
+
+
+gathersegments_op = define_op("GatherSegments", "segments: T, segment_ids: Tindices", types={"Tindices": INDEX},
+                              infer=_gather_segments_infer, lower=_gather_segments_lower)
+
+
+# -- sorted ----------------------------------------------------------------------------------
+def _check_ids(data_rows, ids):
+    """Returns the number of segments if the ids are known; refuses ids that are no sorted vector as long as the rows."""
+    if ids.rank not in (None, 1):
+        raise ShapeError(f"segment_ids should be a vector, got {spec_text(ids)}")
+    merge(ids.dims, (data_rows,), "segment_ids should have one entry per row;")
+    value = ids.value()
+    return None if value is None else _count(value)
+
+
+def _count(ids):
+    """Returns the number of segments; refuses ids that are not sorted, or negative."""
+    if not ids.size:
+        return 0
+    if ids[0] < 0:
+        raise OutOfRange(f"segment ids must be >= 0, got {ids[0]}")
+    if np.any(ids[1:] < ids[:-1]):
+        raise OutOfRange(f"segment ids are not increasing: {ids.tolist() if ids.size < 20 else ids}")
+    return int(ids[-1]) + 1
+
+
+def _sorted_infer(data, ids):
+    if data.dims == ():
+        raise ShapeError("data must have at least 1 axis, got a scalar")
+    n = _check_ids(None if data.dims is None else data.dims[0], ids)
+    return Spec(None if data.dims is None else (n, *data.dims[1:]), data.dtype)
+
+
+def _over_rows(counts, data):
+    """Returns a vector with one entry per segment in a shape that goes with the segments of `data`."""
+    return counts.reshape((-1,) + (1,) * (data.ndim - 1))
+
+
+def _sorted(op_type, kind, types):
+    """Defines a reduction of sorted segments; returns the op for known ids and the one that runs on the host."""
+    method, start, empty = kind
+
+    def lower(b, data, ids):
+        n = _count(ids)
+        out = _filled(b, (n, *data.shape[1:]), start(data.dtype), data.dtype)
+        out = update_at(b, out, (ids,), data, method)
+        counts = np.bincount(ids, minlength=n)
+        return b.np.where(_over_rows(counts > 0, data), out, _filled(b, (), empty, data.dtype)) if n else out
+
+    return _known_and_host(op_type, types, lower)
+
+
+def _known_and_host(op_type, types, lower):
+    op = define_op(op_type, "data: T, segment_ids: Tindices", types={"T": types, "Tindices": INDEX}, host=True,
+                   infer=_sorted_infer, lower=lower)
+    return variant(op, host=False, static=(1,)), op
+
+
+def _mean_lower(b, data, ids):
+    n = _count(ids)
+    counts = _over_rows(np.maximum(np.bincount(ids, minlength=n), 1), data)
+    sums = add_at(b, (n, *data.shape[1:]), (ids,), data)
+    if data.dtype.kind in "iu":
+        return b.np.trunc(sums / counts).astype(data.dtype)
+    return sums / counts.astype(data.dtype)
+
+
+_SORTED = {
+    "SegmentSum": _sorted("SegmentSum", _SUM, NUMERIC),
+    "SegmentProd": _sorted("SegmentProd", _PROD, NUMERIC),
+    "SegmentMax": _sorted("SegmentMax", _MAX, REAL),
+    "SegmentMin": _sorted("SegmentMin", _MIN, REAL),
+    "SegmentMean": _known_and_host("SegmentMean", NUMERIC, _mean_lower),
+}
+
+
+def _segment(op_type, data, segment_ids, name):
+    ids = convert_to_tensor(segment_ids, name="segment_ids", preferred_dtype=dtypes.int32)
+    known, on_host = _SORTED[op_type]
+    return (on_host if ids.value() is None else known)(data, ids, name=name)
+
+
+def segment_sum(data, segment_ids, name=None):
+    """Returns [largest id + 1, ...]: row i is the sum of the rows of `data` whose segment id is i.
+
+    Args:
+      data: numeric tensor of at least one axis.
+      segment_ids: int32 or int64 vector, sorted, as long as the first axis of `data`.
+
+    Raises:
+      InvalidArgumentError: (when run, if the ids are not known before) the ids are not sorted, or negative.
+    """
+    return _segment("SegmentSum", data, segment_ids, name)
+
+
+def segment_mean(data, segment_ids, name=None):
+    """Returns the means of the rows of each segment (see `segment_sum`), 0 for an id that does not occur."""
+    return _segment("SegmentMean", data, segment_ids, name)
+
+
+def segment_prod(data, segment_ids, name=None):
+    """Returns the products of the rows of each segment (see `segment_sum`), 1 for an id that does not occur."""
+    return _segment("SegmentProd", data, segment_ids, name)
+
+
+def segment_max(data, segment_ids, name=None):
+    """Returns the maxima of the rows of each segment (see `segment_sum`), 0 for an id that does not occur."""
+    return _segment("SegmentMax", data, segment_ids, name)
+
+
+def segment_min(data, segment_ids, name=None):
+    """Returns the minima of the rows of each segment (see `segment_sum`), 0 for an id that does not occur."""
+    return _segment("SegmentMin", data, segment_ids, name)
+
+
+# -- of gathered rows ----------------------------------------------------------------------------
+def _sparse_infer(data, indices, ids, num=None):
+    if data.dims == ():
+        raise ShapeError("data must have at least 1 axis, got a scalar")
+    if indices.rank not in (None, 1):
+        raise ShapeError(f"indices should be a vector, got {spec_text(indices)}")
+    n = _check_ids(None if indices.dims is None else indices.dims[0], ids)
+    if num is not None:
+        n = num.partial()
+    return Spec(None if data.dims is None else (n, *data.dims[1:]), data.dtype)
+
+
+def _sparse_lower(divisor):
+    def lower(b, data, indices, ids, num=None):
+        n = _count(ids) if num is None else int(num)
+        sums = add_at(b, (n, *data.shape[1:]), (ids,), take(b, data, (indices,)))
+        if divisor is None:
+            return sums
+        counts = add_at(b, (n,), (ids,), b.np.ones(ids.shape, data.dtype))
+        counts = b.np.maximum(counts, data.dtype.type(1)).reshape((n,) + (1,) * (data.ndim - 1))
+        return sums / divisor(b, counts)
+
+    return lower
+
+
+def _sparse(op_type, divisor):
+    types = {"T": FLOATING, "Tidx": INDEX, "Tsegmentids": INDEX}
+    op = define_op(op_type, "data: T, indices: Tidx, segment_ids: Tsegmentids", types=types, host=True,
+                   infer=_sparse_infer, lower=_sparse_lower(divisor))
+    with_num = define_op(op_type + "WithNumSegments",
+                         "data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments", static=(3,),
+                         types=types | {"Tnumsegments": INDEX}, infer=_sparse_infer, lower=_sparse_lower(divisor))
+    return variant(op, host=False, static=(2,)), op, with_num
+
+
+_SPARSE = {
+    "SparseSegmentSum": _sparse("SparseSegmentSum", None),
+    "SparseSegmentMean": _sparse("SparseSegmentMean", lambda b, n: n),
+    "SparseSegmentSqrtN": _sparse("SparseSegmentSqrtN", lambda b, n: b.np.sqrt(n)),
+}
+
+
+def _sparse_segment(op_type, data, indices, segment_ids, num_segments, name):
+    known, on_host, with_num = _SPARSE[op_type]
+    if num_segments is not None:
+        return with_num(data, indices, segment_ids, num_segments, name=name)
+    ids = convert_to_tensor(segment_ids, name="segment_ids", preferred_dtype=dtypes.int32)
+    return (on_host if ids.value() is None else known)(data, indices, ids, name=name)
+
+
+def sparse_segment_sum(data, indices, segment_ids, name=None, num_segments=None):
+    """Returns the sums, by segment, of the rows of `data` that `indices` names.
+
+    Args:
+      data: floating tensor of at least one axis.
+      indices: int32 or int64 vector of rows.
+      segment_ids: sorted vector as long as `indices`.
+      num_segments: how many rows the result has; the largest id + 1 by default.
+    """
+    return _sparse_segment("SparseSegmentSum", data, indices, segment_ids, num_segments, name)
+
+
+def sparse_segment_mean(data, indices, segment_ids, name=None, num_segments=None):
+    """Returns the means, by segment, of the rows of `data` that `indices` names (see `sparse_segment_sum`)."""
+    return _sparse_segment("SparseSegmentMean", data, indices, segment_ids, num_segments, name)
+
+
+def sparse_segment_sqrt_n(data, indices, segment_ids, name=None, num_segments=None):
+    """Returns the sums of `sparse_segment_sum`, each divided by the square root of its number of rows."""
+    return _sparse_segment("SparseSegmentSqrtN", data, indices, segment_ids, num_segments, name)

@@ -1,0 +1,217 @@
+"""Order: the largest elements, sorting, searching. Gradients: `sort_grad.py`."""
+
+import collections
+
+import numpy as np
+
+from regrad.core import dtypes
+from regrad.core.convert import constant, convert_to_tensor
+from regrad.core.dtypes import INDEX, REAL, as_dtype
+from regrad.core.errors import ShapeError
+from regrad.core.graph import get_default_graph
+from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.shapes import merge, size_of
+from regrad.ops.array import axis_in, rank, reshape, shape, transpose
+
+TopK = collections.namedtuple("TopKV2", ["values", "indices"])
+
+
+# -- TopKV2 ----------------------------------------------------------------------------------
+def _top_k_infer(x, k, *, sorted):
+    n = k.partial()
+    if isinstance(n, tuple):
+        raise ShapeError(f"k must be a scalar, got {spec_text(k)}")
+    if n is not None and n < 0:
+        raise ShapeError(f"Need k >= 0, got {n}")
+    if x.dims is None:
+        return [Spec(None, x.dtype), Spec(None, dtypes.int32)]
+    if not x.dims:
+        raise ShapeError("input must have at least 1 axis, got a scalar")
+    if None not in (n, x.dims[-1]) and n > x.dims[-1]:
+        raise ShapeError(f"input must have at least k columns. Had {x.dims[-1]}, needed {n}")
+    return [Spec((*x.dims[:-1], n), x.dtype), Spec((*x.dims[:-1], n), dtypes.int32)]
+
+
+def _top_k_lower(b, x, k, *, sorted):
+    if not b.is_host:
+        return tuple(b.lax.top_k(x, int(k)))
+    # A stable ascending order of the reversed row, read backwards: of equal elements the first comes first.
+    order = x.shape[-1] - 1 - np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1][..., :int(k)]
+    return np.take_along_axis(x, order, -1), order.astype(np.int32)
+
+
+topk_op = define_op("TopKV2", "input: T, k: int32", attrs={"sorted": True}, types={"T": REAL}, static=(1,),
+                    infer=_top_k_infer, lower=_top_k_lower)
+
+
+def top_k(input, k=1, sorted=True, name=None):
+    """Returns the `k` largest elements along the last axis, largest first, and their indices (int32).
+
+    Args:
+      input: real tensor of at least one axis.
+      k: int scalar, at most the size of the last axis.
+      sorted: accepted; the result is always sorted. Of equal elements the one of lower index comes first.
+
+    Returns:
+      (values, indices), a named tuple.
+    """
+    return TopK(*topk_op(input, k, sorted=sorted, name=name))
+
+
+# -- NthElement ------------------------------------------------------------------------------
+def _nth_infer(x, n, *, reverse):
+    i = n.partial()
+    if isinstance(i, tuple):
+        raise ShapeError(f"n must be a scalar, got {spec_text(n)}")
+    if i is not None and i < 0:
+        raise ShapeError(f"Need n >= 0, got {i}")
+    if x.dims == ():
+        raise ShapeError("input must have at least 1 axis, got a scalar")
+    if x.dims is not None and None not in (i, x.dims[-1]) and i >= x.dims[-1]:
+        raise ShapeError(f"Input must have at least n+1 = {i + 1} columns, had {x.dims[-1]}")
+    return Spec(None if x.dims is None else x.dims[:-1], x.dtype)
+
+
+nthelement_op = define_op("NthElement", "input: T, n: int32", attrs={"reverse": False}, types={"T": REAL}, static=(1,),
+                          infer=_nth_infer, lower=lambda b, x, n, *, reverse:
+                          b.np.sort(x, -1)[..., -1 - int(n) if reverse else int(n)])
+
+
+def nth_element(input, n, reverse=False, name=None):
+    """Returns the element that would stand at place `n` of the last axis if it were sorted (`reverse`: largest first)."""
+    return nthelement_op(input, n, reverse=bool(reverse), name=name)
+
+
+# -- sort, argsort ----------------------------------------------------------------------------------
+def _opposed(x):
+    """Returns `x` in the reversed order, without overflow: -1 - x for integers."""
+    if x.dtype.is_unsigned:
+        return constant(x.dtype.max, x.dtype) - x
+    return constant(-1, x.dtype) - x if x.dtype.is_integer else -x
+
+
+def _ordered(values, axis, direction, which):
+    if direction not in ("ASCENDING", "DESCENDING"):
+        raise ValueError(f"{direction} should be one of ASCENDING, DESCENDING")
+    values = convert_to_tensor(values, name="values")
+    at = axis.value() if hasattr(axis, "_as_graph_element") else axis
+    if at is None:
+        raise ValueError("axis must be a constant scalar")
+    ascending = direction == "ASCENDING"
+    n = len(values.dims) if values.dims is not None else None
+    at = axis_in(int(at), n) if n is not None else int(at)
+    last = at == -1 or n is not None and at == n - 1
+    if not last:
+        if n is not None:
+            swap = list(range(n))
+            swap[at], swap[-1] = swap[-1], swap[at]
+        else:
+            from regrad.ops.array import concat
+            from regrad.ops.generate import range as range_
+
+            r = rank(values)
+            at = at + r if at < 0 else at
+            swap = concat([range_(0, at), [r - 1], range_(at + 1, r - 1), [at]], 0)
+        values = transpose(values, swap)
+    values = _opposed(values) if ascending else values
+    result = topk_op(values, shape(values)[-1], sorted=True)[which]
+    result = _opposed(result) if ascending and which == 0 else result
+    return result if last else transpose(result, swap)
+
+
+def sort(values, axis=-1, direction="ASCENDING", name=None):
+    """Returns `values` sorted along `axis`.
+
+    Args:
+      values: real tensor of at least one axis.
+      axis: int.
+      direction: "ASCENDING" or "DESCENDING".
+    """
+    with get_default_graph().name_scope(name or "sort"):
+        return _ordered(values, axis, direction, 0)
+
+
+def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
+    """Returns the int32 indices that sort `values` along `axis`; always stable: equal elements keep their order."""
+    with get_default_graph().name_scope(name or "argsort"):
+        return _ordered(values, axis, direction, 1)
+
+
+# -- searching a sorted row ---------------------------------------------------------------------------
+def _search_infer(sorted_inputs, values, *, out_type):
+    for x in (sorted_inputs, values):
+        if x.rank not in (None, 2):
+            raise ShapeError(f"sorted_inputs and values must be matrices, got {spec_text(x)}")
+    if sorted_inputs.dims is not None and values.dims is not None:
+        merge(sorted_inputs.dims[:1], values.dims[:1], "sorted_inputs and values must have as many rows;")
+    return Spec(values.dims or (None, None), out_type)
+
+
+def _search(op_type, side):
+    def lower(b, rows, values, *, out_type):
+        dtype = out_type.as_numpy_dtype
+        if b.is_host:
+            found = [np.searchsorted(r, v, side) for r, v in zip(rows, values)]
+            return np.array(found, dtype).reshape(values.shape)
+        return b.jax.vmap(lambda r, v: b.np.searchsorted(r, v, side=side))(rows, values).astype(dtype)
+
+    return define_op(op_type, "sorted_inputs: T, values: T", attrs={"out_type": dtypes.int32}, infer=_search_infer,
+                     types={"T": REAL}, lower=lower)
+
+
+lowerbound_op = _search("LowerBound", "left")
+upperbound_op = _search("UpperBound", "right")
+
+
+def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, name=None):
+    """Returns where `values` would have to be inserted into the sorted rows of `sorted_sequence` to keep them sorted.
+
+    Args:
+      sorted_sequence: real tensor [..., n], its last axis sorted.
+      values: tensor [..., m] with the same leading axes.
+      side: "left": before equal elements, or "right": after them.
+      out_type: int32 or int64.
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"side must be either 'right' or 'left'.  Saw: {side}.")
+    op = lowerbound_op if side == "left" else upperbound_op
+    with get_default_graph().name_scope(name or "SearchSorted"):
+        rows, values = convert_to_tensor(sorted_sequence), convert_to_tensor(values)
+        matrices = [reshape(x, [-1, shape(x)[-1] if x.dims is None or x.dims[-1] is None else x.dims[-1]])
+                    if not _is_empty(x) else _empty_matrix(x) for x in (rows, values)]
+        return reshape(op(*matrices, out_type=as_dtype(out_type)), shape(values))
+
+
+def _is_empty(x):
+    return x.dims is not None and size_of(x.dims) == 0
+
+
+def _empty_matrix(x):
+    return reshape(x, [int(np.prod(x.dims[:-1])), x.dims[-1]])
+
+
+# -- UnravelIndex ----------------------------------------------------------------------------
+def _unravel_infer(indices, dims):
+    if dims.rank not in (None, 1) or indices.rank not in (None, 0, 1):
+        raise ShapeError(f"indices must be a scalar or vector and dims a vector, got {spec_text(indices)} and "
+                         f"{spec_text(dims)}")
+    if indices.dims is None:
+        return Spec(None, indices.dtype)
+    return Spec((None if dims.dims is None else dims.dims[0], *indices.dims), indices.dtype)
+
+
+def _unravel_lower(b, indices, dims):
+    out = []
+    for i in range(dims.shape[0] - 1, -1, -1):
+        out.insert(0, indices % dims[i] if i else indices)
+        indices = indices // dims[i]
+    return b.np.stack(out)
+
+
+unravelindex_op = define_op("UnravelIndex", "indices: Tidx, dims: Tidx", types={"Tidx": INDEX}, infer=_unravel_infer,
+                            lower=_unravel_lower)
+
+
+def unravel_index(indices, dims, name=None):
+    """Returns the coordinates, [number of axes, ...], of flat `indices` into a tensor of sizes `dims`."""
+    return unravelindex_op(indices, dims, name=name)
