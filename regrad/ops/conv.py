@@ -374,7 +374,8 @@ def conv3d_transpose(value, filter=None, output_shape=None, strides=None, paddin
 
 def atrous_conv2d(value, filters, rate, padding, name=None):
     """Returns the convolution of `value` ("NHWC") with `filters` whose taps stand `rate` apart."""
-    return convolution(value, filters, padding, dilation_rate=[rate, rate], name=name)
+    with get_default_graph().name_scope(name or "convolution") as scope:
+        return conv2d(value, filters, 1, padding, dilations=rate, name=scope)
 
 
 def atrous_conv2d_transpose(value, filters, output_shape, rate, padding, name=None):
