@@ -29,6 +29,8 @@ _NAMES = {
         set_random_seed""",
     "regrad.autodiff.overrides": """Override OverrideError View attach bridge get_gradient_function overriding
         set_graph_rule""",
+    "regrad.autodiff.custom": "custom_gradient grad_pass_through recompute_grad",
+    "regrad.autodiff.derivatives": "forward_gradients hessian_vector_product hessians jacobian jvp view_gradients",
     "regrad.autodiff.gradients": "AggregationMethod UnconnectedGradients gradients",
     "regrad.runtime.session": "InteractiveSession Session",
     "regrad.ops.math": """abs acos acosh add add_n asin asinh atan atan2 atanh cast ceil cos cosh div div_no_nan divide exp

@@ -411,7 +411,7 @@ class Runner:
                 raise self._missing(v)
         random = segment.random_ops + segment.body_random_ops
         seeds = self.session.seeds(random) if random else ()
-        if segment.portable and segment.runs < config.host_runs and segment.cost() <= config.host_cost:
+        if segment.on_host():
             results = segment.run_host(args, seeds)
         else:
             with self.session.xla_context():

@@ -12,6 +12,7 @@ from regrad.core.graph import FuncGraph, op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import Known
 from regrad.core.shapes import size_of
+from regrad.runtime import config
 
 _INLINE = 64  # elements; larger constants are passed as arguments, so that they do not count for the structure
 
@@ -130,11 +131,22 @@ class Segment:
                 args.insert(0, base_random + random_at)
                 random_at += 1
             outs = tuple(base_made + slot_of[v][1] for v in node.outs)
-            self.steps.append((node.op, node.opdef.lower, tuple(args), node.op.groups, outs, statics))
+            bodies = bool(node.opdef.extra.get("has_bodies"))
+            self.steps.append((node.op, node.opdef.lower, tuple(args), node.op.groups, outs, statics, bodies,
+                               _public_attrs(node.op)))  # fmt: skip
         self.template = template
         self.base_random = base_random
         self.out_slots = tuple(base_made + slot_of[v][1] if slot_of[v][0] == "made" else place[slot_of[v]]
                                for v in self.outs)  # fmt: skip
+
+    def on_host(self):
+        """True when the next execution is NumPy's: always for a tiny segment, at first for a small one."""
+        if not self.portable:
+            return False
+        cost = self.cost()
+        if len(self.nodes) <= config.tiny_ops and cost <= config.tiny_cost:
+            return True
+        return self.runs < config.host_runs and cost <= config.host_cost
 
     def cost(self):
         """Returns an estimate of the work, in element operations: what decides whether compiling pays."""
@@ -153,21 +165,20 @@ class Segment:
           seeds: one uint64[3] per random op of the segment.
           body_seeds: {random op inside a branch or body: uint64[3]}.
         """
-        env = list(self.template)
+        env = self.template.copy()
         env[:self.n_in] = args
         for i in range(len(self.random_ops)):
             env[self.base_random + i] = seeds[i]
         wrap = not b.is_host
-        for op, lower, refs, groups, outs, values in self.steps:
-            bodies = op.opdef.extra.get("has_bodies")
-            if wrap and not bodies:
+        for op, lower, refs, groups, outs, values, bodies, attrs in self.steps:
+            if wrap and values and not bodies:
                 for i in values:
                     env[i] = b.constant(env[i])
             operands = [env[i] for i in refs]
             if groups is not None:
                 operands = _grouped(op, operands)
             try:
-                result = lower(_with_bodies(b, body_seeds) if bodies else b, *operands, **_public_attrs(op))
+                result = lower(_with_bodies(b, body_seeds) if bodies else b, *operands, **attrs)
             except Exception as error:
                 error.add_note(f"while {'executing' if b.is_host else 'lowering'} {op.describe()}")
                 raise
@@ -176,7 +187,7 @@ class Segment:
             else:
                 for i, r in zip(outs, result):
                     env[i] = r
-        return tuple(env[i] for i in self.out_slots)
+        return tuple([env[i] for i in self.out_slots])
 
     def run_host(self, args, seeds):
         """Executes the segment with NumPy."""

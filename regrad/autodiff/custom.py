@@ -1,0 +1,204 @@
+"""Functions with a gradient of their own: custom_gradient, grad_pass_through, recompute_grad."""
+
+import functools
+import inspect
+
+from regrad.core import nest, source
+from regrad.core.convert import convert_to_tensor
+from regrad.core.graph import Tensor, get_default_graph, variable_of
+from regrad.core.graph_keys import GraphKeys
+from regrad.core.indexed_slices import IndexedSlices
+from regrad.ops.array import identity_n, identityn_op
+
+
+def custom_gradient(f=None):
+    """Decorator for a function that brings its gradient.
+
+        @tf.custom_gradient
+        def log1pexp(x):
+            e = tf.exp(x)
+            def grad(dy):
+                return dy * (1 - 1 / (1 + e))
+            return tf.log(1 + e), grad
+
+    Args:
+      f: `f(*args, **kwargs)` -> (result, grad_fn). `args` are tensors or nested structures of them; keyword arguments
+        are passed on, tensors among them differentiated too. `result` is a tensor or a structure of tensors.
+
+    `grad_fn(*dys)` gets one gradient per tensor of the result, and returns one per tensor argument: a tensor, or a
+    structure like the arguments. If `f` uses variables, `grad_fn(*dys, variables=[...])` must take them and return
+    (gradients of the arguments, [gradients of the variables]).
+
+    Returns:
+      A function like `f` that returns only the result. It nests, and has derivatives of every order: `grad_fn` builds
+      ordinary graph.
+
+    Raises:
+      TypeError: `f` does not return (result, grad_fn), or uses variables that `grad_fn` does not take.
+      RuleError: (when gradients are built) the wrong number of gradients came back.
+    """
+    if f is None:
+        return custom_gradient
+
+    @functools.wraps(f)
+    def decorated(*args, **kwargs):
+        return _call(f, args, kwargs)
+
+    return decorated
+
+
+def _call(f, args, kwargs):
+    graph = get_default_graph()
+    leaves, rebuild, n_args = _tensor_leaves(args, kwargs)
+    # Fresh identities, so that only this call's uses of the arguments count as its inputs.
+    inputs = identity_n(leaves, name="custom_gradient_inputs") if leaves else []
+    made_before = len(graph._ops)
+    new_args, new_kwargs = rebuild(inputs)
+    returned = f(*new_args, **new_kwargs)
+    if not isinstance(returned, tuple) or len(returned) != 2 or not callable(returned[1]):
+        raise TypeError(f"custom_gradient: {_place(f)} must return (result, grad_fn), got {returned!r}.")
+    result, grad_fn = returned
+    results = [convert_to_tensor(r) for r in nest.flatten(result)]
+    variables = _variables_used(graph, made_before, inputs)
+    takes_variables = _takes(grad_fn, "variables")
+    if variables and not takes_variables:
+        raise TypeError("If using @custom_gradient with a function that uses variables, then grad_fn must accept a "
+                        f"'variables' keyword argument: {_place(f)} uses {[v.name for v in variables]}.")  # fmt: skip
+    reads = [convert_to_tensor(v) for v in variables]
+    n_results, n_leaves = len(results), len(leaves)
+
+    def rule(op, *dys):
+        given = dys[:n_results]
+        returned = grad_fn(*given, variables=variables) if variables else grad_fn(*given)
+        variable_grads = []
+        if variables:
+            if not isinstance(returned, tuple) or len(returned) != 2:
+                raise TypeError(f"custom_gradient: grad_fn of {_place(f)} must return (gradients, variable gradients), since "
+                                f"variables are used; it returned {returned!r}.")  # fmt: skip
+            returned, variable_grads = returned
+            variable_grads = _as_list(variable_grads)
+        grads = _as_list(returned) if n_leaves or returned is not None else []
+        if len(grads) == n_args and n_leaves > n_args:
+            grads = grads + [None] * (n_leaves - n_args)  # nothing is said of keyword arguments: nothing flows there
+        return [None] * n_results + grads + variable_grads
+
+    rule.__name__ = getattr(grad_fn, "__name__", "grad_fn")
+    rule.__wrapped__ = grad_fn
+    outputs = identityn_op([*results, *inputs, *reads], name="custom_gradient")
+    outputs[0].op.attached_rules = [rule]
+    return nest.pack_sequence_as(result, outputs[:n_results])
+
+
+def _as_list(x):
+    return nest.flatten(x)
+
+
+def _place(f):
+    return f"'{getattr(f, '__name__', f)}' at {source.of_function(f)}"
+
+
+def _is_tensor_like(x):
+    return isinstance(x, (Tensor, IndexedSlices)) or hasattr(x, "_as_graph_element")
+
+
+def _tensor_leaves(args, kwargs):
+    """Returns (tensors among the arguments, rebuild, how many are positional); other leaves stay as they are."""
+    flat_args = nest.flatten(list(args))
+    flat_kwargs = nest.flatten(kwargs)
+    # Positional numbers and arrays are arguments to differentiate, as in TF; keywords only if they are tensors.
+    positions = [i for i, x in enumerate(flat_args) if not callable(x) and not isinstance(x, (str, bytes, type(None), bool))]
+    keywords = [i for i, x in enumerate(flat_kwargs) if _is_tensor_like(x)]
+    leaves = [convert_to_tensor(flat_args[i]) for i in positions] + [convert_to_tensor(flat_kwargs[i]) for i in keywords]
+
+    def rebuild(tensors):
+        a, k = list(flat_args), list(flat_kwargs)
+        for i, t in zip(positions, tensors):
+            a[i] = t
+        for i, t in zip(keywords, tensors[len(positions):]):
+            k[i] = t
+        return nest.pack_sequence_as(list(args), a), nest.pack_sequence_as(kwargs, k) if kwargs else {}
+
+    return leaves, rebuild, len(positions)
+
+
+def _variables_used(graph, made_before, inputs):
+    """Returns the trainable variables that operations made since `made_before` read."""
+    root = graph
+    while root.outer_graph is not None:
+        root = root.outer_graph
+    by_storage = {v._gradient_handle().op: v for v in root.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+                  if hasattr(v, "_gradient_handle")}  # fmt: skip
+    reads_outside = {t.op for t in inputs}
+    found = {}
+    for op in graph._ops[made_before:]:
+        for t in op.inputs:
+            storage = variable_of(t) or (variable_of(t.op.inputs[0]) if t.op.type == "Identity" else None)
+            if storage in by_storage and t.op not in reads_outside:
+                found[by_storage[storage]] = True
+    return list(found)
+
+
+def _takes(function, name):
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
+def grad_pass_through(f):
+    """Returns `f` with the gradient of the identity: what arrives at the result goes to the (one) tensor argument."""
+
+    @custom_gradient
+    def passed(*args, **kwargs):
+        result = f(*args, **kwargs)
+        n = sum(_is_tensor_like(x) for x in nest.flatten(list(args)))
+
+        def grad(*dys, variables=None):
+            grads = list(dys)[:n] + [None] * (n - len(dys))
+            return (grads, [None] * len(variables)) if variables else grads
+
+        return result, grad
+
+    return functools.wraps(f)(passed)
+
+
+def recompute_grad(f):
+    """Returns `f` whose inner tensors are computed again for the backward pass instead of being kept: less memory, more time.
+
+    Chen et al. 2016, "Training deep nets with sublinear memory cost", arXiv 1604.06174.
+    """
+
+    @functools.wraps(f)
+    def decorated(*args, **kwargs):
+        graph = get_default_graph()
+        leaves, rebuild, _ = _tensor_leaves(args, kwargs)
+        inputs = identity_n(leaves, name="recompute_inputs")
+        made_before = len(graph._ops)
+        a, k = rebuild(inputs)
+        result = f(*a, **k)
+        results = [convert_to_tensor(r) for r in nest.flatten(result)]
+        reads = [convert_to_tensor(v) for v in _variables_used(graph, made_before, inputs)]
+
+        def rule(op, *dys):
+            from regrad.autodiff.gradients import gradients
+            from regrad.ops.barrier import after
+
+            # The barrier keeps the compiler from sharing the second computation with the first.
+            again = after(list(op.inputs[len(results):len(results) + len(leaves)]), list(dys[:len(results)]))
+            b, m = rebuild(again)
+            recomputed = [convert_to_tensor(r) for r in nest.flatten(f(*b, **m))]
+            grads = gradients(recomputed, [*again, *(_storage(r) for r in reads)], grad_ys=list(dys[:len(results)]))
+            return [None] * len(results) + grads
+
+        rule.__wrapped__ = f
+        outputs = identityn_op([*results, *inputs, *reads], name="recompute")
+        outputs[0].op.attached_rules = [rule]
+        return nest.pack_sequence_as(result, outputs[:len(results)])
+
+    return decorated
+
+
+def _storage(read):
+    """Returns the storage that a variable's read tensor reads, so that every use of the variable counts."""
+    return read.op.inputs[0] if read.op.inputs and variable_of(read.op.inputs[0]) is not None else read
