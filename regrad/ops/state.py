@@ -58,6 +58,9 @@ def _at(b, ref, indices, updates, method):
     if not b.is_host:
         return getattr(ref.at[indices], method)(updates, mode="drop", wrap_negative_indices=False)
     out = np.array(ref)
+    inside = (indices >= 0) & (indices < ref.shape[0])  # what lies outside is left out, as above
+    if not inside.all():
+        indices, updates = indices[inside], updates[inside]
     if method == "set":
         out[indices] = updates
     else:

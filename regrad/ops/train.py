@@ -1,0 +1,255 @@
+"""One step of an optimizer as an op, dense and for some rows only: TF's `ApplyX` and `SparseApplyX` op types.
+
+A rule is one function of the variable, its slots, numbers and the gradient, that returns the new variable and slots. The
+dense op applies it to the whole; the sparse op to the rows `indices`, which it reads and writes in place. The formulas
+are those of TF's kernels, so that trajectories agree to rounding.
+
+Each row of the table at the end: op type; refs that are overwritten, variable first; other operands (`grad` is the
+gradient); attributes; the rule. Gradients: `train_grad.py`.
+"""
+
+import numpy as np
+
+from regrad.core.dtypes import INDEX, NUMERIC
+from regrad.core.errors import ShapeError
+from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.shapes import compatible, merge
+
+
+def _number(x, value):
+    return x.dtype.type(value)
+
+
+# -- rules -----------------------------------------------------------------------------------------
+# `np` is the backend's NumPy. Numbers arrive as scalars of the variable's dtype.
+
+
+def _gradient_descent(np, var, alpha, grad):
+    return (var - alpha * grad,)
+
+
+def _shrunk(np, x, step, l1, l2):
+    """The proximal point of l1 |x| + l2 x^2 / 2 for a step: shrinks towards zero."""
+    one = _number(x, 1)
+    soft = np.sign(x) * np.maximum(np.abs(x) - step * l1, _number(x, 0))
+    return np.where(l1 > 0, soft, x) / (one + l2 * step)
+
+
+def _proximal_gradient_descent(np, var, alpha, l1, l2, grad):
+    return (_shrunk(np, var - alpha * grad, alpha, l1, l2),)
+
+
+def _momentum(np, var, accum, lr, grad, momentum, *, use_nesterov):
+    accum = accum * momentum + grad
+    return var - (grad * lr + accum * momentum * lr if use_nesterov else accum * lr), accum
+
+
+def _adam(np, var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad, *, use_nesterov):
+    one = _number(var, 1)
+    alpha = lr * np.sqrt(one - beta2_power) / (one - beta1_power)
+    m = m + (grad - m) * (one - beta1)
+    v = v + (grad * grad - v) * (one - beta2)
+    step = grad * (one - beta1) + beta1 * m if use_nesterov else m
+    return var - step * alpha / (np.sqrt(v) + epsilon), m, v
+
+
+def _adamax(np, var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad):
+    one = _number(var, 1)
+    m = m + (grad - m) * (one - beta1)
+    v = np.maximum(beta2 * v, np.abs(grad))
+    return var - lr / (one - beta1_power) * (m / (v + epsilon)), m, v
+
+
+def _adagrad(np, var, accum, lr, grad, *, update_slots):
+    if update_slots:
+        accum = accum + grad * grad
+    return var - grad * lr / np.sqrt(accum), accum
+
+
+def _adagrad_da(np, var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step):
+    step = global_step.astype(var.dtype)
+    total = gradient_accumulator + grad
+    squares = gradient_squared_accumulator + grad * grad
+    soft = np.sign(total) * np.maximum(np.abs(total) - l1 * step, _number(var, 0))
+    return -lr * np.where(l1 > 0, soft, total) / (l2 * step * lr + np.sqrt(squares)), total, squares
+
+
+def _proximal_adagrad(np, var, accum, lr, l1, l2, grad):
+    accum = accum + grad * grad
+    step = lr / np.sqrt(accum)
+    return _shrunk(np, var - grad * step, step, l1, l2), accum
+
+
+def _adadelta(np, var, accum, accum_update, lr, rho, epsilon, grad):
+    rest = _number(var, 1) - rho
+    accum = accum * rho + grad * grad * rest
+    update = np.sqrt(accum_update + epsilon) / np.sqrt(accum + epsilon) * grad
+    return var - update * lr, accum, accum_update * rho + update * update * rest
+
+
+def _rmsprop(np, var, ms, mom, lr, rho, momentum, epsilon, grad):
+    ms = ms + (grad * grad - ms) * (_number(var, 1) - rho)
+    mom = mom * momentum + grad * lr / np.sqrt(ms + epsilon)
+    return var - mom, ms, mom
+
+
+def _centered_rmsprop(np, var, mg, ms, mom, lr, rho, momentum, epsilon, grad):
+    rest = _number(var, 1) - rho
+    ms = ms + (grad * grad - ms) * rest
+    mg = mg + (grad - mg) * rest
+    mom = mom * momentum + grad * lr / np.sqrt(ms - mg * mg + epsilon)
+    return var - mom, mg, ms, mom
+
+
+def _ftrl(np, var, accum, linear, grad, lr, l1, l2, lr_power):
+    return _ftrl_v2(np, var, accum, linear, grad, lr, l1, l2, _number(var, 0), lr_power)
+
+
+def _ftrl_v2(np, var, accum, linear, grad, lr, l1, l2, l2_shrinkage, lr_power):
+    two = _number(var, 2)
+    new = accum + grad * grad
+    old_root, root = np.power(accum, -lr_power), np.power(new, -lr_power)
+    linear = linear + (grad + two * l2_shrinkage * var) - (root - old_root) / lr * var
+    solution = (np.sign(linear) * l1 - linear) / (root / lr + two * l2)
+    return np.where(np.abs(linear) > l1, solution, _number(var, 0)), new, linear
+
+
+def _add_sign(np, var, m, lr, alpha, sign_decay, beta, grad):
+    m = grad * (_number(var, 1) - beta) + m * beta
+    return var - lr * (alpha + sign_decay * (np.sign(grad) * np.sign(m))) * grad, m
+
+
+def _power_sign(np, var, m, lr, logbase, sign_decay, beta, grad):
+    m = grad * (_number(var, 1) - beta) + m * beta
+    return var - lr * np.exp(logbase * sign_decay * (np.sign(grad) * np.sign(m))) * grad, m
+
+
+# -- from a rule to ops ------------------------------------------------------------------------------
+def _check(ref, operands, names, grad_dims):
+    for name, x in zip(names, operands):
+        if name == "grad":
+            if not compatible(x.dims, grad_dims):
+                raise ShapeError(f"var and grad do not have the same shape: {spec_text(ref)} {spec_text(x)}")
+        elif x.dims not in (None, ()):
+            raise ShapeError(f"{name} is not a scalar: {spec_text(x)}")
+
+
+def _define(op_type, refs, operands, attrs, rule):
+    """Defines the dense op, and for a rule TF has in sparse form the sparse one."""
+    refs, operands = refs.split(), operands.split()
+    n = len(refs)
+    kinds = {"global_step": "int64"}
+    signature = ", ".join(f"{name}: {kinds.get(name, 'T')}" for name in refs + operands)
+
+    def infer(*inputs, **_):
+        dims = inputs[0].dims
+        for slot in inputs[1:n]:
+            dims = merge(dims, slot.dims, f"{op_type}: var and its slots have one shape;")
+        _check(inputs[0], inputs[n:], operands, dims)
+        return Spec(dims, inputs[0].dtype)
+
+    def lower(b, *inputs, use_locking, **rest):
+        return rule(b.np, *inputs, **rest)
+
+    shared = {"attrs": {"use_locking": False, **attrs}, "types": {"T": NUMERIC}, "writes": tuple(range(n))}
+    dense = define_op(op_type, signature, infer=infer, lower=lower, **shared)
+    if op_type in _DENSE_ONLY:
+        return dense
+
+    def infer_rows(*inputs, **_):
+        ref, indices = inputs[0], inputs[-1]
+        rows = None if ref.dims is None or indices.dims is None else indices.dims + ref.dims[1:]
+        _check(ref, inputs[n:-1], operands, rows)
+        return Spec(ref.dims, ref.dtype)
+
+    def lower_rows(b, *inputs, use_locking, **rest):
+        *inputs, indices = inputs
+        old = [take_rows(b, ref, indices) for ref in inputs[:n]]
+        new = rule(b.np, *old, *inputs[n:], **rest)
+        return tuple(put_rows(b, ref, indices, rows) for ref, rows in zip(inputs[:n], new))
+
+    # TF puts the indices after the gradient, wherever that stands; here they are always last, see `sparse`.
+    define_op("Sparse" + op_type, signature + ", indices: Tindices", infer=infer_rows, lower=lower_rows,
+              **{**shared, "types": {"T": NUMERIC, "Tindices": INDEX}})  # fmt: skip
+    return dense
+
+
+def take_rows(b, ref, indices):
+    """Returns the rows `indices` of `ref`; an index past the end gives some row, which nobody will see."""
+    return b.np.take(ref, indices, axis=0, mode="clip")
+
+
+def put_rows(b, ref, indices, rows):
+    """Returns `ref` with rows replaced; indices outside are left out."""
+    if not b.is_host:
+        return ref.at[indices].set(rows, mode="drop", wrap_negative_indices=False)
+    out = np.array(ref)
+    inside = (indices >= 0) & (indices < len(ref))
+    out[indices[inside]] = rows[inside]
+    return out
+
+
+_DENSE_ONLY = {"ApplyAdam", "ApplyAdaMax", "ApplyAddSign", "ApplyPowerSign"}
+_RULES = (
+    ("ApplyGradientDescent", "var", "alpha grad", {}, _gradient_descent),
+    ("ApplyProximalGradientDescent", "var", "alpha l1 l2 grad", {}, _proximal_gradient_descent),
+    ("ApplyMomentum", "var accum", "lr grad momentum", {"use_nesterov": False}, _momentum),
+    ("ApplyAdam", "var m v", "beta1_power beta2_power lr beta1 beta2 epsilon grad", {"use_nesterov": False}, _adam),
+    ("ApplyAdaMax", "var m v", "beta1_power lr beta1 beta2 epsilon grad", {}, _adamax),
+    ("ApplyAdagrad", "var accum", "lr grad", {"update_slots": True}, _adagrad),
+    ("ApplyAdagradDA", "var gradient_accumulator gradient_squared_accumulator", "grad lr l1 l2 global_step", {},
+     _adagrad_da),
+    ("ApplyProximalAdagrad", "var accum", "lr l1 l2 grad", {}, _proximal_adagrad),
+    ("ApplyAdadelta", "var accum accum_update", "lr rho epsilon grad", {}, _adadelta),
+    ("ApplyRMSProp", "var ms mom", "lr rho momentum epsilon grad", {}, _rmsprop),
+    ("ApplyCenteredRMSProp", "var mg ms mom", "lr rho momentum epsilon grad", {}, _centered_rmsprop),
+    ("ApplyFtrl", "var accum linear", "grad lr l1 l2 lr_power", {}, _ftrl),
+    ("ApplyFtrlV2", "var accum linear", "grad lr l1 l2 l2_shrinkage lr_power", {}, _ftrl_v2),
+    ("ApplyAddSign", "var m", "lr alpha sign_decay beta grad", {}, _add_sign),
+    ("ApplyPowerSign", "var m", "lr logbase sign_decay beta grad", {}, _power_sign),
+)  # fmt: skip
+OPS = {row[0]: _define(*row) for row in _RULES}
+
+
+# -- sparse gradients with repeated rows ----------------------------------------------------------------
+def _sum_repeated_lower(b, values, indices):
+    """Sorts the rows by index; equal ones follow each other, and the first of each takes the sum."""
+    n = indices.shape[0]
+    order = b.np.argsort(indices, kind="stable") if b.is_host else b.np.argsort(indices)
+    ordered = indices[order]
+    first = b.np.concatenate([b.np.ones(min(n, 1), bool), ordered[1:] != ordered[:-1]])
+    slot = b.np.cumsum(first.astype(np.int32)) - np.int32(1)
+    place = _inverse(b, order, slot)
+    past_end = np.iinfo(indices.dtype).max
+    if b.is_host:
+        sums, rows = np.zeros(values.shape, values.dtype), np.full(n, past_end, indices.dtype)
+        np.add.at(sums, place, values)
+        rows[place] = indices
+        return sums, rows
+    sums = b.np.zeros(values.shape, values.dtype).at[place].add(values)
+    return sums, b.np.full(n, past_end, indices.dtype).at[place].set(indices)
+
+
+def _inverse(b, order, slot):
+    """Returns, for each row in its old place, the slot it belongs to."""
+    if b.is_host:
+        place = np.empty_like(slot)
+        place[order] = slot
+        return place
+    return b.np.zeros_like(slot).at[order].set(slot, unique_indices=True)
+
+
+sumrepeatedrows_op = define_op("SumRepeatedRows", "values: T, indices: Tindices", types={"T": NUMERIC, "Tindices": INDEX},
+                               infer=lambda values, indices: [Spec(values.dims, values.dtype),
+                                                              Spec(indices.dims, indices.dtype)],
+                               lower=_sum_repeated_lower)  # fmt: skip
+
+
+def sum_repeated_rows(values, indices, name=None):
+    """Returns (values, indices) in which no index occurs twice: the rows of equal ones are added.
+
+    As many rows as before come back; those that became superfluous are zeros, with the largest integer as their index,
+    which is past the end of any variable and left out by everything that writes rows. So the number of rows stays known
+    while compiling, which it would not if they were dropped.
+    """
+    return sumrepeatedrows_op(values, indices, name=name)

@@ -1,0 +1,271 @@
+"""Optimizer: from a loss to an operation that changes variables, in two halves that programs may come between.
+
+    grads_and_vars = optimizer.compute_gradients(loss)
+    train_op = optimizer.apply_gradients([(clip(g), v) for g, v in grads_and_vars])
+"""
+
+from regrad.autodiff.gradients import gradients
+from regrad.core import dtypes
+from regrad.core.convert import convert_to_tensor
+from regrad.core.graph import Operation, Tensor, get_default_graph
+from regrad.core.graph_keys import GraphKeys
+from regrad.core.indexed_slices import IndexedSlices
+from regrad.ops import control, state
+from regrad.ops.train import sum_repeated_rows
+from regrad.train import slots
+from regrad.variables.lifting import init_scope
+from regrad.variables.listing import trainable_variables
+from regrad.variables.variable import Variable
+
+_VALID = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+
+
+class Optimizer:
+    """Base class. A subclass gives the four hooks `_prepare`, `_create_slots`, `_apply_dense`, `_apply_sparse`.
+
+    Slots are variables that belong to (variable, slot name); they are made by `apply_gradients` and named as in TF1, for
+    instance "w/Momentum".
+    """
+
+    GATE_NONE = 0
+    GATE_OP = 1
+    GATE_GRAPH = 2
+
+    def __init__(self, use_locking, name):
+        """Args: use_locking: accepted; name: name scope of the update operations.
+
+        Raises:
+          ValueError: no name.
+        """
+        if not name:
+            raise ValueError("Must specify the optimizer name")
+        self._use_locking = use_locking
+        self._name = name
+        self._slots = {}  # slot name -> {storage operation of a variable: slot variable}
+        self._non_slots = {}  # (name, graph) -> variable
+
+    def get_name(self):
+        return self._name
+
+    # -- public ------------------------------------------------------------------------------------
+
+    def minimize(self, loss, global_step=None, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
+                 colocate_gradients_with_ops=False, name=None, grad_loss=None):  # fmt: skip
+        """Returns an operation that changes the variables so that `loss` falls, and adds 1 to `global_step`.
+
+        Args:
+          loss: scalar tensor (any shape: its sum counts).
+          global_step: variable to increment after the update.
+          var_list: variables to change; by default all in the collection TRAINABLE_VARIABLES.
+          grad_loss: the gradient arriving at `loss`; ones by default.
+          name: name of the operation.
+          gate_gradients: GATE_GRAPH computes all gradients before using any; the others are accepted.
+          aggregation_method, colocate_gradients_with_ops: accepted.
+
+        Raises:
+          ValueError: there are no variables, or no gradient reaches any.
+        """
+        grads_and_vars = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method,
+                                                colocate_gradients_with_ops, grad_loss)  # fmt: skip
+        if all(g is None for g, _ in grads_and_vars):
+            raise ValueError(
+                "No gradients provided for any variable, check your graph for ops that do not support gradients, between "
+                f"variables {[str(v) for _, v in grads_and_vars]} and loss {loss}.")  # fmt: skip
+        return self.apply_gradients(grads_and_vars, global_step=global_step, name=name)
+
+    def compute_gradients(self, loss, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
+                          colocate_gradients_with_ops=False, grad_loss=None):  # fmt: skip
+        """Returns a list of (gradient, variable); the gradient is a Tensor, IndexedSlices or None.
+
+        Args: as for `minimize`.
+
+        Raises:
+          ValueError: a wrong `gate_gradients`, no variables, or one of a dtype that has no gradient.
+        """
+        if gate_gradients not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
+            raise ValueError("gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH.  Not "
+                             f"{gate_gradients}")  # fmt: skip
+        if callable(loss):
+            loss = loss()
+        self._assert_valid_dtypes([loss])
+        if grad_loss is not None:
+            self._assert_valid_dtypes([grad_loss])
+        var_list = trainable_variables() if var_list is None else _flat(var_list)
+        if not var_list:
+            raise ValueError("No variables to optimize.")
+        for v in var_list:
+            if not isinstance(v, (Variable, Tensor)):
+                raise TypeError(f"Argument is not a tf.Variable: {v!r}")
+        grads = gradients(loss, var_list, grad_ys=grad_loss, gate_gradients=gate_gradients == Optimizer.GATE_OP,
+                          aggregation_method=aggregation_method,
+                          colocate_gradients_with_ops=colocate_gradients_with_ops)  # fmt: skip
+        if gate_gradients == Optimizer.GATE_GRAPH:
+            grads = control.tuple(grads)
+        pairs = list(zip(grads, var_list))
+        self._assert_valid_dtypes([v for g, v in pairs if g is not None])
+        return pairs
+
+    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+        """Returns an operation that applies gradients to variables, and adds 1 to `global_step`.
+
+        Args:
+          grads_and_vars: list of (gradient, variable) as `compute_gradients` returns; pairs without gradient are skipped.
+          global_step: variable to increment after the update.
+          name: name of the operation; the optimizer's by default.
+
+        Raises:
+          ValueError: no pairs, or none with a gradient.
+          TypeError: a gradient that is no tensor.
+        """
+        pairs = []
+        grads_and_vars = tuple(grads_and_vars)
+        if not grads_and_vars:
+            raise ValueError("No variables provided.")
+        for g, v in grads_and_vars:
+            if g is not None and not isinstance(g, (Tensor, IndexedSlices)):
+                try:
+                    g = convert_to_tensor(g)
+                except TypeError:
+                    raise TypeError("Gradient must be convertible to a Tensor or IndexedSlices, or None: "
+                                    f"{g}") from None  # fmt: skip
+            pairs.append((g, v))
+        var_list = [v for g, v in pairs if g is not None]
+        if not var_list:
+            raise ValueError(f"No gradients provided for any variable: {[str(v) for _, v in pairs]}.")
+        graph = var_list[0].graph
+        with graph.as_default():
+            with init_scope():
+                self._create_slots(var_list)
+            with graph.name_scope(name or self._name) as scope:
+                self._prepare()
+                updates = []
+                for g, v in pairs:
+                    if g is not None:
+                        with graph.name_scope(f"update_{v.op.name}"):
+                            updates.append(self._update(g, v))
+                if global_step is None:
+                    train_op = self._finish(updates, scope)
+                else:
+                    with graph.control_dependencies([self._finish(updates, "update")]):
+                        train_op = state.assignadd_op(_storage(global_step), 1, name=scope)
+        train_op = train_op if isinstance(train_op, Operation) else train_op.op
+        collection = graph.get_collection_ref(GraphKeys.TRAIN_OP)
+        if train_op not in collection:
+            collection.append(train_op)
+        return train_op
+
+    def get_slot(self, var, name):
+        """Returns the slot variable `name` of `var`, or None when there is none."""
+        return self._slots.get(name, {}).get(var.op)
+
+    def get_slot_names(self):
+        """Returns the names of the slots that exist, sorted."""
+        return sorted(self._slots)
+
+    def variables(self):
+        """Returns the variables that hold this optimizer's state in the default graph, sorted by name."""
+        graph = get_default_graph()
+        found = [v for v in self._non_slots.values() if isinstance(v, Variable)]
+        for of_variable in self._slots.values():
+            found += of_variable.values()
+        return sorted((v for v in found if v.graph is graph), key=lambda v: v.name)
+
+    # -- what subclasses give ------------------------------------------------------------------------
+
+    def _prepare(self):
+        """Makes tensors of the hyperparameters, inside the optimizer's name scope."""
+
+    def _create_slots(self, var_list):
+        """Makes the slots for these variables."""
+
+    def _apply_dense(self, grad, var):
+        """Returns the operation that updates `var` by a dense gradient."""
+        raise NotImplementedError
+
+    def _apply_sparse(self, grad, var):
+        """Returns the operation that updates `var` by an IndexedSlices without repeated indices."""
+        raise NotImplementedError
+
+    def _apply_sparse_duplicate_indices(self, grad, var):
+        """Returns the operation that updates `var` by an IndexedSlices whose indices may repeat: sums those first."""
+        values, indices = sum_repeated_rows(grad.values, grad.indices)
+        return self._apply_sparse(IndexedSlices(values, indices, grad.dense_shape), var)
+
+    def _finish(self, update_ops, name_scope):
+        """Returns the operation that is done when all updates are; a subclass may change its own state here."""
+        return control.group(*update_ops, name=name_scope)
+
+    def _valid_dtypes(self):
+        return set(_VALID)
+
+    # -- for subclasses --------------------------------------------------------------------------------
+
+    def _update(self, grad, var):
+        if isinstance(grad, Tensor):
+            update = self._apply_dense(grad, var)
+            constraint = getattr(var, "constraint", None)
+            if constraint is None:
+                return update
+            with var.graph.control_dependencies([update]):
+                return var.assign(constraint(var.read_value()))
+        if getattr(var, "constraint", None) is not None:
+            raise RuntimeError("Cannot use a constraint function on a sparse variable.")
+        return self._apply_sparse_duplicate_indices(grad, var)
+
+    def _assert_valid_dtypes(self, tensors):
+        valid = self._valid_dtypes()
+        for t in tensors:
+            dtype = t.dtype if hasattr(t, "dtype") else convert_to_tensor(t).dtype
+            if dtypes.as_dtype(dtype) not in valid:
+                raise ValueError(f"Invalid type {dtype!r} for {t.name}, expected: {sorted(v.name for v in valid)}.")
+
+    def _slot_dict(self, slot_name):
+        return self._slots.setdefault(slot_name, {})
+
+    def _get_or_make_slot(self, var, val, slot_name, op_name):
+        made = self._slot_dict(slot_name)
+        if var.op not in made:
+            made[var.op] = slots.create_slot(var, val, op_name)
+        return made[var.op]
+
+    def _get_or_make_slot_with_initializer(self, var, initializer, shape, dtype, slot_name, op_name):
+        made = self._slot_dict(slot_name)
+        if var.op not in made:
+            made[var.op] = slots.create_slot_with_initializer(var, initializer, shape, dtype, op_name)
+        return made[var.op]
+
+    def _zeros_slot(self, var, slot_name, op_name):
+        made = self._slot_dict(slot_name)
+        if var.op not in made:
+            made[var.op] = slots.create_zeros_slot(var, op_name)
+        return made[var.op]
+
+    def _create_non_slot_variable(self, initial_value, name, colocate_with):
+        key = name, colocate_with.graph
+        if key not in self._non_slots:
+            self._non_slots[key] = Variable(initial_value, name=name, trainable=False)
+        return self._non_slots[key]
+
+    def _get_non_slot_variable(self, name, graph=None):
+        return self._non_slots.get((name, graph))
+
+    def _call_if_callable(self, param):
+        return param() if callable(param) else param
+
+    def _hyper(self, value, name):
+        """Returns a hyperparameter as a tensor; functions are called first."""
+        return convert_to_tensor(self._call_if_callable(value), name=name)
+
+
+def _storage(variable):
+    return getattr(variable, "_variable", variable)
+
+
+def _flat(var_list):
+    if isinstance(var_list, (list, tuple, set)):
+        return [v for item in var_list for v in _flat(item)]
+    if isinstance(var_list, dict):
+        return [v for item in var_list.values() for v in _flat(item)]
+    return list(var_list) if hasattr(var_list, "as_tensor") else [var_list]
+
+
