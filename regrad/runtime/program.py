@@ -5,9 +5,12 @@ what is known before running, and cuts the device nodes into bounded segments. W
 host operation gives, the walk stops there; the rest is specialised when the value has come, once per shape (a tree).
 """
 
+import signal
+import threading
+
 import numpy as np
 
-from regrad.core import dtypes
+
 from regrad.core.errors import FailedPreconditionError, InternalError, InvalidArgumentError
 from regrad.core.graph import Tensor, op_arguments, variable_of
 from regrad.core.host import HOST
@@ -41,8 +44,9 @@ class Program:
             else:
                 self.infos[v] = Known(np.asarray(value), dtype) if v in keyed else Spec(value.shape, dtype)
         self.runs = 0
+        self.root_only = len(plan.stages) == 1  # nothing runs after the compiled segments
         self.root = Stage(self, 0, self.infos)
-        self.simple = None  # a program of one segment takes the shortest way; see `Runner`
+        self.donates = any(s.donate for s in self.root.segments)
 
     def keys_of_reads(self, session):
         return tuple(freeze(np.asarray(session.state.get(op))) for op in self.plan.keyed_reads)
@@ -248,25 +252,44 @@ class Stage:
 
     def _cut(self, nodes):
         """Cuts device nodes into segments of bounded size; a segment's outputs are what anything else needs."""
-        plan = self.program.plan
         if not nodes:
             return
-        nodes = self._live(nodes)
-        limit = config.segment_ops
-        parts = [nodes] if len(nodes) <= 2 * limit else [nodes[i:i + limit] for i in range(0, len(nodes), limit)]
+        parts = split(self._live(nodes), config.segment_ops)
         part_of = {v: i for i, part in enumerate(parts) for n in part for v in n.outs}
+        if len(parts) > 1:
+            parts = [recomputing(i, part, parts, part_of, self.infos) for i, part in enumerate(parts)]
         needed = [dict() for _ in parts]
         for v in self._outside_uses():
             if v in part_of:
                 needed[part_of[v]][v] = True
         for i, part in enumerate(parts):
+            made = {v for n in part for v in n.outs}
             for n in part:
-                shape_only = shape_only_positions(n.op)
-                for position, v in enumerate(n.ins):
-                    if position not in shape_only and part_of.get(v, i) != i:
+                for v in _data_inputs(n):
+                    if v not in made and v in part_of:
                         needed[part_of[v]][v] = True
-        _ = plan
         self.segments = [Segment(part, self.infos, outs) for part, outs in zip(parts, needed)]
+        self._donate()
+
+    def _donate(self):
+        """Lets segments overwrite the old values of variables that the run replaces.
+
+        Only where nothing can fail afterwards: a run that fails must leave every variable as it was.
+        """
+        plan = self.program.plan
+        if any(hosts for _, hosts in plan.stages[self.index:]) or not getattr(self.program, "root_only", False):
+            return
+        fetched = set(plan.fetches)
+        replaced = {}
+        for variable, new in plan.commits.items():
+            old = plan.reads.get(variable)
+            info, made = self.infos[old] if old is not None else None, self.infos[new]
+            if old is not None and old not in fetched and made is not None and not isinstance(made, Known):
+                if info.dims == made.dims:
+                    replaced[old] = True
+        for segment in reversed(self.segments):
+            donate = [i for i, v in enumerate(segment.ins) if replaced.pop(v, None)]
+            segment.donate = tuple(donate)
 
     def _outside_uses(self):
         """Yields values that host calls, later stages, fetches or commits read."""
@@ -294,12 +317,109 @@ class Stage:
         return kept
 
 
+def _data_inputs(node):
+    """Returns the values a node needs, those left out of which only the shape matters."""
+    shape_only = shape_only_positions(node.op)
+    if not shape_only:
+        return [v for v in node.ins if v >= 0]
+    return [v for i, v in enumerate(node.ins) if v >= 0 and i not in shape_only]
+
+
+def split(nodes, limit):
+    """Returns `nodes` in parts of at most `limit`; whole when it is at most twice that."""
+    if len(nodes) <= 2 * limit:
+        return [nodes]
+    return [nodes[i:i + limit] for i in range(0, len(nodes), limit)]
+
+
+_FEW = 8  # values handed from one part to another that are not worth computing again
+
+
+def recomputing(i, part, parts, part_of, infos):
+    """Returns `part` with cheap nodes of earlier parts in front, where it would otherwise take many values from them.
+
+    A backward part reads something of nearly every forward operation. Handing over hundreds of small arrays costs more than
+    computing element-wise operations again from the few values at the forward part's edge.
+    """
+    made = {v for n in part for v in n.outs}
+    taken = {}
+    for n in part:
+        for v in _data_inputs(n):
+            j = part_of.get(v, i)
+            if j < i and v not in made:
+                taken.setdefault(j, {})[v] = True
+    front = []
+    for j in sorted(taken):
+        if len(taken[j]) <= _FEW:
+            continue
+        producer = {v: n for n in parts[j] for v in n.outs}
+        again, edge, stack = {}, set(), list(taken[j])
+        while stack:
+            v = stack.pop()
+            node = producer.get(v)
+            if node is None or not _cheap(node):
+                if not isinstance(infos[v], Known):
+                    edge.add(v)
+            elif node not in again:
+                again[node] = True
+                stack += _data_inputs(node)
+        if 2 * len(edge - taken.keys()) < len(taken[j]) and len(again) <= 2 * len(part):
+            front += [n for n in parts[j] if n in again]
+    return front + part if front else part
+
+
+def _cheap(node):
+    op = node.op
+    return node.pure and not op.opdef.static and not op.opdef.has_lists and not op.opdef.extra.get("has_bodies") and (
+        op.type not in ("MatMul", "BatchMatMulV2", "Conv2D", "Conv3D", "DepthwiseConv2dNative", "MaxPool", "AvgPool")
+        and not op.opdef.xla_only)  # fmt: skip
+
+
 def _declared(op):
     """Returns the op's attributes that its definition declares."""
     attrs = op.attrs
     if len(attrs) != len(op.opdef.attrs):
         return {k: v for k, v in attrs.items() if k in op.opdef.attrs}
     return attrs
+
+
+class _Uninterrupted:
+    """Context manager: in the main thread, Ctrl-C is answered when the block is left."""
+
+    def __init__(self):
+        self.depth = 0
+        self.pending = None
+        self.old = None
+
+    def __enter__(self):
+        if threading.current_thread() is threading.main_thread():
+            self.depth += 1
+            if self.depth == 1:
+                self.old = signal.getsignal(signal.SIGINT)
+                if callable(self.old):
+                    signal.signal(signal.SIGINT, self._defer)
+
+    def _defer(self, number, frame):
+        self.pending = number, frame
+
+    def __exit__(self, *exc):
+        if threading.current_thread() is threading.main_thread():
+            self.depth -= 1
+            if self.depth == 0 and callable(self.old):
+                signal.signal(signal.SIGINT, self.old)
+                pending, self.pending = self.pending, None
+                if pending is not None:
+                    self.old(*pending)
+
+
+uninterrupted = _Uninterrupted()
+
+
+def own_device_array(array):
+    """Returns a device array that shares no memory with `array`."""
+    from regrad.runtime.backend import to_device
+
+    return to_device(np.array(array))
 
 
 def _unread(plan, v):
@@ -331,8 +451,11 @@ class Runner:
         Returns:
           The fetched values in order, NumPy or device arrays; None for an operation.
         """
-        results, assigned = self.run_body(arrays)
-        if assigned:
+        if not self.commits:
+            return self.run_body(arrays)[0]
+        # Once old values may have been overwritten there is no way back: an interrupt waits until the new ones are in.
+        with uninterrupted:
+            results, assigned = self.run_body(arrays)
             self.session.state.update(assigned)
         return results
 
@@ -355,11 +478,18 @@ class Runner:
             env[v] = a
         state = session.state
         for variable, v in plan.reads.items():
-            env[v] = state.get(variable)
+            value = state.get(variable)
+            if type(value) is np.ndarray and value.size > config.tiny_cost:
+                value = state[variable] = own_device_array(value)
+            env[v] = value
         stage = program.root
         while stage is not None:
-            for segment in stage.segments:
-                self._run_segment(segment, env)
+            if len(stage.segments) > 1:
+                with session.xla_context():  # once for all of them
+                    for segment in stage.segments:
+                        self._run_segment(segment, env)
+            elif stage.segments:
+                self._run_segment(stage.segments[0], env)
             for node in stage.hosts:
                 self._run_host(node, env, stage.infos)
             stage = stage.follow(env) if stage.waits else stage.next
@@ -378,8 +508,9 @@ class Runner:
             results.append(value)
         assigned = {}
         for variable, v in self.commits:
-            value = env[v]
-            assigned[variable] = self._known(v, infos, program) if value is None else value
+            value = self._known(v, infos, program) if env[v] is None else env[v]
+            # A fed array or a constant belongs to somebody else.
+            assigned[variable] = np.array(value) if type(value) is np.ndarray else value
         return results, assigned
 
     def _known(self, v, infos, program):
@@ -575,4 +706,4 @@ def uninitialized(variable):
         "in this session first, or assign the variable.")  # fmt: skip
 
 
-__all__ = ["Program", "Runner", "Stage", "dtypes", "uninitialized"]
+__all__ = ["Program", "Runner", "Stage", "uninitialized"]
