@@ -79,6 +79,7 @@ _NAMES = {
     "regrad.ops.reduce": """argmax argmin count_nonzero reduce_all reduce_any reduce_euclidean_norm reduce_logsumexp reduce_max
         reduce_mean reduce_min reduce_prod reduce_std reduce_sum reduce_variance""",
     "regrad.ops.control": "group no_op tuple",
+    "regrad.ops.tensor_array": "TensorArray",
     "regrad.ops.flow": "case cond switch_case while_loop",
     "regrad.ops.script": "numpy_function py_func",
 }  # fmt: skip

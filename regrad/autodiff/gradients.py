@@ -17,7 +17,7 @@ from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import spec_text
 from regrad.core.shapes import compatible
 from regrad.ops import array, math
-from regrad.ops.indexing import join_slices
+from regrad.ops.indexing import add_slices, join_slices
 
 
 class UnconnectedGradients:
@@ -337,7 +337,11 @@ class Partials:
             elif all(isinstance(g, IndexedSlices) for g in terms):
                 total = join_slices(terms)
             else:
-                total = math.addn_op([convert_to_tensor(g) for g in terms])
+                whole = [g for g in terms if not isinstance(g, IndexedSlices)]
+                total = whole[0] if len(whole) == 1 else math.addn_op(whole)
+                for g in terms:  # rows are added to the whole, not made whole first
+                    if isinstance(g, IndexedSlices):
+                        total = add_slices(total, g)
             self.terms[tensor] = terms = [total]
         return terms[0]
 

@@ -331,7 +331,7 @@ def _build_checked(opdef, graph, inputs, name, attrs):
                     types[arg.var] = v.dtype, arg.name
                     break
     flat, groups = [], [] if opdef.has_lists else None
-    for arg, value in zip(args, inputs):
+    for position, (arg, value) in enumerate(zip(args, inputs)):
         if arg.is_list:
             if not isinstance(value, (list, tuple)):
                 raise TypeError(f"Expected list for '{arg.name}' argument to '{opdef.type}' Op, not {value!r}.")
@@ -341,12 +341,12 @@ def _build_checked(opdef, graph, inputs, name, attrs):
         else:
             if groups is not None:
                 groups.append(None)
-            flat.append(_input(opdef, graph, arg, value, types, f"{op_name}{arg.name}/"))
+            flat.append(_input(opdef, graph, arg, value, types, f"{op_name}{arg.name}/", position in opdef.shape_only))
     op = graph._add(opdef, tuple(flat), attrs, name, tuple(groups) if groups is not None else None)
     return _result(op)
 
 
-def _input(opdef, graph, arg, value, types, name):
+def _input(opdef, graph, arg, value, types, name, shape_only=False):
     allowed = opdef.types.get(arg.var) if arg.var else None
     wanted = arg.fixed
     first = None
@@ -372,7 +372,7 @@ def _input(opdef, graph, arg, value, types, name):
     if wanted is None and not arg.mixed:
         types[arg.var] = tensor.dtype, arg.name
     if tensor.op.graph is not graph:
-        tensor = graph.capture(tensor)
+        tensor = graph.capture_shape(tensor) if shape_only else graph.capture(tensor)
     return tensor
 
 

@@ -701,6 +701,10 @@ class FuncGraph(Graph):
             self.captures[tensor] = inner
         return inner
 
+    def capture_shape(self, tensor):
+        """Returns an inner tensor of the shape of `tensor`, for an operand of which only the shape matters."""
+        return self.capture(tensor)
+
     @property
     def outer_inputs(self):
         """The outer tensors captured, in the order of the inner inputs they feed."""

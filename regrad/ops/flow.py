@@ -23,6 +23,7 @@ from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.core.shapes import as_dims, compatible, fully_known
 from regrad.ops.array import identity
 from regrad.ops.control import with_dependencies
+from regrad.ops.tensor_array import is_unwritten
 
 _MAX_SIMULATED = 100_000  # turns; a loop whose count would take longer to find is run without knowing it
 
@@ -318,6 +319,8 @@ def _while_infer(limit, inputs, *, cond, body, n_carry, n_xs, reverse, invariant
     for i in range(n_carry):
         fixed = invariants[i]
         dims = inputs[i].dims if fixed is None else fixed
+        if is_unwritten(dims):
+            dims = None  # a TensorArray whose rows get their shape in the body
         specs.append(Spec(dims, inputs[i].dtype))
     specs.append(Spec((), dtypes.int32))
     for y in body.outputs[n_carry:]:
@@ -355,7 +358,8 @@ def _loop_on_host(b, limit, carry, captures, xs, cond, body, reverse):
 def _loop_compiled(b, limit, carry, captures, xs, cond, body, reverse):
     n = len(carry)
     turns = xs[0].shape[0] if xs else known_turns(limit, carry, captures, cond, body)
-    first = tuple(b.np.asarray(c) for c in carry)
+    first = _settled(b, tuple(b.np.asarray(c) for c in carry), lambda state: b.call(body, [
+        *state, *captures, *(b.np.zeros(x.shape[1:], x.dtype) for x in xs)], 0)[:n])  # fmt: skip
     if turns is not None and (xs or len(body.outputs) > n):
 
         def step(state, row):
@@ -380,6 +384,15 @@ def _loop_compiled(b, limit, carry, captures, xs, cond, body, reverse):
 
     last = b.lax.while_loop(go_on, turn, (b.np.asarray(np.int32(0)), *first))
     return (*last[1:], last[0])
+
+
+def _settled(b, state, turn):
+    """Gives TensorArrays that nothing was written to the row shape that the body will write."""
+    if not any(is_unwritten(s.shape) for s in state):
+        return state
+    after = b.jax.eval_shape(lambda: tuple(b.np.asarray(v) for v in turn(state)))
+    return tuple(b.np.zeros(a.shape, a.dtype) if is_unwritten(s.shape) and a.shape != s.shape else s
+                 for s, a in zip(state, after))  # fmt: skip
 
 
 def _like(b, values, state):

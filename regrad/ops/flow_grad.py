@@ -9,8 +9,10 @@ from regrad.autodiff import walking
 from regrad.core.convert import convert_to_tensor
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.core.graph import FuncGraph, Tensor, get_default_graph, variable_of
+from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec
 from regrad.ops.array import identity, zeros_like
+from regrad.ops.indexing import add_slices
 from regrad.ops.flow import case_op, if_op, set_captures, while_op
 
 # Not worth computing twice. Everything impure is saved in any case.
@@ -33,6 +35,7 @@ class GradGraph(FuncGraph):
         self.forward = forward
         self.outer_of = outer_of
         self.saved = {}
+        self.shape_of = {}  # {loop variable of `forward`: outer tensor of its shape}
         self._copies = {}
         self._scope = outer_graph._scope
 
@@ -47,6 +50,11 @@ class GradGraph(FuncGraph):
             with self.as_default(), self.control_dependencies(None):
                 known = self._copy(tensor)
         return known
+
+    def capture_shape(self, tensor):
+        """Returns a tensor of the shape of `tensor`: a loop variable keeps its shape, so its last value will do."""
+        outer = self.shape_of.get(tensor)
+        return self.capture(tensor) if outer is None else super().capture(outer)
 
     def _copy(self, tensor):
         """Returns what stands here for a tensor of the forward body, after computing again what that needs."""
@@ -211,6 +219,7 @@ def _while_grad(op, *dys):
     real_xs = [i for i in range(n_xs) if _is_real(x_in[i])]
 
     g = GradGraph("while_grad", graph, body, dict(zip(capture_in, captures)))
+    g.shape_of = dict(zip(carry_in, op.outputs))
     with g.as_default():
         d_carry = [g.add_input(carry_in[i].dtype, _dims(op, i), "d_carry") for i in real_carry]
         rows = []  # (inner input, outer stack) of what is read a row a turn
@@ -229,13 +238,17 @@ def _while_grad(op, *dys):
             rows.append((inner, xs[i]))
         wanted = [carry_in[i] for i in real_carry] + [capture_in[i] for i in real_captures] + [x_in[i] for i in real_xs]
         grads = walking.inner_gradients(ys, wanted, grad_ys)
-        grads = [None if t is None else _local(g, t) for t in grads]
+        first = len(real_carry)
+        # Rows of a captured array stay rows: the sum over turns then adds rows in place.
+        slices = {k: t for k, t in enumerate(grads[first:first + len(real_captures)]) if isinstance(t, IndexedSlices)}
+        grads = [None if t is None else t.values if isinstance(t, IndexedSlices) and k - first in slices else _local(g, t)
+                 for k, t in enumerate(grads)]  # fmt: skip
         new_carry = [zeros_like(d) if t is None else identity(t) for d, t in zip(d_carry, grads)]
         capture_grads = grads[len(real_carry):len(real_carry) + len(real_captures)]
         x_grads = grads[len(real_carry) + len(real_captures):]
         used = [k for k, t in enumerate(capture_grads) if t is not None]
         sums = [g.add_input(capture_in[real_captures[k]].dtype, capture_in[real_captures[k]].dims, "sum") for k in used]
-        new_sums = [s + capture_grads[k] for s, k in zip(sums, used)]
+        new_sums = [add_slices(s, slices[k]) if k in slices else s + capture_grads[k] for s, k in zip(sums, used)]
         used_xs = [k for k, t in enumerate(x_grads) if t is not None]
         g.outputs = [*new_carry, *new_sums, *(identity(x_grads[k]) for k in used_xs)]
 

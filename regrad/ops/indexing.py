@@ -884,3 +884,10 @@ def join_slices(slices):
         indices = [_cast(i, dtypes.int64) for i in indices]
     dense_shape = next((s.dense_shape for s in slices if s.dense_shape is not None), None)
     return IndexedSlices(concat_op([s.values for s in slices], 0), concat_op(indices, 0), dense_shape)
+
+
+def add_slices(dense, slices):
+    """Returns the tensor `dense` with the rows of IndexedSlices added."""
+    from regrad.ops.array import expand_dims
+
+    return tensor_scatter_add(dense, expand_dims(slices.indices, -1), slices.values)

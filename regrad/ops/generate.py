@@ -1,0 +1,65 @@
+"""Sequences: range, linspace."""
+
+import numpy as np
+
+from regrad.core import dtypes
+from regrad.core.convert import convert_to_tensor
+from regrad.core.dtypes import FLOATING, INDEX, REAL, as_dtype
+from regrad.core.graph import get_default_graph
+from regrad.core.opdef import Spec, define_op
+
+
+def _range_infer(start, limit, delta):
+    values = start.value(), limit.value(), delta.value()
+    if any(v is None for v in values):
+        return Spec((None,), start.dtype)
+    if values[2] == 0:
+        raise ValueError("delta must not be 0")
+    start_, limit_, delta_ = (v.item() for v in map(np.asarray, values))
+    if start_ > limit_ and delta_ > 0 or start_ < limit_ and delta_ < 0:
+        raise ValueError(f"start {start_} does not reach limit {limit_} in steps of {delta_}")
+    return Spec((len(np.arange(start_, limit_, delta_)),), start.dtype)
+
+
+range_op = define_op("Range", "start: Tidx, limit: Tidx, delta: Tidx", types={"Tidx": REAL}, static=(0, 1, 2), partial=True,
+                     infer=_range_infer, lower=lambda b, start, limit, delta:
+                     np.arange(start, limit, delta, dtype=start.dtype))  # fmt: skip
+
+
+def range(start, limit=None, delta=1, dtype=None, name="range"):
+    """Returns start, start + delta ... below `limit`; `range(n)` counts from 0.
+
+    The dtype is `dtype`, or the first of int32, int64, float32, float64 that holds all three arguments.
+    """
+    if limit is None:
+        start, limit = 0, start
+    with get_default_graph().name_scope(name) as scope:
+        given = [as_dtype(dtype)] if dtype is not None else []
+        args = [convert_to_tensor(v, dtype=given[0] if given and not hasattr(v, "_as_graph_element") else None, name=n)
+                for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))]  # fmt: skip
+        order = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]
+        if not given:
+            given = [max((a.dtype for a in args), key=lambda t: order.index(t) if t in order else -1)]
+        from regrad.ops.math import cast
+
+        return range_op(*(cast(a, given[0]) for a in args), name=scope)
+
+
+def _linspace_infer(start, stop, num):
+    n = num.partial()
+    if n is not None and n < 1:
+        raise ValueError(f"num must be at least 1, got {n}")
+    return Spec((n,), start.dtype)
+
+
+linspace_op = define_op("LinSpace", "start: T, stop: T, num: Tidx", types={"T": FLOATING, "Tidx": INDEX}, static=(2,),
+                        infer=_linspace_infer, lower=lambda b, start, stop, num:
+                        b.np.linspace(start, stop, int(num), dtype=start.dtype))  # fmt: skip
+
+
+def lin_space(start, stop, num, name=None):
+    """Returns `num` values evenly spaced from `start` to `stop`, both included."""
+    return linspace_op(start, stop, num, name=name)
+
+
+linspace = lin_space

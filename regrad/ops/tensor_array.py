@@ -1,0 +1,280 @@
+"""TensorArray: a list of tensors of one shape, written and read by index, inside loops too.
+
+It is a stacked buffer, rows by index, that every write replaces by a new one; compiled loops write in place. The shape of
+a row may be unknown until the first write: an array nothing was written to has the shape (size, 0, 0, 0, 0, 0, 0, 0), and
+takes its real one from what is written, in a loop by working out the body's shapes first. Rows never written are zeros.
+Gradients: `tensor_array_grad.py`.
+"""
+
+import numpy as np
+
+from regrad.core import dtypes
+from regrad.core.convert import convert_to_tensor
+from regrad.core.dtypes import INDEX, as_dtype
+from regrad.core.errors import InvalidArgumentError, ShapeError
+from regrad.core.graph import get_default_graph
+from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.shapes import as_dims, compatible, fully_known, merge
+
+UNWRITTEN = (0,) * 7  # the row shape of an array nothing was written to
+
+
+def is_unwritten(dims):
+    """True for the shape of a buffer whose row shape is not settled yet."""
+    return dims is not None and tuple(dims[1:]) == UNWRITTEN
+
+
+def _create_infer(size, *, dtype, element_shape, dynamic_size):
+    n = size.partial()
+    if element_shape is None or not fully_known(element_shape):
+        return Spec((n, *UNWRITTEN) if _concrete(size) else None, dtype)
+    return Spec((n, *element_shape), dtype)
+
+
+def _concrete(size):
+    """True when shapes are worked out for running: the row shape is then the unwritten one, not merely unknown."""
+    return type(size) is not _tensor_type() and size.value() is not None
+
+
+def _tensor_type():
+    from regrad.core.graph import Tensor
+
+    return Tensor
+
+
+def _create_lower(b, size, *, dtype, element_shape, dynamic_size):
+    row = element_shape if element_shape is not None and fully_known(element_shape) else UNWRITTEN
+    return b.np.zeros((int(size), *row), dtype.as_numpy_dtype)
+
+
+def _dynamic(op):
+    return op.attrs["dynamic_size"]
+
+
+create_op = define_op("TensorArrayV3", "size: int32", static=(0,), infer=_create_infer, lower=_create_lower,
+                      attrs={"dtype": None, "element_shape": None, "dynamic_size": False})  # fmt: skip
+
+
+def _row_dims(buffer):
+    return None if buffer.dims is None or is_unwritten(buffer.dims) else buffer.dims[1:]
+
+
+def _write_infer(buffer, index, value, *, dynamic_size):
+    row = _row_dims(buffer)
+    if not compatible(row, value.dims):
+        raise ShapeError(f"TensorArray: the rows are of shape {list(row)}, the value written is {spec_text(value)}")
+    row = merge(row, value.dims)
+    size = buffer.dims[0] if buffer.dims is not None and not dynamic_size else None
+    return Spec(None if row is None else (size, *row), value.dtype)
+
+
+def _write_lower(b, buffer, index, value, *, dynamic_size):
+    if is_unwritten(buffer.shape):
+        buffer = b.np.zeros((buffer.shape[0], *value.shape), value.dtype)
+    if not b.is_host:
+        return b.lax.dynamic_update_index_in_dim(buffer, b.np.asarray(value, buffer.dtype), index, 0)
+    i = int(index)
+    if i < 0 or i >= len(buffer) and not dynamic_size:
+        raise InvalidArgumentError(f"Tried to write to index {i} but array is not resizeable and size is: {len(buffer)}")
+    out = np.zeros((max(len(buffer), i + 1), *value.shape), value.dtype)
+    out[:len(buffer)] = buffer
+    out[i] = value
+    return out
+
+
+write_op = define_op("TensorArrayWriteV3", "flow_in: T, index: int32, value: T", infer=_write_infer, lower=_write_lower,
+                     attrs={"dynamic_size": False})  # fmt: skip
+write_op.extra["host_if"] = _dynamic
+
+
+def _read_lower(b, buffer, index):
+    if b.is_host:
+        i = int(index)
+        if not 0 <= i < len(buffer):
+            raise InvalidArgumentError(f"Tried to read from index {i} but array size is: {len(buffer)}")
+        return buffer[i]
+    return b.lax.dynamic_index_in_dim(buffer, index, 0, keepdims=False)
+
+
+read_op = define_op("TensorArrayReadV3", "flow_in: T, index: int32", lower=_read_lower,
+                    infer=lambda buffer, index: Spec(_row_dims(buffer), buffer.dtype))  # fmt: skip
+
+
+def _gather_infer(buffer, indices):
+    row = _row_dims(buffer)
+    n = indices.dims[0] if indices.dims else None
+    return Spec(None if row is None else (n, *row), buffer.dtype)
+
+
+gather_op = define_op("TensorArrayGatherV3", "flow_in: T, indices: Tidx", types={"Tidx": INDEX}, infer=_gather_infer,
+                      lower=lambda b, buffer, indices: b.np.take(buffer, indices, axis=0))  # fmt: skip
+
+
+def _scatter_infer(buffer, indices, value):
+    if value.dims is None:
+        return Spec(None, value.dtype)
+    return Spec((buffer.dims[0] if buffer.dims else None, *value.dims[1:]), value.dtype)
+
+
+def _scatter_lower(b, buffer, indices, value):
+    if is_unwritten(buffer.shape):
+        buffer = b.np.zeros((buffer.shape[0], *value.shape[1:]), value.dtype)
+    if not b.is_host:
+        return buffer.at[indices].set(value)
+    out = np.array(buffer)
+    out[indices] = value
+    return out
+
+
+scatter_op = define_op("TensorArrayScatterV3", "flow_in: T, indices: Tidx, value: T", types={"Tidx": INDEX},
+                       infer=_scatter_infer, lower=_scatter_lower)  # fmt: skip
+
+
+class TensorArray:
+    """A list of tensors of one dtype and (by default) one shape.
+
+    Args:
+      dtype: the elements' DType.
+      size: int32 scalar (a number or tensor): how many; needed unless `dynamic_size`.
+      dynamic_size: writing past the end makes the array longer. Loops over such an array run from the host.
+      element_shape: static shape of the elements, if known.
+      clear_after_read, tensor_array_name, handle, infer_shape, colocate_with_first_write_call: accepted.
+
+    Every method that changes the array returns the changed one; the old one stays what it was.
+    """
+
+    def __init__(self, dtype, size=None, dynamic_size=None, clear_after_read=None, tensor_array_name=None, handle=None,
+                 flow=None, infer_shape=True, element_shape=None, colocate_with_first_write_call=True, name=None):  # fmt: skip
+        self._dtype = as_dtype(dtype)
+        self._dynamic = bool(dynamic_size)
+        self._element_shape = as_dims(element_shape)
+        self._name = name or "TensorArray"
+        if flow is not None:
+            self._flow = flow
+            return
+        if size is None:
+            if not dynamic_size:
+                raise ValueError("Size must be provided if handle is not provided and dynamic_size is not set.")
+            size = 0
+        size = convert_to_tensor(size, dtype=None if hasattr(size, "dtype") else dtypes.int32, name="size")
+        self._flow = create_op(size, dtype=self._dtype, element_shape=self._element_shape, dynamic_size=self._dynamic,
+                               name=self._name)  # fmt: skip
+
+    def _with(self, flow):
+        new = TensorArray(self._dtype, flow=flow, dynamic_size=self._dynamic, element_shape=self._element_shape)
+        if self._element_shape is None and flow.dims is not None and not is_unwritten(flow.dims):
+            new._element_shape = flow.dims[1:]
+        return new
+
+    def _loop_parts(self):
+        return [self._flow], self._with
+
+    @property
+    def flow(self):
+        """The tensor that carries the contents."""
+        return self._flow
+
+    @property
+    def handle(self):
+        return self._flow
+
+    @property
+    def dtype(self):
+        return self._dtype
+
+    @property
+    def dynamic_size(self):
+        return self._dynamic
+
+    @property
+    def element_shape(self):
+        from regrad.core.shapes import TensorShape
+
+        return TensorShape(self._element_shape)
+
+    def identity(self):
+        """Returns an array with the same contents."""
+        from regrad.ops.array import identity
+
+        return self._with(identity(self._flow))
+
+    def grad(self, source, flow=None, name=None):
+        raise NotImplementedError("TensorArray.grad: gradients flow through a TensorArray's contents; use tf.gradients.")
+
+    def read(self, index, name=None):
+        """Returns element `index`."""
+        value = read_op(self._flow, index, name=name or "TensorArrayReadV3")
+        value.set_shape(self._element_shape)
+        return value
+
+    def write(self, index, value, name=None):
+        """Returns the array with element `index` set to `value`.
+
+        Raises:
+          ValueError: the shape of `value` is not that of the elements.
+        """
+        value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
+        if value.dtype is not self._dtype:
+            raise TypeError(f"TensorArray dtype is {self._dtype.name} but op is trying to write dtype {value.dtype.name}.")
+        if not compatible(self._element_shape, value.dims):
+            raise ValueError(f"Inconsistent shapes: saw {value.shape} but expected {self.element_shape}")
+        return self._with(write_op(self._flow, index, value, dynamic_size=self._dynamic, name=name))
+
+    def stack(self, name=None):
+        """Returns all elements stacked: shape [size, *element_shape]."""
+        from regrad.ops.array import identity
+
+        out = identity(self._flow, name=name or "TensorArrayStack")
+        if self._element_shape is not None:
+            out.set_shape((None, *self._element_shape))
+        return out
+
+    def gather(self, indices, name=None):
+        """Returns the elements `indices` (a vector), stacked."""
+        return gather_op(self._flow, indices, name=name)
+
+    def concat(self, name=None):
+        """Returns the elements joined along their first axis."""
+        from regrad.ops.array import concat, reshape, shape
+
+        with get_default_graph().name_scope(name or "TensorArrayConcat"):
+            row = self._element_shape
+            if row is not None and None not in row:
+                return reshape(self._flow, [-1, *row[1:]])
+            return reshape(self._flow, concat([[-1], shape(self._flow)[2:]], 0))
+
+    def unstack(self, value, name=None):
+        """Returns the array holding the rows of `value`."""
+        value = convert_to_tensor(value, name="value")
+        from regrad.ops.array import identity
+
+        new = self._with(identity(value, name=name or "TensorArrayUnstack"))
+        new._element_shape = None if value.dims is None else value.dims[1:]
+        return new
+
+    def scatter(self, indices, value, name=None):
+        """Returns the array with elements `indices` set to the rows of `value`."""
+        return self._with(scatter_op(self._flow, indices, value, name=name))
+
+    def split(self, value, lengths, name=None):
+        """Returns the array of `value` cut along its first axis into parts of one length (the `lengths` must agree)."""
+        from regrad.ops.array import concat, reshape, shape, size
+
+        value, lengths = convert_to_tensor(value), convert_to_tensor(lengths, dtype=None)
+        known = lengths.value()
+        if known is not None and len(set(known.tolist())) > 1:
+            raise ValueError(f"TensorArray.split: the parts must have one length, got {known.tolist()}.")
+        return self.unstack(reshape(value, concat([[size(lengths), -1], shape(value)[1:]], 0)), name=name)
+
+    def size(self, name=None):
+        """Returns the number of elements, an int32 scalar."""
+        from regrad.ops.array import shape
+
+        with get_default_graph().name_scope(name or "TensorArraySize"):
+            return shape(self._flow)[0]
+
+    def close(self, name=None):
+        """Returns an operation that does nothing: there is nothing to free."""
+        from regrad.ops.control import no_op
+
+        return no_op(name=name)

@@ -1,0 +1,37 @@
+"""Gradient rules for `tensor_array.py`: what is written by rows is read by rows, and the other way round."""
+
+from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
+from regrad.core.indexed_slices import IndexedSlices
+from regrad.ops.array import expand_dims, reshape, shape, zeros_like
+from regrad.ops.tensor_array import gather_op, read_op, scatter_op, write_op
+
+NotDifferentiable("TensorArrayV3")
+
+
+@RegisterGradient("TensorArrayWriteV3")
+def _write_grad(op, dflow):
+    index, value = op.inputs[1:]
+    dvalue = read_op(dflow, index)
+    dvalue.set_shape(value.dims)
+    # What stood in the row before was replaced: nothing of the gradient reaches it.
+    return write_op(dflow, index, zeros_like(dvalue), dynamic_size=op.get_attr("dynamic_size")), None, dvalue
+
+
+@RegisterGradient("TensorArrayReadV3")
+def _read_grad(op, dvalue):
+    # One row of the array: kept as a slice, so that a loop adds rows and not whole arrays.
+    flow, index = op.inputs
+    return IndexedSlices(expand_dims(dvalue, 0), reshape(index, [1]), shape(flow)), None
+
+
+@RegisterGradient("TensorArrayGatherV3")
+def _gather_grad(op, dvalues):
+    flow, indices = op.inputs
+    return IndexedSlices(dvalues, indices, shape(flow)), None
+
+
+@RegisterGradient("TensorArrayScatterV3")
+def _scatter_grad(op, dflow):
+    indices, value = op.inputs[1:]
+    dvalue = gather_op(dflow, indices)
+    return scatter_op(dflow, indices, zeros_like(dvalue)), None, dvalue
