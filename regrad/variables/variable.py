@@ -9,7 +9,7 @@ from regrad.core import context
 from regrad.core.convert import convert_to_tensor, register_tensor_conversion_function
 from regrad.core.dtypes import as_dtype
 from regrad.core.gradient_registry import RegisterGradient
-from regrad.core.graph import FuncGraph, Tensor, get_default_graph
+from regrad.core.graph import FuncGraph, Tensor, get_default_graph, variable_of
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.opdef import Spec, define_op
 from regrad.core.shapes import as_dims, fully_known, merge
@@ -206,6 +206,14 @@ class Variable:
         """Returns a read of its own, which takes its turn among control dependencies."""
         return identity(self._variable, name="read")
 
+    def _as_tensor(self):
+        """Returns what an expression reads: `w/read`, or a read of its own where the control dependencies in force wait for
+        an assignment of this variable. (In TF1 `w/read` there showed the old value or the new one, by chance.)"""
+        graph = get_default_graph()
+        if graph._control_stack and _waits_for_assignment(graph, self):
+            return identity(self._variable, name=f"{self.op.name}/read_after/" if graph is self._graph else "read")
+        return self._snapshot
+
     def initialized_value(self):
         """Returns the value, or the initial value while the variable has none: for variables that start like this one."""
         with init_scope():
@@ -297,17 +305,62 @@ class Variable:
 
 
 VariableV1 = RefVariable = Variable
-operators.overload_all(Variable, Variable.value)
+operators.overload_all(Variable, Variable._as_tensor)
 
 
 def _to_tensor(variable, dtype=None, name=None, as_ref=False):
     if dtype is not None and dtype is not variable.dtype:
         raise ValueError(f"Incompatible type conversion requested to type '{dtype.name}' for variable of type "
                          f"'{variable.dtype.name}': {variable.name}; tf.cast converts.")  # fmt: skip
-    return variable._variable if as_ref else variable._snapshot
+    return variable._variable if as_ref else variable._as_tensor()
 
 
 register_tensor_conversion_function(Variable, _to_tensor)
+
+
+# -- reading after an assignment -------------------------------------------------------------------------
+def _waits_for_assignment(graph, variable):
+    """True when an op made now in `graph` would run after an op that assigns `variable`."""
+    storage = variable._variable
+    if not isinstance(graph, FuncGraph) and not any(op is not variable.initializer and _may_assign(op)
+                                                    for op in storage._consumers or ()):  # fmt: skip
+        return False
+    return any(storage.op in _assigned_before(controller) for controller in graph._control_stack)
+
+
+def _may_assign(op):
+    return bool(op.opdef.writes) or op.opdef.extra.get("has_bodies", False)
+
+
+def _assigned_before(controller):
+    """Returns the variable ops assigned by the ops that a control_dependencies block waits for; found once per block."""
+    found = controller.__dict__.get("_assigned")
+    if found is not None:
+        return found
+    found = controller._assigned = set()
+    stack, seen = list(controller.ops), set(controller.ops)
+    while stack:
+        op = stack.pop()
+        if _may_assign(op):
+            found.update(_assigned_by(op))
+        for other in (*(t.op for t in op.inputs), *op.control_inputs):
+            if other not in seen:
+                seen.add(other)
+                stack.append(other)
+    return found
+
+
+def _assigned_by(op):
+    """Yields the variable ops that one operation assigns, inside its branches or body too."""
+    for i in op.opdef.writes:
+        assigned = variable_of(op.inputs[i])
+        if assigned is not None:
+            yield assigned
+    for value in op.attrs.values() if op.opdef.extra.get("has_bodies") else ():
+        for body in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(body, FuncGraph):
+                for inner in body._ops:
+                    yield from _assigned_by(inner)
 
 
 # -- starting from another variable ---------------------------------------------------------------------

@@ -1,0 +1,303 @@
+"""Checkpoint files: the values of variables by name, and the small file that says which checkpoint is the latest.
+
+A checkpoint with the prefix "dir/model.ckpt-10" is two files:
+
+    model.ckpt-10.index                  JSON: {"format": ..., "variables": {name: {"dtype": ..., "shape": [...]}}}
+    model.ckpt-10.data-00000-of-00001    a NumPy .npz archive of the values, one array per name
+
+The names of the files are TF's, so that programs which look for them find them; their contents are not, and `numpy.load`
+reads them. Types that NumPy lacks are kept as bytes: bfloat16 as uint16, strings as one uint8 array with their lengths in
+the index. The file "checkpoint" beside them has TF's own text form.
+"""
+
+import json
+import os
+import re
+import time
+import zipfile
+
+import numpy as np
+
+from regrad.core.dtypes import as_dtype
+from regrad.core.errors import DataLossError, InvalidArgumentError, NotFoundError
+
+FORMAT = "regrad-checkpoint-1"
+_DATA = ".data-00000-of-00001"
+_INDEX = ".index"
+
+
+def _encoded(array, dtype):
+    """Returns the array to store, and what the index says besides dtype and shape."""
+    if dtype.name == "string":
+        flat = list(array.flat)
+        return np.frombuffer(b"".join(flat), np.uint8), {"lengths": [len(v) for v in flat]}
+    if dtype.name == "bfloat16":
+        return array.view(np.uint16), {}
+    return array, {}
+
+
+def _decoded(array, entry):
+    dtype = as_dtype(entry["dtype"])
+    if dtype.name == "string":
+        data, out, at = array.tobytes(), np.empty(len(entry["lengths"]), object), 0
+        for i, n in enumerate(entry["lengths"]):
+            out[i], at = data[at:at + n], at + n
+        return out.reshape(entry["shape"])
+    return array.view(dtype.as_numpy_dtype) if dtype.name == "bfloat16" else array
+
+
+def write(prefix, values):
+    """Writes a checkpoint; a crash in the middle leaves an older one of the same name as it was.
+
+    Args:
+      prefix: path without the endings.
+      values: {name: (NumPy array, DType)}.
+    """
+    index = {}
+    part = f"{prefix}{_DATA}.part{os.getpid()}"
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for name, (array, dtype) in values.items():
+            stored, extra = _encoded(np.ascontiguousarray(array).reshape(np.shape(array)), dtype)
+            index[name] = {"dtype": dtype.name, "shape": list(np.shape(array)), **extra}
+            with archive.open(name + ".npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, stored, allow_pickle=False)
+    index_part = f"{prefix}{_INDEX}.part{os.getpid()}"
+    with open(index_part, "w") as file:
+        json.dump({"format": FORMAT, "variables": index}, file)
+    os.replace(part, prefix + _DATA)
+    os.replace(index_part, prefix + _INDEX)
+
+
+class CheckpointReader:
+    """Reads a checkpoint: `get_tensor(name)`, `has_tensor(name)`, maps of names to shapes and dtypes."""
+
+    def __init__(self, prefix):
+        """Args: prefix: the path that `Saver.save` returned.
+
+        Raises:
+          NotFoundError: there is no such checkpoint.
+          DataLossError: the files hold something else.
+        """
+        self.prefix = prefix = os.fspath(prefix)
+        if not checkpoint_exists(prefix):
+            raise NotFoundError(None, None, f"Unsuccessful TensorSliceReader constructor: Failed to find any matching files for "
+                                            f"{prefix}")  # fmt: skip
+        try:
+            with open(prefix + _INDEX, encoding="utf-8") as file:
+                index = json.load(file)
+            if index["format"] != FORMAT:
+                raise ValueError(f"its format is {index['format']!r}, not {FORMAT!r}")
+            self._index = index["variables"]
+            self._archive = np.load(prefix + _DATA, allow_pickle=False)
+        except (ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+            raise DataLossError(None, None, f"{prefix} is no checkpoint that Regrad wrote: {error}") from None
+
+    def has_tensor(self, name):
+        return name in self._index
+
+    def get_tensor(self, name):
+        """Returns the value of `name`; NotFoundError when the checkpoint has none."""
+        if name not in self._index:
+            from regrad.core.errors import nearest
+
+            raise NotFoundError(None, None, f"Key {name} not found in checkpoint {self.prefix}{nearest(name, self._index)}")
+        return _decoded(self._archive[name], self._index[name])
+
+    def get_variable_to_shape_map(self):
+        return {name: list(entry["shape"]) for name, entry in self._index.items()}
+
+    def get_variable_to_dtype_map(self):
+        return {name: as_dtype(entry["dtype"]) for name, entry in self._index.items()}
+
+    def debug_string(self):
+        """Returns one line per variable: name, dtype, shape."""
+        return "".join(f"{n} ({e['dtype']}) {e['shape']}\n" for n, e in sorted(self._index.items())).encode()
+
+
+NewCheckpointReader = CheckpointReader
+
+
+def load_checkpoint(ckpt_dir_or_file):
+    """Returns a CheckpointReader for a checkpoint, or for the latest one of a directory.
+
+    Raises:
+      ValueError: the directory holds none.
+    """
+    path = os.fspath(ckpt_dir_or_file)
+    if os.path.isdir(path):
+        found = latest_checkpoint(path)
+        if found is None:
+            raise ValueError(f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}")
+        path = found
+    return CheckpointReader(path)
+
+
+def load_variable(ckpt_dir_or_file, name):
+    """Returns the value of one variable of a checkpoint; "w:0" means "w"."""
+    return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
+
+
+def list_variables(ckpt_dir_or_file):
+    """Returns [(name, shape), ...] of a checkpoint, sorted by name."""
+    return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
+
+
+def checkpoint_exists(checkpoint_prefix):
+    """Returns whether a checkpoint with that prefix exists."""
+    return os.path.exists(os.fspath(checkpoint_prefix) + _INDEX)
+
+
+def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=None, meta_graph_suffix="meta"):
+    """Deletes a checkpoint's files, those that exist."""
+    for ending in (_INDEX, _DATA, "." + meta_graph_suffix):
+        try:
+            os.remove(os.fspath(checkpoint_prefix) + ending)
+        except FileNotFoundError:
+            pass
+
+
+def get_checkpoint_mtimes(checkpoint_prefixes):
+    """Returns when each checkpoint was written, in seconds since 1970."""
+    return [os.path.getmtime(os.fspath(p) + _INDEX) for p in checkpoint_prefixes if checkpoint_exists(p)]
+
+
+# -- which one is the latest ------------------------------------------------------------------------------
+
+
+class CheckpointState:
+    """What the file "checkpoint" says.
+
+    Attributes:
+      model_checkpoint_path: prefix of the latest checkpoint.
+      all_model_checkpoint_paths: prefixes of all that are kept, oldest first.
+      all_model_checkpoint_timestamps: when each was written.
+      last_preserved_timestamp: when the last one was written that is kept for good.
+    """
+
+    def __init__(self, model_checkpoint_path="", all_model_checkpoint_paths=(), all_model_checkpoint_timestamps=(),
+                 last_preserved_timestamp=None):  # fmt: skip
+        self.model_checkpoint_path = model_checkpoint_path
+        self.all_model_checkpoint_paths = list(all_model_checkpoint_paths)
+        self.all_model_checkpoint_timestamps = list(all_model_checkpoint_timestamps)
+        self.last_preserved_timestamp = last_preserved_timestamp
+
+    def __str__(self):
+        lines = [f'model_checkpoint_path: "{_quoted(self.model_checkpoint_path)}"']
+        lines += [f'all_model_checkpoint_paths: "{_quoted(p)}"' for p in self.all_model_checkpoint_paths]
+        lines += [f"all_model_checkpoint_timestamps: {t}" for t in self.all_model_checkpoint_timestamps]
+        if self.last_preserved_timestamp is not None:
+            lines.append(f"last_preserved_timestamp: {self.last_preserved_timestamp}")
+        return "\n".join(lines) + "\n"
+
+
+def _quoted(text):
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+_LINE = re.compile(r'^(\w+):\s*(?:"((?:[^"\\]|\\.)*)"|([-+.\deE]+))\s*$')
+
+
+def _parsed(text):
+    state = CheckpointState()
+    for line in text.splitlines():
+        match = _LINE.match(line.strip())
+        if match is None:
+            continue
+        name, string, number = match.groups()
+        value = re.sub(r"\\(.)", r"\1", string) if string is not None else float(number)
+        if isinstance(getattr(state, name, None), list):
+            getattr(state, name).append(value)
+        elif hasattr(state, name):
+            setattr(state, name, value)
+    return state
+
+
+def _state_file(directory, latest_filename):
+    return os.path.join(directory, latest_filename or "checkpoint")
+
+
+def get_checkpoint_state(checkpoint_dir, latest_filename=None):
+    """Returns the CheckpointState of a directory, with paths that can be opened; None when there is none."""
+    checkpoint_dir = os.fspath(checkpoint_dir)
+    try:
+        with open(_state_file(checkpoint_dir, latest_filename), encoding="utf-8") as file:
+            state = _parsed(file.read())
+    except OSError:
+        return None
+    if not state.model_checkpoint_path:
+        return None
+    state.model_checkpoint_path = _below(checkpoint_dir, state.model_checkpoint_path)
+    state.all_model_checkpoint_paths = [_below(checkpoint_dir, p) for p in state.all_model_checkpoint_paths]
+    return state
+
+
+def _below(directory, path):
+    return path if os.path.isabs(path) else os.path.join(directory, path)
+
+
+def latest_checkpoint(checkpoint_dir, latest_filename=None):
+    """Returns the prefix of the latest checkpoint of a directory, or None."""
+    state = get_checkpoint_state(checkpoint_dir, latest_filename)
+    if state is not None and checkpoint_exists(state.model_checkpoint_path):
+        return state.model_checkpoint_path
+    return None
+
+
+def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None, latest_filename=None,
+                            all_model_checkpoint_timestamps=None, last_preserved_timestamp=None,
+                            save_relative_paths=False):  # fmt: skip
+    """Writes the file "checkpoint" of a directory. Relative paths are written relative to `save_dir`."""
+    save_dir = os.fspath(save_dir)
+    paths = list(all_model_checkpoint_paths or [])
+    if not paths or paths[-1] != model_checkpoint_path:
+        paths.append(model_checkpoint_path)
+
+    def written(path):
+        return os.path.relpath(path, save_dir) if save_relative_paths or not os.path.isabs(path) else path
+
+    state = CheckpointState(written(model_checkpoint_path), [written(p) for p in paths],
+                            all_model_checkpoint_timestamps or (), last_preserved_timestamp)  # fmt: skip
+    target = _state_file(save_dir, latest_filename)
+    if target in (model_checkpoint_path + _INDEX, model_checkpoint_path + _DATA):
+        raise RuntimeError(f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state. Please use a "
+                           "different save path.")  # fmt: skip
+    part = f"{target}.part{os.getpid()}"
+    with open(part, "w", encoding="utf-8") as file:
+        file.write(str(state))
+    os.replace(part, target)
+
+
+def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, timeout_fn=None):
+    """Yields the prefixes of new checkpoints of a directory as they come.
+
+    Args:
+      min_interval_secs: least time between two.
+      timeout: how long to wait for a new one; None waits for ever.
+      timeout_fn: called on timeout; iteration ends when it is missing or returns True.
+    """
+    last = None
+    while True:
+        waited_from = time.monotonic()
+        while True:
+            found = latest_checkpoint(checkpoint_dir)
+            if found is not None and found != last:
+                break
+            if timeout is not None and time.monotonic() - waited_from > timeout:
+                found = None
+                break
+            time.sleep(0.05)
+        if found is None:
+            if timeout_fn is None or timeout_fn():
+                return
+            continue
+        started, last = time.monotonic(), found
+        yield found
+        time.sleep(max(0.0, min_interval_secs - (time.monotonic() - started)))
+
+
+def check_shape(name, stored, dims):
+    """Raises InvalidArgumentError unless an array of shape `stored` fits a variable of static shape `dims`."""
+    fits = dims is None or len(stored) == len(dims) and all(d is None or d == s for s, d in zip(stored, dims))
+    if not fits:
+        raise InvalidArgumentError(None, None, "Assign requires shapes of both tensors to match. lhs shape= "
+                                               f"{list(dims)} rhs shape= {list(stored)}: variable {name}")  # fmt: skip

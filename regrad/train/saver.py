@@ -1,0 +1,286 @@
+"""Saver: writes the variables of a session to checkpoints and reads them back."""
+
+import os
+import time
+
+import numpy as np
+
+from regrad.core.convert import convert_to_tensor
+from regrad.core.graph import get_default_graph
+from regrad.core.graph_keys import GraphKeys
+from regrad.ops.array import placeholder, reshape
+from regrad.ops.state import assign_op
+from regrad.train import checkpoint
+from regrad.train.global_step import global_step as step_value
+from regrad.variables.listing import global_variables
+from regrad.variables.partition import PartitionedVariable
+from regrad.variables.variable import Variable
+
+
+class _Entry:
+    """One key of a checkpoint: the variables that hold its value (the parts, in order, of a partitioned one)."""
+
+    def __init__(self, name, variables, axis=0):
+        self.name = name
+        self.variables = variables
+        self.axis = axis
+
+    def value(self, arrays):
+        return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, self.axis)
+
+    def parts(self, array):
+        """Cuts the stored value into what each variable takes."""
+        if len(self.variables) == 1 and self.variables[0]._save_slice_info is None:
+            return [array]
+        cut = []
+        for v in self.variables:
+            _, _, offset, size = v._save_slice_info
+            cut.append(array[tuple(slice(o, o + s) for o, s in zip(offset, size))])
+        return cut
+
+
+class Saver:
+    """Saves and restores variables.
+
+        saver = tf.train.Saver(max_to_keep=3)
+        path = saver.save(sess, "run/model.ckpt", global_step=100)    # "run/model.ckpt-100"
+        saver.restore(sess, tf.train.latest_checkpoint("run"))
+
+    The files are described in `regrad/train/checkpoint.py`.
+    """
+
+    def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5, keep_checkpoint_every_n_hours=10000.0,
+                 name=None, restore_sequentially=False, saver_def=None, builder=None, defer_build=False, allow_empty=False,
+                 write_version=None, pad_step_number=False, save_relative_paths=False, filename=None):  # fmt: skip
+        """Args:
+          var_list: variables, or {name in the checkpoint: variable}; by default all global variables.
+          reshape: restore a variable from a stored value of another shape but as many elements.
+          max_to_keep: how many checkpoints stay; older ones are deleted. None or 0 keeps all.
+          keep_checkpoint_every_n_hours: besides, one per so many hours stays for good.
+          defer_build: collect the variables at the first use instead of now.
+          allow_empty: having no variables is no error.
+          pad_step_number: write steps with 8 digits.
+          save_relative_paths: write relative paths into the file "checkpoint".
+          name, sharded, restore_sequentially, saver_def, builder, write_version, filename: accepted for TF's sake.
+
+        Raises:
+          ValueError: no variables, or two under one name.
+          TypeError: something in `var_list` that is no variable.
+        """
+        self._var_list = var_list
+        self._reshape = reshape
+        self._max_to_keep = max_to_keep
+        self._keep_every = keep_checkpoint_every_n_hours * 3600
+        self._next_kept = time.time() + self._keep_every
+        self._allow_empty = allow_empty
+        self._pad_step_number = pad_step_number
+        self._save_relative_paths = save_relative_paths
+        self._name = name
+        self._kept = []  # (prefix, time), oldest first
+        self._entries = None
+        self._assignments = {}
+        if not defer_build:
+            self.build()
+
+    def build(self):
+        """Collects the variables and makes the operations that restore them."""
+        if self._entries is not None:
+            return
+        given = self._var_list
+        if given is None:
+            graph = get_default_graph()
+            given = global_variables() + graph.get_collection(GraphKeys.SAVEABLE_OBJECTS)
+        self._entries = _entries(given)
+        if not self._entries:
+            if not self._allow_empty:
+                raise ValueError("No variables to save")
+            return
+        graph = self._entries[0].variables[0].graph
+        with graph.as_default(), graph.name_scope(self._name or "save"), graph.control_dependencies(None):
+            for entry in self._entries:
+                for v in entry.variables:
+                    value = placeholder(v.dtype, None if self._reshape else v.dims, name=v.op.name)
+                    new = value if not self._reshape else reshape(value, v.shape.as_list())
+                    self._assignments[v.op] = value, assign_op(v._variable, new, validate_shape=v.dims is not None)
+
+    # -- saving ------------------------------------------------------------------------------------
+
+    def save(self, sess, save_path, global_step=None, latest_filename=None, meta_graph_suffix="meta",
+             write_meta_graph=True, write_state=True, strip_default_attrs=False, save_debug_info=False):  # fmt: skip
+        """Writes the variables of `sess` and returns the checkpoint's prefix.
+
+        Args:
+          save_path: prefix of the files; "-<global_step>" is added.
+          global_step: number, variable or tensor.
+          latest_filename: name of the file that says which is the latest, "checkpoint" by default.
+          write_state: whether to write that file.
+          meta_graph_suffix, write_meta_graph, strip_default_attrs, save_debug_info: accepted; the graph is not saved.
+
+        Raises:
+          ValueError: the directory does not exist, or `latest_filename` holds a path.
+          FailedPreconditionError: a variable has no value.
+        """
+        self.build()
+        if latest_filename is not None and os.path.split(latest_filename)[0]:
+            raise ValueError("'latest_filename' must not contain path components")
+        save_path = os.fspath(save_path)
+        prefix = save_path
+        if global_step is not None:
+            if not isinstance(global_step, int):
+                step = global_step if hasattr(global_step, "_as_graph_element") else None
+                global_step = step_value(sess, step) if step is not None else int(global_step)
+            prefix += f"-{global_step:08d}" if self._pad_step_number else f"-{global_step}"
+        directory = os.path.dirname(prefix) or "."
+        if not os.path.isdir(directory):
+            raise ValueError(f"Parent directory of {prefix} doesn't exist, can't save.")
+        arrays = sess.run([[v._variable for v in e.variables] for e in self._entries])
+        checkpoint.write(prefix, {e.name: (e.value(a), e.variables[0].dtype) for e, a in zip(self._entries, arrays)})
+        self._rotate(prefix)
+        if write_state:
+            checkpoint.update_checkpoint_state(directory, prefix, self.last_checkpoints, latest_filename,
+                                               save_relative_paths=self._save_relative_paths)  # fmt: skip
+        return prefix
+
+    def _rotate(self, prefix):
+        """Notes a new checkpoint and deletes the oldest ones beyond `max_to_keep`."""
+        self._kept = [(p, t) for p, t in self._kept if p != prefix] + [(prefix, time.time())]
+        while self._max_to_keep and len(self._kept) > self._max_to_keep:
+            old, written = self._kept.pop(0)
+            if written > self._next_kept:
+                self._next_kept += self._keep_every
+            else:
+                checkpoint.remove_checkpoint(old)
+
+    @property
+    def last_checkpoints(self):
+        """Prefixes of the checkpoints that are kept, oldest first."""
+        return [p for p, _ in self._kept]
+
+    def set_last_checkpoints(self, last_checkpoints):
+        """Sets the list of checkpoints that later saves may delete."""
+        self._kept = [(p, float("inf")) for p in last_checkpoints]
+
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time):
+        """Sets the list of (prefix, time) that later saves may delete."""
+        self._kept = list(last_checkpoints_with_time)
+
+    def recover_last_checkpoints(self, checkpoint_paths):
+        """Takes up the list of checkpoints after a restart; those that are gone are left out."""
+        self._kept = [(p, checkpoint.get_checkpoint_mtimes([p])[0]) for p in checkpoint_paths
+                      if checkpoint.checkpoint_exists(p)]  # fmt: skip
+
+    # -- restoring ----------------------------------------------------------------------------------
+
+    def restore(self, sess, save_path):
+        """Gives the variables in `sess` the values of a checkpoint; they need not be initialised.
+
+        Raises:
+          ValueError: `save_path` is None or no checkpoint.
+          NotFoundError: the checkpoint lacks a variable.
+          InvalidArgumentError: a stored value has another shape.
+        """
+        self.build()
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
+        save_path = os.fspath(save_path)
+        if not checkpoint.checkpoint_exists(save_path):
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
+        reader = checkpoint.CheckpointReader(save_path)
+        feeds, assignments = {}, []
+        for entry in self._entries:
+            for v, array in zip(entry.variables, entry.parts(reader.get_tensor(entry.name))):
+                if not self._reshape:
+                    checkpoint.check_shape(entry.name, array.shape, v.dims)
+                value, assign = self._assignments[v.op]
+                feeds[value] = array
+                assignments.append(assign.op)
+        if assignments:
+            sess.run(assignments, feeds)
+
+    def export_meta_graph(self, *args, **kwargs):
+        """Not available: a Regrad graph is made by running the program that builds it."""
+        raise NotImplementedError("Saver.export_meta_graph: graphs are not saved; run the program that builds the graph, then "
+                                  "restore the variables.")  # fmt: skip
+
+    def to_proto(self, export_scope=None):
+        raise NotImplementedError("Saver.to_proto: a Saver is made by the program; there is no protocol buffer of it.")
+
+
+def _entries(given):
+    """Returns an _Entry per name, sorted, for a list or dictionary of variables."""
+    named = given.items() if isinstance(given, dict) else [(None, v) for v in _flat(given)]
+    entries = {}
+    for name, v in named:
+        if isinstance(v, (list, tuple)) and all(isinstance(p, Variable) for p in v):
+            _add(entries, name, list(v), 0)
+        elif isinstance(v, PartitionedVariable):
+            _add(entries, name or v.name, list(v), v._axis)
+        elif isinstance(v, Variable):
+            info = v._save_slice_info
+            if info is not None and name is None:
+                entry = entries.setdefault(info[0], _Entry(info[0], [], _cut_axis(info)))
+                entry.variables.append(v)
+            else:
+                _add(entries, name or v.op.name, [v], 0)
+        else:
+            raise TypeError(f"Can't save a {type(v).__name__}: {v!r}; Saver takes variables.")
+    return [entries[n] for n in sorted(entries)]
+
+
+def _cut_axis(info):
+    _, full, _, size = info
+    return next((i for i, (f, s) in enumerate(zip(full, size)) if f != s), 0)
+
+
+def _add(entries, name, variables, axis):
+    if name in entries:
+        raise ValueError(f"At least two variables have the same name: {name}")
+    entries[name] = _Entry(name, variables, axis)
+
+
+def _flat(given):
+    return [v for item in given for v in (item if isinstance(item, (list, tuple)) else [item])]
+
+
+def init_from_checkpoint(ckpt_dir_or_file, assignment_map):
+    """Makes variables start from values of a checkpoint instead of their initializers.
+
+    Args:
+      ckpt_dir_or_file: checkpoint prefix, or directory of which the latest is taken.
+      assignment_map: {name in the checkpoint: variable, or name of a variable, or list of parts}; names that end in "/"
+        are scopes, all of whose variables are taken ("/" is the root).
+
+    Raises:
+      ValueError: the checkpoint or the graph lacks a name, or shapes differ.
+    """
+    reader = checkpoint.load_checkpoint(ckpt_dir_or_file)
+    variables = {v.op.name: v for v in global_variables()}
+    for stored, target in assignment_map.items():
+        if isinstance(target, str) and stored.endswith("/"):
+            source_scope, scope = stored.lstrip("/"), target.lstrip("/")
+            for name, v in variables.items():
+                if name.startswith(scope):
+                    source = source_scope + name[len(scope):]
+                    if not reader.has_tensor(source):
+                        raise ValueError(f"Tensor {source} (for {name}) is not found in {ckpt_dir_or_file} checkpoint")
+                    _start_from(reader, source, [v])
+            continue
+        found = target if not isinstance(target, str) else variables.get(target)
+        if found is None:
+            raise ValueError(f"Assignment map names variable {target!r}, which the graph does not have.")
+        if not reader.has_tensor(stored):
+            raise ValueError(f"Tensor {stored} is not found in {ckpt_dir_or_file} checkpoint "
+                             f"{reader.get_variable_to_shape_map()}")  # fmt: skip
+        _start_from(reader, stored, list(found) if isinstance(found, (list, tuple, PartitionedVariable)) else [found])
+
+
+def _start_from(reader, stored, variables):
+    value = reader.get_tensor(stored)
+    for v, array in zip(variables, _Entry(stored, variables).parts(value)):
+        if list(array.shape) != v.shape.as_list():
+            raise ValueError(f"Shape of variable {v.name} ({v.shape}) doesn't match with shape of tensor {stored} "
+                             f"({list(array.shape)}) from checkpoint reader.")  # fmt: skip
+        with v.graph.as_default(), v.graph.control_dependencies(None), v.graph.name_scope("init_from_checkpoint"):
+            start = convert_to_tensor(array, dtype=v.dtype)
+            v._initial_value = start
+            v._initializer_op = assign_op(v._variable, start).op
