@@ -123,16 +123,16 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
 
     With `compute_full_loss` that constant is added, log(targets!) by Stirling's formula, where targets > 1.
     """
-    with get_default_graph().name_scope(name or "log_poisson_loss") as scope:
+    with get_default_graph().name_scope(name or "log_poisson_loss"):
         log_input, targets = _pair(log_input, targets, "targets")
         _same_shape(log_input, targets, "log_input and targets")
-        loss = math.subtract(math.exp(log_input), log_input * targets, name=None if compute_full_loss else scope)
+        loss = math.exp(log_input) - log_input * targets
         if not compute_full_loss:
             return loss
         small = logical_and(greater_equal(targets, 0), less_equal(targets, 1))
         safe = select(small, array.ones_like(targets), targets)  # log 0 must not reach the gradient of the branch not taken
         stirling = safe * math.log(safe) - safe + 0.5 * math.log(2 * _math.pi * safe)
-        return math.add(loss, select(small, array.zeros_like(targets), stirling), name=scope)
+        return loss + select(small, array.zeros_like(targets), stirling)
 
 
 # -- small layers ---------------------------------------------------------------------------------------

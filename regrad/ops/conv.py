@@ -399,24 +399,24 @@ def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu
     Args as `conv2d`, with one number each for `stride` and `dilations`; `input` is the newer name of `value`.
     """
     value = one_of("value", value, "input", input)
-    with get_default_graph().name_scope(name or "conv1d") as scope:
+    with get_default_graph().name_scope(name or "conv1d"):
         _, wide, axis, strides, rates = _conv1d_arguments(data_format, stride, dilations)
         value = array.expand_dims(value, axis)
         filters = array.expand_dims(filters, 0)
         y = conv2d(value, filters, strides, padding, data_format=wide, dilations=rates)
-        return array.squeeze(y, [axis], name=scope)
+        return array.squeeze(y, [axis])
 
 
 def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NWC", dilations=None, name=None):
     """Returns the transpose of `conv1d`: filters are [width, output channels, channels of `input`]."""
-    with get_default_graph().name_scope(name or "conv1d_transpose") as scope:
+    with get_default_graph().name_scope(name or "conv1d_transpose"):
         _, wide, axis, strides, rates = _conv1d_arguments(data_format, strides, dilations)
         input = convert_to_tensor(input, name="value")
         sizes = convert_to_tensor(output_shape, name="output_shape", preferred_dtype=dtypes.int32)
         sizes = array.concat([sizes[:axis], [1], sizes[axis:]], 0)
         y = conv2d_backprop_input(sizes, array.expand_dims(filters, 0), array.expand_dims(input, axis), strides, padding,
                                   data_format=wide, dilations=rates)  # fmt: skip
-        return array.squeeze(y, [axis], name=scope)
+        return array.squeeze(y, [axis])
 
 
 def convolution(input, filter=None, padding=None, strides=None, dilation_rate=None, name=None, data_format=None, filters=None,
@@ -555,4 +555,4 @@ def erosion2d(value, kernel, strides, rates, padding, name=None):
         turned = kernel[::-1, ::-1]
         from regrad.ops.math import negative
 
-        return negative(dilation2d(-value, turned, strides, rates, padding), name=scope)
+        return negative(dilation2d(-value, turned, strides, rates, padding, name=scope))

@@ -291,7 +291,7 @@ softmax_op = define_op("Softmax", "logits", infer=_softmax_infer, types={"T": FL
 logsoftmax_op = define_op("LogSoftmax", "logits", infer=_softmax_infer, types={"T": FLOATING}, lower=_logsoftmax_lower)
 
 
-def _along_last_axis(op, logits, axis, name, scope):
+def _along_last_axis(op, logits, axis, name):
     """Applies an op of the last axis along another one, by transposing there and back."""
     logits = convert_to_tensor(logits, name="logits")
     if axis is None or axis == -1 or logits.dims is not None and axis == len(logits.dims) - 1:
@@ -305,18 +305,17 @@ def _along_last_axis(op, logits, axis, name, scope):
                                    f"{rank} dimensions ({spec_text(logits)}).")  # fmt: skip
     perm = list(range(rank))
     perm[axis], perm[-1] = perm[-1], perm[axis]
-    with get_default_graph().name_scope(name or scope) as scope:
-        return array.transpose(op(array.transpose(logits, perm)), perm, name=scope)
+    return array.transpose(op(array.transpose(logits, perm)), perm, name=name or "transpose")
 
 
 def softmax(logits, axis=None, name=None, dim=None):
     """Returns exp(logits) / sum(exp(logits)) along `axis` (the last by default), without overflow."""
-    return _along_last_axis(softmax_op, logits, one_of("axis", axis, "dim", dim), name, "Softmax")
+    return _along_last_axis(softmax_op, logits, one_of("axis", axis, "dim", dim), name)
 
 
 def log_softmax(logits, axis=None, name=None, dim=None):
     """Returns logits - log(sum(exp(logits))) along `axis` (the last by default), without overflow."""
-    return _along_last_axis(logsoftmax_op, logits, one_of("axis", axis, "dim", dim), name, "LogSoftmax")
+    return _along_last_axis(logsoftmax_op, logits, one_of("axis", axis, "dim", dim), name)
 
 
 # -- cross entropies: loss and its gradient from one pass ----------------------------------------
@@ -460,7 +459,7 @@ def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits
       ValueError: arguments are positional or missing, or the shapes do not fit.
     """
     _named_arguments("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
-    with get_default_graph().name_scope(name or "SparseSoftmaxCrossEntropyWithLogits") as scope:
+    with get_default_graph().name_scope(name or "SparseSoftmaxCrossEntropyWithLogits"):
         labels = convert_to_tensor(labels)
         logits = convert_to_tensor(logits)
         asked = logits.dtype
@@ -472,11 +471,11 @@ def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits
                              f"(received {logits.rank}): labels are {spec_text(labels)}, logits {spec_text(logits)}. For "
                              "one-hot labels use softmax_cross_entropy_with_logits.")  # fmt: skip
         if logits.rank == 2:
-            return math.cast(sparse_xent_op(logits, labels, name=scope)[0], asked)
+            return math.cast(sparse_xent_op(logits, labels, name=name)[0], asked)
         if logits.dims is not None and not compatible(logits.dims[:-1], labels.dims):
             raise ShapeError(f"Shape mismatch: labels are {spec_text(labels)}, logits {spec_text(logits)}: the shape of "
                              "labels should equal the shape of logits except for the last dimension.")  # fmt: skip
-        loss, _ = sparse_xent_op(_rows(logits), array.reshape(labels, (-1,)), name=scope)
+        loss, _ = sparse_xent_op(_rows(logits), array.reshape(labels, (-1,)), name=name)
         return math.cast(array.reshape_like(loss, labels), asked)
 
 
@@ -526,8 +525,8 @@ def in_top_k(predictions, targets, k, name=None):
       targets: int32 or int64 [batch].
       k: int or scalar tensor.
     """
-    with get_default_graph().name_scope(name or "in_top_k") as scope:
+    with get_default_graph().name_scope(name or "in_top_k"):
         targets = convert_to_tensor(targets, name="targets")
         if np.isscalar(k):
             k = constant(k, targets.dtype, name="k")
-        return intopkv2_op(predictions, targets, k, name=scope)
+        return intopkv2_op(predictions, targets, k, name=name)

@@ -394,14 +394,14 @@ def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
 
 
 def _pool1d(pool, scope, input, ksize, strides, padding, data_format, name):
-    with get_default_graph().name_scope(name or scope) as scope:
+    with get_default_graph().name_scope(name or scope):
         data_format = as_format(data_format, 1)
         axis = data_format.index("W")
         ksize, strides = (per_axis(v, data_format, n, None) for v, n in ((ksize, "ksize"), (strides, "strides")))
         wide = array.expand_dims(convert_to_tensor(input, name="input"), axis)
         y = pool(wide, ksize[:axis] + (1,) + ksize[axis:], strides[:axis] + (1,) + strides[axis:], padding,
                  data_format=data_format.replace("W", "HW"))  # fmt: skip
-        return array.squeeze(y, [axis], name=scope)
+        return array.squeeze(y, [axis])
 
 
 def max_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
