@@ -6,7 +6,6 @@ from regrad.ops import array
 from regrad.ops.array import (
     broadcast_like,
     concat_op,
-    reshape,
     reshape_like,
     shape,
     shape_n,

@@ -1,5 +1,8 @@
 """Gradient rules for `partition.py`."""
 
+import numpy as np
+
+from regrad.core.convert import constant
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.ops.array import ones_like, reshape, reshape_like, shape, size
 from regrad.ops.compare import equal, select
@@ -12,8 +15,12 @@ from regrad.ops.segment import gathersegments_op
 def _dynamicpartition_grad(op, *grads):
     # The rows go back to the places they came from.
     data, partitions = op.inputs
-    places = reshape(range_(size(partitions)), shape(partitions))
-    places = dynamic_partition(places, partitions, op.get_attr("num_partitions"))
+    n, known = op.get_attr("num_partitions"), partitions.value()
+    if known is None:
+        places = reshape(range_(size(partitions)), shape(partitions))
+        places = dynamic_partition(places, partitions, n)
+    else:
+        places = [constant(np.flatnonzero(known == i).astype(np.int32)) for i in range(n)]
     return reshape_like(dynamic_stitch(places, list(grads)), data), None
 
 

@@ -10,8 +10,9 @@ from regrad.core.dtypes import INDEX, REAL, as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, spec_text
-from regrad.core.shapes import merge, size_of
+from regrad.core.shapes import fully_known, merge, size_of
 from regrad.ops.array import axis_in, rank, reshape, shape, transpose
+from regrad.ops.reduce import reduce_prod
 
 TopK = collections.namedtuple("TopKV2", ["values", "indices"])
 
@@ -177,17 +178,16 @@ def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, na
     op = lowerbound_op if side == "left" else upperbound_op
     with get_default_graph().name_scope(name or "SearchSorted"):
         rows, values = convert_to_tensor(sorted_sequence), convert_to_tensor(values)
-        matrices = [reshape(x, [-1, shape(x)[-1] if x.dims is None or x.dims[-1] is None else x.dims[-1]])
-                    if not _is_empty(x) else _empty_matrix(x) for x in (rows, values)]
+        matrices = [reshape(x, _as_matrix(x)) for x in (rows, values)]
         return reshape(op(*matrices, out_type=as_dtype(out_type)), shape(values))
 
 
-def _is_empty(x):
-    return x.dims is not None and size_of(x.dims) == 0
-
-
-def _empty_matrix(x):
-    return reshape(x, [int(np.prod(x.dims[:-1])), x.dims[-1]])
+def _as_matrix(x):
+    """Returns the sizes of `x` with all axes but the last made one."""
+    if fully_known(x.dims):
+        return [size_of(x.dims[:-1]), x.dims[-1]]
+    sizes = shape(x)
+    return [reduce_prod(sizes[:-1]), sizes[-1]]
 
 
 # -- UnravelIndex ----------------------------------------------------------------------------

@@ -1,0 +1,18 @@
+"""Rows for `regrad/ops/generate.py`."""
+
+import numpy as np
+
+from regrad.ops import generate
+from tests.cases import Bad, Case
+
+CASES = [
+    Case("Range", lambda: generate.range(1, 10, 3), lambda: np.arange(1, 10, 3), ()),
+    Case("Range", lambda: generate.range(4), lambda: np.arange(4), (), note="count"),
+    Case("Range", lambda: generate.range(3.0, -1.0, -0.5), lambda: np.arange(3, -1, -0.5), (), note="down"),
+    Case("LinSpace", lambda a, b: generate.linspace(a, b, 4), lambda a, b: np.linspace(a, b, 4), ((), ()),
+         dtypes=("float32",)),
+    Case("LinSpace", lambda a, b: generate.linspace(a, b, 1), lambda a, b: np.reshape(a, 1), ((), ()), note="one"),
+    Bad("Range", lambda: generate.range(0, 4, 0), ValueError, "delta must not be 0"),
+    Bad("Range", lambda: generate.range(4, 0), ValueError, "does not reach"),
+    Bad("LinSpace", lambda: generate.linspace(0.0, 1.0, 0), ValueError, "at least 1"),
+]
