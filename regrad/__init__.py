@@ -29,6 +29,9 @@ _NAMES = {
         set_random_seed""",
     "regrad.autodiff.overrides": """Override OverrideError View attach bridge get_gradient_function overriding
         set_graph_rule""",
+    "regrad.autodiff.transforms": """clip_gradient mask_gradient noise_gradient normalize_gradient reverse_gradient
+        scale_gradient substitute zero_gradient""",
+    "regrad.autodiff.surrogates": "spike straight_through",
     "regrad.autodiff.custom": "custom_gradient grad_pass_through recompute_grad",
     "regrad.autodiff.derivatives": "forward_gradients hessian_vector_product hessians jacobian jvp view_gradients",
     "regrad.autodiff.gradients": "AggregationMethod UnconnectedGradients gradients",

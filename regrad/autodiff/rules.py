@@ -150,3 +150,20 @@ def _has_default_parameter(rule):
 def apply_rule(rule, op, grads, default):
     """Calls `rule`, with `default` if it takes it."""
     return rule(op, *grads, default=default) if takes_default(rule) else rule(op, *grads)
+
+
+def __getattr__(name):
+    """The ready-made rules and transforms, under one name: `rules.clip`, `rules.guided_relu` ..."""
+    import importlib
+
+    if name.startswith("_"):
+        raise AttributeError(f"regrad.rules has no {name!r}")
+    for module in ("transforms", "surrogates", "relevance"):
+        try:
+            found = getattr(importlib.import_module(f"regrad.autodiff.{module}"), name, None)
+        except ModuleNotFoundError:
+            continue
+        if found is not None:
+            globals()[name] = found
+            return found
+    raise AttributeError(f"regrad.rules has no {name!r}")
