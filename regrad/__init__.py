@@ -66,6 +66,8 @@ _NAMES = {
     "regrad.ops.sort": "argsort searchsorted sort unravel_index",
     "regrad.ops.special": "betainc digamma erf erfc igamma igammac lbeta lgamma polygamma zeta",
     "regrad.ops.random": """random_normal random_uniform truncated_normal""",
+    "regrad.variables.assign": """assign assign_add assign_sub count_up_to scatter_add scatter_div scatter_max scatter_min
+        scatter_mul scatter_sub scatter_update""",
     "regrad.variables.initializers": """constant_initializer glorot_normal_initializer glorot_uniform_initializer
         ones_initializer orthogonal_initializer random_normal_initializer random_uniform_initializer
         truncated_normal_initializer uniform_unit_scaling_initializer variance_scaling_initializer zeros_initializer""",

@@ -1,0 +1,102 @@
+"""Functions that assign variables: `tf.assign(w, value)` and its kin."""
+
+import contextlib
+
+from regrad.core.errors import OutOfRangeError
+from regrad.core.graph import Tensor, variable_of
+from regrad.core.opdef import Spec, define_op
+from regrad.ops import state
+
+
+def _storage(ref, op_type):
+    """Returns (the storage tensor, operations that must run first) for a variable, or for the result of an assignment.
+
+    Raises:
+      TypeError: `ref` is neither.
+    """
+    variable = getattr(ref, "_variable", None)
+    if variable is not None:
+        return variable, []
+    before = []
+    while isinstance(ref, Tensor):
+        if variable_of(ref) is not None:
+            return ref, before
+        if not ref.op.opdef.writes:
+            break
+        # TF1's assignments return the variable itself, so one may be assigned to the result of another.
+        before.append(ref.op)
+        ref = ref.op.inputs[ref.op.opdef.writes[ref.value_index]]
+    what = f"Tensor {ref.name}, which is computed" if isinstance(ref, Tensor) else repr(ref)
+    raise TypeError(f"{op_type} assigns a variable, not {what}.")
+
+
+def _assigned(op, ref, *operands, name, **attrs):
+    storage, before = _storage(ref, op.type)
+    with storage.graph.control_dependencies(before) if before else contextlib.nullcontext():
+        return op(storage, *operands, name=name, **attrs)
+
+
+def assign(ref, value, validate_shape=None, use_locking=None, name=None):
+    """Returns a tensor of `value`, whose computing makes it the value of the variable `ref`.
+
+    Args:
+      ref: a Variable, or what an assignment of one returned: then this one comes after it.
+      value: tensor of the variable's dtype, and shape unless `validate_shape` is False.
+
+    Raises:
+      TypeError: `ref` is no variable, or the dtypes differ.
+      ValueError: the shapes differ.
+    """
+    return _assigned(state.assign_op, ref, value, name=name, validate_shape=validate_shape is not False,
+                     use_locking=use_locking is not False)  # fmt: skip
+
+
+def assign_add(ref, value, use_locking=None, name=None):
+    """Returns a tensor of the variable plus `value`, whose computing makes it the variable's value."""
+    return _assigned(state.assignadd_op, ref, value, name=name, use_locking=bool(use_locking))
+
+
+def assign_sub(ref, value, use_locking=None, name=None):
+    """Returns a tensor of the variable minus `value`, whose computing makes it the variable's value."""
+    return _assigned(state.assignsub_op, ref, value, name=name, use_locking=bool(use_locking))
+
+
+def _scatter(op, text):
+    def scatter(ref, indices, updates, use_locking=False, name=None):
+        return _assigned(op, ref, indices, updates, name=name, use_locking=bool(use_locking))
+
+    scatter.__doc__ = f"""Returns the variable with rows changed, and assigns it: {text}
+
+    Args:
+      ref: a Variable.
+      indices: int32 or int64 tensor of any shape; what lies outside of the variable is left out.
+      updates: tensor of shape indices.shape + ref.shape[1:], or a scalar.
+    """
+    return scatter
+
+
+scatter_update = _scatter(state.scatterupdate_op, "ref[indices] = updates; of equal indices one wins.")
+scatter_add = _scatter(state.scatteradd_op, "ref[indices] += updates, equal indices adding up.")
+scatter_sub = _scatter(state.scattersub_op, "ref[indices] -= updates, equal indices adding up.")
+scatter_mul = _scatter(state.scattermul_op, "ref[indices] *= updates.")
+scatter_div = _scatter(state.scatterdiv_op, "ref[indices] /= updates.")
+scatter_max = _scatter(state.scattermax_op, "ref[indices] = max(ref[indices], updates).")
+scatter_min = _scatter(state.scattermin_op, "ref[indices] = min(ref[indices], updates).")
+for _name in ("update", "add", "sub", "mul", "div", "max", "min"):
+    globals()[f"scatter_{_name}"].__name__ = f"scatter_{_name}"
+
+
+# -- CountUpTo ------------------------------------------------------------------------------------
+def _count_up_to(b, ref, *, limit):
+    if int(ref) >= limit:
+        raise OutOfRangeError(None, None, f"Reached limit of {limit}")
+    return ref + ref.dtype.type(1)
+
+
+countupto_op = define_op("CountUpTo", "ref", attrs={"limit": 0}, writes=(0,), host=True, stateful=True, lower=_count_up_to,
+                         infer=lambda ref, *, limit: Spec((), ref.dtype))  # fmt: skip
+
+
+def count_up_to(ref, limit, name=None):
+    """Returns the value of an integer scalar variable and adds 1 to it; OutOfRangeError once it has reached `limit`."""
+    return _assigned(countupto_op, ref, limit=int(limit), name=name) - 1
