@@ -6,14 +6,46 @@ Attributes:
   host_cost: estimated cost (element operations) up to which a segment counts as small.
   tiny_ops, tiny_cost: a segment of so few operations and so little work is always executed with NumPy, which has its
     result before a compiled program would have been called.
+  cache_dir: where compiled segments are kept between processes; None for nowhere. From REGRAD_CACHE_DIR ("" for None), by
+    default the user's cache directory.
+  keep_memory: memory that XLA frees stays with the process, instead of going back to the system and being asked for again in
+    every run (glibc only; set before the first compiled run).
+  recompile_warning: a plan specialised for more shapes than this says so once, naming the feed that varies; 0 never does.
 
 NumPy and XLA may differ in the last bits of transcendental functions. Which of them runs depends on the program and on the
 number of the run alone, never on time, so a program repeated is repeated bit for bit; with `host_runs = tiny_ops = 0`
 everything is compiled, and every run of a session agrees bit for bit with every other.
 """
 
+import functools
+import os
+
 segment_ops = 256
 host_runs = 3
 host_cost = 200_000
 tiny_ops = 12
 tiny_cost = 4_000
+keep_memory = True
+recompile_warning = 16
+
+
+def _default_cache():
+    given = os.environ.get("REGRAD_CACHE_DIR")
+    if given is not None:
+        return given or None
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "regrad")
+
+
+cache_dir = _default_cache()
+
+
+@functools.lru_cache(maxsize=1)
+def compiler_options():
+    """Returns XLA's options for this machine: vectors as wide as the processor has (XLA's default is 256 bits)."""
+    try:
+        with open("/proc/cpuinfo") as f:
+            wide = any(line.startswith("flags") and "avx512f" in line for line in f)
+    except OSError:
+        wide = False
+    return {"xla_cpu_prefer_vector_width": 512} if wide else {}

@@ -12,7 +12,7 @@ from regrad.core.graph import FuncGraph, op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import Known
 from regrad.core.shapes import size_of
-from regrad.runtime import config
+from regrad.runtime import config, disk_cache
 
 _INLINE = 64  # elements; larger constants are passed as arguments, so that they do not count for the structure
 
@@ -278,7 +278,7 @@ def freeze(value):
     if isinstance(value, dict):
         return tuple((k, freeze(v)) for k, v in value.items())
     if isinstance(value, FuncGraph):
-        return value  # by identity: two bodies are two structures
+        return _frozen_graph(value)
     if isinstance(value, float):
         return ("float", value.hex())  # 0.0 and -0.0 are two values, NaN is one
     try:
@@ -286,6 +286,19 @@ def freeze(value):
     except TypeError:
         return ("object", id(value))
     return (type(value).__name__, value)
+
+
+def _frozen_graph(graph):
+    """Returns the structure of a branch or body: equal for bodies that compute the same."""
+    number, ops = {}, []
+    for i, t in enumerate(graph.inputs):
+        number[t] = ("in", i, t.dtype.name)
+    for op in graph._ops:
+        if op.opdef.type != "FuncInput":
+            for t in op.outputs:
+                number[t] = (len(ops), t.value_index)
+            ops.append((op.opdef.type, _frozen_attrs(op), op.groups, tuple(number.get(t) for t in op.inputs)))
+    return ("graph", tuple(ops), tuple(number.get(t) for t in graph.outputs))
 
 
 def _key_of(ref):
@@ -314,8 +327,12 @@ def compiled(segment):
             entry = _cache[key] = _Entry()
     with entry.lock:  # two threads that need the same structure compile it once
         if entry.executable is None:
-            entry.executable = _compile(segment)
-            compile_count += 1
+            name = disk_cache.digest(key) if disk_cache.directory() is not None else None
+            entry.executable = disk_cache.load(name)
+            if entry.executable is None:
+                entry.executable = _compile(segment)
+                compile_count += 1
+                disk_cache.store(name, entry.executable)
     return entry.executable
 
 

@@ -1,0 +1,101 @@
+"""Compiled segments kept on disk, so that a second process need not compile what the first one did.
+
+A file holds one executable, named by a digest of the segment's structure, the versions of everything that compiles, and the
+processor. Files are written whole or not at all; one that cannot be read is ignored and replaced. `config.cache_dir = None`
+switches it off.
+"""
+
+import hashlib
+import os
+import pickle
+import platform
+import tempfile
+
+from regrad.runtime import config
+
+_MAX_FILES = 2048
+
+
+def directory():
+    """Returns the cache's directory, or None when it is switched off."""
+    return config.cache_dir
+
+
+def digest(key):
+    """Returns the name for a structure, or None when the structure holds what has no lasting name."""
+    text = repr(key)
+    if "('object', " in text or " object at 0x" in text or "<function" in text:
+        return None
+    import jax
+    import jaxlib
+
+    versions = (jax.__version__, jaxlib.__version__, platform.machine(), _processor(), sorted(config.compiler_options().items()))
+    return hashlib.sha256(repr((versions, _own_version(), text)).encode()).hexdigest()
+
+
+def _processor():
+    try:
+        with open("/proc/cpuinfo") as f:
+            return next((line for line in f if line.startswith("flags")), "")
+    except OSError:
+        return platform.processor()
+
+
+_version = None
+
+
+def _own_version():
+    """Returns a digest of Regrad's own lowerings: an executable outlives neither a release nor an edit."""
+    global _version
+    if _version is None:
+        h = hashlib.sha256()
+        package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        for folder in ("ops", "runtime", "core"):
+            for name in sorted(os.listdir(os.path.join(package, folder))):
+                if name.endswith(".py"):
+                    stat = os.stat(os.path.join(package, folder, name))
+                    h.update(f"{name} {stat.st_size} {stat.st_mtime_ns}".encode())
+        _version = h.hexdigest()
+    return _version
+
+
+def load(name):
+    """Returns the executable stored under `name`, or None."""
+    if directory() is None or name is None:
+        return None
+    try:
+        with open(os.path.join(directory(), name), "rb") as f:
+            stored = pickle.load(f)
+        from jax.experimental.serialize_executable import deserialize_and_load
+
+        executable = deserialize_and_load(*stored)
+        os.utime(os.path.join(directory(), name))
+        return executable
+    except Exception:  # whatever is wrong with the file, compiling is the answer
+        return None
+
+
+def store(name, executable):
+    """Keeps an executable under `name`; does nothing if it cannot."""
+    if directory() is None or name is None:
+        return
+    try:
+        from jax.experimental.serialize_executable import serialize
+
+        os.makedirs(directory(), exist_ok=True)
+        data = pickle.dumps(serialize(executable))
+        handle, temporary = tempfile.mkstemp(dir=directory())
+        with os.fdopen(handle, "wb") as f:
+            f.write(data)
+        os.replace(temporary, os.path.join(directory(), name))
+        _prune()
+    except Exception:  # a full disk or an executable that does not serialise must not fail the run
+        return
+
+
+def _prune():
+    names = os.listdir(directory())
+    if len(names) > _MAX_FILES:
+        paths = [os.path.join(directory(), n) for n in names]
+        for path in sorted(paths, key=os.path.getmtime)[:len(paths) // 2]:
+            os.remove(path)
