@@ -127,7 +127,7 @@ def _shape_infer(x, *, out_type):
 shape_op = define_op("Shape", "input", attrs={"out_type": dtypes.int32}, infer=_shape_infer, shape_only=(0,), partial=True,
                      lower=lambda b, x, *, out_type: np.array(x.shape, out_type.as_numpy_dtype))
 shapen_op = define_op("ShapeN", "input: N*T", attrs={"out_type": dtypes.int32}, single=False, shape_only=(0,),
-                      infer=lambda xs, *, out_type: [_shape_infer(x, out_type=out_type) for x in xs],
+                      partial=True, infer=lambda xs, *, out_type: [_shape_infer(x, out_type=out_type) for x in xs],
                       lower=lambda b, xs, *, out_type: tuple(np.array(x.shape, out_type.as_numpy_dtype) for x in xs))
 size_op = define_op("Size", "input", attrs={"out_type": dtypes.int32}, shape_only=(0,), partial=True,
                     infer=lambda x, *, out_type: Spec((), out_type),

@@ -19,6 +19,7 @@ from regrad.ops.array import (
     pack_op,
     reshape,
     shape,
+    squeeze,
     variant,
 )
 
@@ -776,7 +777,7 @@ def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
     """
     from regrad.ops.reduce import reduce_prod
 
-    with get_default_graph().name_scope(name or "boolean_mask") as scope:
+    with get_default_graph().name_scope(name or "boolean_mask") :
         tensor, mask = convert_to_tensor(tensor, name="tensor"), convert_to_tensor(mask, dtypes.bool_, name="mask")
         n = mask.rank
         if n == 0:
@@ -795,8 +796,8 @@ def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
         flat = reshape(tensor, concat([sizes[:axis], count, sizes[axis + n:]], 0))
         if tensor.dims is not None:
             flat.set_shape([*tensor.dims[:axis], rows, *tensor.dims[axis + n:]])
-        indices = where_op(reshape(mask, [-1]))[:, 0]
-        return gather_op(flat, indices, axis, batch_dims=0, name=scope)
+        indices = squeeze(where_op(reshape(mask, [-1])), [1])
+        return gather_op(flat, indices, axis, batch_dims=0)
 
 
 def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool_, name=None):
@@ -819,8 +820,8 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool_, name=None):
         maxlen = convert_to_tensor(maxlen, dtype=None if hasattr(maxlen, "dtype") else lengths.dtype)
         if maxlen.rank not in (None, 0):
             raise ValueError("maxlen must be scalar for sequence_mask")
-        row = cast(range_(0, maxlen, 1), lengths.dtype)
-        return cast(less(row, expand_dims(lengths, -1)), dtype)
+        row = range_(0, maxlen, 1)
+        return cast(less(row, cast(expand_dims(lengths, -1), maxlen.dtype)), dtype)
 
 
 # -- OneHot ----------------------------------------------------------------------------------------

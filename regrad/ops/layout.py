@@ -413,14 +413,20 @@ def space_to_batch(input, paddings, block_size=None, name=None, block_shape=None
     """`space_to_batch_nd` with one block size for both axes of images [batch, height, width, depth]."""
     block_size = one_of("block_shape", block_shape, "block_size", block_size)
     sizes = [block_size, block_size] if np.ndim(block_size) == 0 and not hasattr(block_size, "dims") else block_size
-    return space_to_batch_nd(input, sizes, paddings, name=name)
+    return _image(space_to_batch_nd(_image(input), sizes, paddings, name=name))
 
 
 def batch_to_space(input, crops, block_size, name=None, block_shape=None):
     """`batch_to_space_nd` with one block size for both axes of images [batch, height, width, depth]."""
     block_size = one_of("block_shape", block_shape, "block_size", block_size)
     sizes = [block_size, block_size] if np.ndim(block_size) == 0 and not hasattr(block_size, "dims") else block_size
-    return batch_to_space_nd(input, sizes, crops, name=name)
+    return _image(batch_to_space_nd(_image(input), sizes, crops, name=name))
+
+
+def _image(x):
+    x = convert_to_tensor(x)
+    x.set_shape([None] * 4)
+    return x
 
 
 def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name=None):
