@@ -111,8 +111,8 @@ def _merged(vector, known, which):
     return tuple(k if v is None else v for v, k in zip(now, known[which]))
 
 
-def _strided_slice_infer(x, begin, end, strides, *, known, **masks):
-    vectors = [_merged(v, known, i) for i, v in enumerate((begin, end, strides))]
+def _strided_slice_infer(x, begin, end, strides, *, _known, **masks):
+    vectors = [_merged(v, _known, i) for i, v in enumerate((begin, end, strides))]
     for v in (begin, end, strides):
         if v.dims is not None and len(v.dims) != 1:
             raise ShapeError(f"begin, end and strides must be vectors of one length, got {spec_text(v)}")
@@ -141,8 +141,8 @@ def _at_index(b, i, size):
     return b.np.where(i < 0, i + size, i)
 
 
-def _strided_slice_lower(b, x, begin, end, strides, *, known, **masks):
-    windows, items, indices = _run_windows(x.shape, begin, end, strides, known, masks)
+def _strided_slice_lower(b, x, begin, end, strides, *, _known, **masks):
+    windows, items, indices = _run_windows(x.shape, begin, end, strides, _known, masks)
     whole = [w if a not in indices else _Window(0, x.shape[a]) for a, w in enumerate(windows)]
     low, high = [w.low for w in whole], [w.low + (w.count - 1) * w.step + 1 if w.count else w.low for w in whole]
     step = [w.step for w in whole]
@@ -159,22 +159,22 @@ def _strided_slice_lower(b, x, begin, end, strides, *, known, **masks):
 
 
 stridedslice_op = define_op("StridedSlice", "input: T, begin: Index, end: Index, strides: Index", static=(1, 2, 3),
-                            types={"Index": INDEX}, attrs={**MASKS, "known": None}, partial=True,
+                            types={"Index": INDEX}, attrs={**MASKS, "_known": None}, partial=True,
                             infer=_strided_slice_infer, lower=_strided_slice_lower)
 
 
-# The same op type where single indices are known only while running (x[i]): `known` holds the rest, and one compiled
+# The same op type where single indices are known only while running (x[i]): `_known` holds the rest, and one compiled
 # program serves all values of i.
 _stridedslice_at_op = variant(stridedslice_op, static=(3,))
 
 
-def _strided_slice_grad_infer(shape, begin, end, strides, dy, *, known, **masks):
+def _strided_slice_grad_infer(shape, begin, end, strides, dy, *, _known, **masks):
     return Spec(shape.partial(), dy.dtype)
 
 
-def _strided_slice_grad_lower(b, shape, begin, end, strides, dy, *, known, **masks):
+def _strided_slice_grad_lower(b, shape, begin, end, strides, dy, *, _known, **masks):
     shape = tuple(int(d) for d in shape)
-    windows, _, indices = _run_windows(shape, begin, end, strides, known, masks)
+    windows, _, indices = _run_windows(shape, begin, end, strides, _known, masks)
     dy = b.np.reshape(dy, tuple(w.count for w in windows))
     flipped = tuple(a for a, w in enumerate(windows) if w.flip)
     if flipped:
@@ -196,7 +196,7 @@ def _strided_slice_grad_lower(b, shape, begin, end, strides, dy, *, known, **mas
 
 
 stridedslicegrad_op = define_op("StridedSliceGrad", "shape: Index, begin: Index, end: Index, strides: Index, dy: T",
-                                static=(0, 1, 2, 3), types={"Index": INDEX}, attrs={**MASKS, "known": None},
+                                static=(0, 1, 2, 3), types={"Index": INDEX}, attrs={**MASKS, "_known": None},
                                 infer=_strided_slice_grad_infer, lower=_strided_slice_grad_lower)
 _stridedslicegrad_at_op = variant(stridedslicegrad_op, static=(0, 3))
 
@@ -204,7 +204,7 @@ _stridedslicegrad_at_op = variant(stridedslicegrad_op, static=(0, 3))
 def strided_slice_grad(shape, begin, end, strides, dy, known, **masks):
     """Returns zeros of `shape` with `dy` where the slice was taken from."""
     op = stridedslicegrad_op if known is None else _stridedslicegrad_at_op
-    return op(shape, begin, end, strides, dy, known=known, **masks)
+    return op(shape, begin, end, strides, dy, _known=known, **masks)
 
 
 def _known_apart_from_indices(begin, end, strides, masks):
@@ -239,13 +239,13 @@ def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, el
              "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask}
     known = _known_apart_from_indices(begin, end, strides, masks)
     op = stridedslice_op if known is None else _stridedslice_at_op
-    part = op(x, begin, end, strides, known=known, **masks, name=name)
+    part = op(x, begin, end, strides, _known=known, **masks, name=name)
     if var is not None:
         assign_op = stridedsliceassign_op if known is None else _stridedsliceassign_at_op
 
         def assign(value, name=None):
             """Assigns `value` to this slice of the variable; returns the variable's new value."""
-            return assign_op(_storage(var), begin, end, strides, value, known=known, **masks, name=name)
+            return assign_op(_storage(var), begin, end, strides, value, _known=known, **masks, name=name)
 
         part.assign = assign
     return part
@@ -726,15 +726,20 @@ def scatter_nd_sub(ref, indices, updates, use_locking=False, name=None):
     return scatterndsub_op(_storage(ref), indices, updates, use_locking=use_locking, name=name)
 
 
-def _strided_assign_infer(ref, begin, end, strides, value, *, known, **masks):
-    part = _strided_slice_infer(ref, begin, end, strides, known=known, **masks)
+def _strided_assign_infer(ref, begin, end, strides, value, *, _known, **masks):
+    part = _strided_slice_infer(ref, begin, end, strides, _known=_known, **masks)
     if part.dims is not None and value.dims is not None:
-        merge(part.dims, broadcast(part.dims, value.dims), "the slice and the value assigned to it:")
+        try:
+            fits = compatible(part.dims, broadcast(part.dims, value.dims))
+        except ShapeError:
+            fits = False
+        if not fits:
+            raise ShapeError(f"the value, {spec_text(value)}, does not fit the slice, {spec_text(part)}")
     return Spec(ref.dims, ref.dtype)
 
 
-def _strided_assign_lower(b, ref, begin, end, strides, value, *, known, **masks):
-    windows, items, indices = _run_windows(ref.shape, begin, end, strides, known, masks)
+def _strided_assign_lower(b, ref, begin, end, strides, value, *, _known, **masks):
+    windows, items, indices = _run_windows(ref.shape, begin, end, strides, _known, masks)
     value = b.np.broadcast_to(value, tuple(1 if i is None else windows[i].count for i in items))
     value = b.np.reshape(value, tuple(w.count for w in windows))
     flipped = tuple(a for a, w in enumerate(windows) if w.flip)
@@ -754,7 +759,7 @@ def _strided_assign_lower(b, ref, begin, end, strides, value, *, known, **masks)
 
 
 stridedsliceassign_op = define_op("StridedSliceAssign", "ref: T, begin: Index, end: Index, strides: Index, value: T",
-                                  writes=(0,), static=(1, 2, 3), types={"Index": INDEX}, attrs={**MASKS, "known": None},
+                                  writes=(0,), static=(1, 2, 3), types={"Index": INDEX}, attrs={**MASKS, "_known": None},
                                   infer=_strided_assign_infer, lower=_strided_assign_lower)
 _stridedsliceassign_at_op = variant(stridedsliceassign_op, static=(3,))
 

@@ -17,7 +17,7 @@ def _masks(op):
 @RegisterGradient("StridedSlice")
 def _stridedslice_grad(op, dy):
     x, begin, end, strides = op.inputs
-    dx = indexing.strided_slice_grad(shape(x, out_type=begin.dtype), begin, end, strides, dy, op.get_attr("known"),
+    dx = indexing.strided_slice_grad(shape(x, out_type=begin.dtype), begin, end, strides, dy, op.get_attr("_known"),
                                      **_masks(op))
     return dx, None, None, None
 
