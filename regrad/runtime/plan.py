@@ -68,10 +68,12 @@ class Plan:
                 self._of_tensor[t] = v
             else:  # a body is given the variable's present value, and may make new versions of it
                 self._version[variable] = v
+        # A variable fetched by itself is a read like any other that waits for no assignment.
+        before = {f: self._value(f) for f in fetches if isinstance(f, Tensor) and variable_of(f) is not None}
         ops = _ordered(_needed(fetches, set(fed)))
         for op in ops:
             self._add(op)
-        self.fetches = [self._value(f) if isinstance(f, Tensor) else -1 for f in fetches]
+        self.fetches = [before[f] if f in before else self._value(f) if isinstance(f, Tensor) else -1 for f in fetches]
         self.size = len(self.tensors)
         self.keyed, self.keyed_feeds, self.keyed_reads = self._find_keyed()
         self._assign_stages()

@@ -1,0 +1,200 @@
+"""Overriding: every way of saying it, the order of the ways, and that an override applies or complains."""
+
+import numpy as np
+import pytest
+
+import regrad as tf
+from regrad import rules, sel
+
+
+@pytest.fixture
+def net():
+    """x -> Tanh -> Mul 2 -> Exp, with its value fed."""
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float64, [3], name="x")
+        h = tf.tanh(x, name="h")
+        with tf.name_scope("head"):
+            y = tf.exp(h * 2.0, name="e")
+
+        class Net:
+            pass
+
+        n = Net()
+        n.graph, n.x, n.h, n.y = graph, x, h, y
+        n.value = np.array([0.1, -0.4, 0.8])
+        with tf.Session() as session:
+            n.run = lambda fetch: session.run(fetch, {x: n.value})
+            yield n
+
+
+def _true(n):
+    return 2.0 * np.exp(2.0 * np.tanh(n.value)) * (1 - np.tanh(n.value) ** 2)
+
+
+def triple(op, dy, default):
+    return [None if g is None else 3.0 * g for g in default()]
+
+
+WAYS = {
+    "call, by type": lambda n: tf.gradients(n.y, n.x, overrides={"Tanh": triple}),
+    "call, by name": lambda n: tf.gradients(n.y, n.x, overrides={"h": triple}),
+    "call, by pattern": lambda n: tf.gradients(n.y, n.x, overrides={"?": triple}),
+    "call, by operation": lambda n: tf.gradients(n.y, n.x, overrides={n.h.op: triple}),
+    "call, by tensor": lambda n: tf.gradients(n.y, n.x, overrides={n.h: triple}),
+    "call, by scope": lambda n: tf.gradients(n.y, n.x, overrides={sel.scope("head") & sel.type("Exp"): triple}),
+    "call, by predicate": lambda n: tf.gradients(n.y, n.x, overrides={sel.where(lambda op: op.type == "Tanh"): triple}),
+    "call, first": lambda n: tf.gradients(n.y, n.x, overrides={sel.first(): triple}),
+    "call, last": lambda n: tf.gradients(n.y, n.x, overrides={sel.last(): triple}),
+    "call, nth": lambda n: tf.gradients(n.y, n.x, overrides={sel.nth(sel.everything, 1): triple}),
+    "call, between": lambda n: tf.gradients(n.y, n.x, overrides={sel.between(n.x, n.h): triple}),
+    "call, difference": lambda n: tf.gradients(n.y, n.x, overrides={sel.between(n.x, n.y) - sel.scope("head"): triple}),
+    "call, group": lambda n: tf.gradients(n.y, n.x, overrides={sel.group([n.x], [n.h]): triple}),
+    "composed": lambda n: tf.gradients(n.y, n.x, overrides={"Tanh": rules.default >> rules.scale(3.0)}),
+    "before": lambda n: tf.gradients(n.y, n.x, overrides={"Tanh": rules.scale(3.0) >> rules.default}),
+    "mixed": lambda n: tf.gradients(n.y, n.x, overrides={
+        "Tanh": rules.mix(tf.constant(0.5, tf.float64), rules.scale(6.0), rules.scale(0.0))}),
+    "view": lambda n: tf.gradients(n.y, n.x, view=tf.View("v", {"Tanh": triple})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_says_the_same(net, way):
+    np.testing.assert_allclose(net.run(WAYS[way](net))[0], 3 * _true(net))
+
+
+def test_attach_and_detach(net):
+    with tf.attach("Tanh", triple) as attached:
+        assert attached.ops == [net.h.op]
+        np.testing.assert_allclose(net.run(tf.gradients(net.y, net.x))[0], 3 * _true(net))
+    np.testing.assert_allclose(net.run(tf.gradients(net.y, net.x))[0], _true(net))
+
+
+def test_a_block_covers_an_optimizer():
+    with tf.Graph().as_default():
+        w = tf.get_variable("w", [2], dtype=tf.float64, initializer=tf.ones_initializer())
+        loss = tf.reduce_sum(tf.square(w))
+        with tf.overriding({"Square": triple}):
+            step = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            session.run(step)
+            np.testing.assert_allclose(session.run(w), 1 - 0.1 * 6)
+
+
+def test_the_order_of_the_ways(net):
+    def times(k):
+        return lambda op, dy, default: [k * default()[0]]
+
+    with net.graph.gradient_override_map({"Tanh": "Registered5"}):
+        t = tf.tanh(net.x)
+    factor = lambda **kw: net.run(tf.gradients(t, net.x, **kw))[0] / (1 - np.tanh(net.value) ** 2)  # noqa: E731
+    with tf.set_graph_rule("Tanh", times(2.0)):
+        np.testing.assert_allclose(factor(), 5)  # the scope stands before the graph
+        with tf.attach(t, times(3.0)):
+            np.testing.assert_allclose(factor(), 5)  # ... and before what was attached later
+            with tf.overriding({"Tanh": times(7.0)}):
+                np.testing.assert_allclose(factor(), 7 * 5)  # default is the next one down
+                np.testing.assert_allclose(factor(overrides={"Tanh": times(11.0)}), 11 * 7 * 5)
+
+
+@tf.RegisterGradient("Registered5")
+def _five(op, dy):
+    return 5.0 * dy * (1.0 - tf.square(op.outputs[0]))
+
+
+def test_orders(net):
+    first = tf.gradients(net.y, net.x, overrides=[("Tanh", triple, 1)])[0]
+    plain = tf.gradients(net.y, net.x)[0]
+    second = tf.gradients(plain, net.x)[0]
+    only_second = tf.overriding({"Tanh": triple}, order=2)
+    with only_second:
+        np.testing.assert_allclose(net.run(tf.gradients(net.y, net.x))[0], _true(net))
+        changed = tf.gradients(plain, net.x)[0]
+    got = net.run([first, plain, second, changed])
+    np.testing.assert_allclose(got[0], 3 * got[1])
+    assert not np.allclose(got[2], got[3])
+
+
+def test_first_order_maml_is_one_argument():
+    with tf.Graph().as_default(), tf.Session() as session:
+        w = tf.constant(2.0)
+        inner = tf.gradients(w**3.0, w)[0]
+        outer = (w - 0.1 * inner) ** 2.0
+        full, first = tf.gradients(outer, w), tf.gradients(outer, w, through_gradients=False)
+        fast = 2.0 - 0.1 * 12.0
+        np.testing.assert_allclose(session.run([full[0], first[0]]), [2 * fast * (1 - 0.1 * 12.0), 2 * fast], rtol=1e-5)
+
+
+def test_bridge_crosses_integers(net):
+    z = tf.cast(tf.cast(net.x * 10.0, tf.int32) * 2, tf.float64)
+
+    assert tf.gradients(z, net.x) == [None]
+    straight = tf.bridge(sel.between(net.x, z), lambda op, dy: [dy] + [None] * (len(op.inputs) - 1))
+    np.testing.assert_allclose(net.run(tf.gradients(z, net.x, overrides=[straight]))[0], 1)
+
+
+def test_views_side_by_side(net):
+    passes = tf.view_gradients(net.y, net.x, [tf.View("true"), tf.View("triple", {"Tanh": triple})])
+    got = net.run(passes)
+    np.testing.assert_allclose(got["triple"][0], 3 * got["true"][0])
+
+
+def test_accumulation_rules(net):
+    y = net.x * 2.0 + net.x * -5.0
+    got = net.run([tf.gradients(y, net.x, accumulate={net.x: rules.accumulate_max})[0],
+                   tf.gradients(y, net.x, accumulate={"all": rules.accumulate_mean})[0]])  # fmt: skip
+    np.testing.assert_allclose(got, [[-5] * 3, [-1.5] * 3])
+
+
+def test_known_gradient(net):
+    np.testing.assert_allclose(net.run(tf.gradients(net.y, net.x, known_gradients={net.h: np.full(3, 7.0)}))[0],
+                               7 * (1 - np.tanh(net.value) ** 2))  # fmt: skip
+
+
+def test_forward_values_never_change(net):
+    before = net.run(net.y)
+    tf.gradients(net.y, net.x, overrides={"Tanh": triple, "Exp": lambda op, dy: dy})
+    assert (net.run(net.y) == before).all()
+
+
+REFUSALS = {
+    "a type nobody has": (lambda n: tf.gradients(n.y, n.x, overrides={"tanh": triple}), ValueError, "did you mean 'Tanh'"),
+    "nothing of the type": (lambda n: tf.gradients(n.y, n.x, overrides={"Relu": triple}), tf.OverrideError,
+                            "caught none of the 3 operations .* Exp, Mul, Tanh"),
+    "no such name": (lambda n: tf.gradients(n.y, n.x, overrides={sel.name("heed/e"): triple}), tf.OverrideError,
+                     "did you mean 'head/e'"),
+    "no rule": (lambda n: tf.gradients(n.y, n.x, overrides={"Tanh": 3}), TypeError, "an override's rule|An override's rule"),
+    "an unregistered rule": (lambda n: tf.gradients(n.y, n.x, overrides={"Tanh": "Tanhh"}), LookupError,
+                             "never registered; did you mean 'Tanh'"),
+    "too many gradients": (lambda n: tf.gradients(n.y, n.x, overrides={"Tanh": lambda op, dy: (dy, dy)}), ValueError,
+                           "Num gradients 2 .* num inputs 1"),
+    "the wrong dtype": (lambda n: tf.gradients(n.y, n.x, overrides={"Tanh": lambda op, dy: tf.cast(dy, tf.float32)}), TypeError,
+                        "dtype float32, expected float64"),
+    "the wrong shape": (lambda n: tf.gradients(n.y, n.x, overrides={"Tanh": lambda op, dy: dy[:2]}), ValueError,
+                        r"Original input shape: \(3,\)"),
+    "attached to nothing": (lambda n: tf.attach("Relu", triple), tf.OverrideError, "matches none"),
+    "a leaking group": (lambda n: tf.gradients(n.y * n.h, n.x, overrides={sel.group([n.x], [n.y]): triple}), tf.OverrideError,
+                        "leaks: h:0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_an_override_applies_or_complains(net, case):
+    act, error, words = REFUSALS[case]
+    with pytest.raises(error, match=words):
+        act(net)
+
+
+def test_a_block_that_catches_nothing_warns(net):
+    with pytest.warns(tf.RegradWarning, match="overrides nothing"), net.graph.gradient_override_map({"Relu": "Registered5"}):
+        tf.sin(net.x)
+    with pytest.warns(tf.RegradWarning, match="caught no operation"), tf.overriding({"Relu": triple}):
+        tf.gradients(net.y, net.x)
+
+
+def test_selectors_are_data(net):
+    s = (sel.type("Tanh", "Exp") | sel.name("head/*")) - sel.where(lambda op: op.type == "Const")
+    assert [op.name for op in s.select(net.graph)] == ["h", "head/mul", "head/e"]
+    assert s.count(net.graph) == 3
+    assert repr(sel.last(sel.type("Tanh"))) == "sel.last(sel.type('Tanh'))"
+    assert tf.get_gradient_function(net.h.op).name == "Tanh"

@@ -1,0 +1,262 @@
+"""Sessions: fetches, feeds, order, failures, and what the counters say."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import regrad as tf
+
+
+@pytest.fixture
+def graph():
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+@pytest.fixture
+def session(graph):
+    with tf.Session(graph=graph) as s:
+        yield s
+
+
+# -- structures --------------------------------------------------------------------------------
+
+
+def test_fetches_keep_their_structure(session):
+    from collections import namedtuple
+
+    Pair = namedtuple("Pair", "a b")
+    x = tf.constant(2.0, name="x")
+    got = session.run({"one": x, "many": [x, (x, Pair(x, x.op))], "name": "x:0"})
+    assert got == {"one": 2.0, "many": [2.0, (2.0, Pair(2.0, None))], "name": 2.0}
+
+
+def test_results_belong_to_the_caller(session):
+    x = tf.constant([1.0, 2.0])
+    for fetch in (x, x * 2.0):
+        first = session.run(fetch)
+        want = first.copy()
+        first[:] = 7
+        assert (session.run(fetch) == want).all()
+
+
+def test_scalars_are_numpy_scalars(session):
+    assert isinstance(session.run(tf.constant(1.0)), np.float32)
+
+
+FEEDS = {
+    "a missing feed": (lambda s, x: s.run(x), tf.errors.InvalidArgumentError, "must feed a value for placeholder tensor 'x'"),
+    "a wrong shape": (lambda s, x: s.run(x, {x: np.ones(3)}), ValueError, r"Cannot feed value of shape \(3,\).*\(\?, 2\)"),
+    "a tensor fed": (lambda s, x: s.run(x, {x: x}), TypeError, "cannot be a tf.Tensor"),
+    "text for a number": (lambda s, x: s.run(x, {x: "no"}), ValueError, "Cannot feed 'no'"),
+    "an unknown name": (lambda s, x: s.run(x, {"y:0": 1}), TypeError, "Cannot interpret feed_dict key"),
+    "None": (lambda s, x: s.run([None]), TypeError, "Fetch argument None"),
+    "an unknown fetch": (lambda s, x: s.run("nowhere:0"), ValueError, "nowhere"),
+    "a number": (lambda s, x: s.run(3), TypeError, "invalid type"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FEEDS)
+def test_bad_feeds_and_fetches(session, case):
+    x = tf.placeholder(tf.float32, [None, 2], name="x")
+    act, error, words = FEEDS[case]
+    with pytest.raises(error, match=words):
+        act(session, x)
+
+
+def test_another_graphs_tensor(session):
+    with tf.Graph().as_default():
+        other = tf.constant(1.0)
+    with pytest.raises(ValueError, match="not an element of this graph"):
+        session.run(other)
+
+
+def test_a_closed_session(graph):
+    s = tf.Session()
+    x = tf.constant(1.0)
+    s.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        s.run(x)
+
+
+def test_an_inner_tensor_can_be_fed(session):
+    x = tf.constant(3.0)
+    y = x * 2.0
+    assert session.run(y + 1.0, {y: 10.0}) == 11.0
+
+
+def test_partial_run(session):
+    calls = []
+    a, b = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+    first = tf.py_func(lambda v: calls.append(1) or v + 1, [a], tf.float32, shape=[])
+    second = first * b
+    handle = session.partial_run_setup([first, second], [a, b])
+    assert session.partial_run(handle, first, {a: 2.0}) == 3.0
+    assert session.partial_run(handle, second, {b: 5.0}) == 15.0
+    assert calls == [1]
+
+
+# -- order ----------------------------------------------------------------------------------------
+
+
+def test_a_read_sees_the_value_before_the_run(session):
+    v = tf.Variable(1.0)
+    session.run(v.initializer)
+    assert session.run([v.assign_add(1.0), v.read_value(), v]) == [2.0, 1.0, 1.0]
+
+
+def test_control_dependencies_order_reads_and_writes(session):
+    v = tf.Variable(1.0)
+    session.run(v.initializer)
+    with tf.control_dependencies([v.assign(5.0)]):
+        after = v.read_value()
+    assert session.run([v.read_value(), after]) == [1.0, 5.0]
+
+
+def test_assignments_follow_each_other(session):
+    v = tf.Variable(1.0)
+    session.run(v.initializer)
+    session.run([v.assign_add(1.0), v.assign(v.read_value() * 10.0)])
+    assert session.run(v) == 10.0  # in creation order: 2, then ten times what the run began with
+
+
+# -- failures --------------------------------------------------------------------------------------
+
+
+def test_a_failed_run_changes_no_variable(session):
+    v = tf.Variable(1.0)
+    session.run(v.initializer)
+    bump = v.assign_add(1.0)
+
+    def fail(x):
+        raise ZeroDivisionError("on purpose")
+
+    with tf.control_dependencies([bump]):
+        bad = tf.py_func(fail, [v.read_value()], tf.float32)
+    with pytest.raises(ZeroDivisionError, match="on purpose") as caught:
+        session.run([bump, bad])
+    assert session.run(v) == 1.0
+    assert any("PyFunc" in note and "test_session.py" in note for note in caught.value.__notes__)
+
+
+def test_uninitialised(session):
+    v = tf.Variable([1.0, 2.0], name="v")
+    with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
+        session.run(v * 2.0)
+    assert session.run(tf.gradients(tf.reduce_sum(3.0 * v), v))[0].tolist() == [3.0, 3.0]  # only its shape matters
+
+
+def test_host_function_may_call_run(session):
+    a = tf.constant(4.0)
+    y = tf.py_func(lambda x: session.run(a) + x, [tf.constant(1.0)], tf.float32)
+    assert session.run(y) == 5.0
+
+
+def test_threads_give_some_serial_order(session):
+    v = tf.Variable(0.0)
+    session.run(v.initializer)
+    bump = v.assign_add(1.0)
+    threads = [threading.Thread(target=lambda: [session.run(bump) for _ in range(25)]) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert session.run(v) == 200.0
+
+
+def test_two_sessions_are_apart(graph):
+    v = tf.Variable(0.0)
+    with tf.Session() as a, tf.Session() as b:
+        a.run(v.initializer)
+        a.run(v.assign(3.0))
+        b.run(v.initializer)
+        assert (a.run(v), b.run(v)) == (3.0, 0.0)
+
+
+# -- compiling ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """Everything is compiled at once, nothing comes from disk."""
+    for name, value in (("host_runs", 0), ("tiny_ops", 0), ("cache_dir", None)):
+        monkeypatch.setattr(tf.config, name, value)
+
+
+def test_a_loop_of_runs_compiles_once(session, compiled):
+    x = tf.placeholder(tf.float32, [None])
+    y = tf.tanh(x) * 1.375
+    session.run(y, {x: [1.0]})
+    before, plans = session.compiles, session.plans
+    for _ in range(5):
+        session.run(y, {x: [2.0]})
+    assert (session.compiles, session.plans) == (before, plans)
+    session.run(y, {x: [1.0, 2.0]})
+    assert (session.compiles, session.plans) == (before + 1, plans + 1)
+
+
+def test_equal_segments_compile_once(session, compiled, monkeypatch):
+    monkeypatch.setattr(tf.config, "segment_ops", 16)
+    x = tf.placeholder(tf.float32, [5])
+    y = x
+    for _ in range(200):
+        y = tf.sin(y) * 1.0625
+    dy = tf.gradients(y, x)
+    before = session.compiles
+    session.run(dy, {x: np.ones(5)})
+    assert session.compiles - before <= 8
+
+
+@pytest.mark.parametrize("n", [3, 700])
+def test_cut_into_segments_or_not_the_result_is_the_same(session, compiled, monkeypatch, n):
+    monkeypatch.setattr(tf.config, "segment_ops", 32)
+    x = tf.placeholder(tf.float64, [4])
+    y = x
+    for i in range(n):
+        y = tf.sin(y) + (0.25 if i % 3 else 0.5) * x
+    value = np.linspace(0.1, 0.9, 4)
+    got = session.run(tf.gradients(y, x), {x: value})[0]
+
+    z, dz = value, np.ones(4)
+    for i in range(n):
+        dz = np.cos(z) * dz + (0.25 if i % 3 else 0.5)
+        z = np.sin(z) + (0.25 if i % 3 else 0.5) * value
+    np.testing.assert_allclose(got, dz, rtol=1e-10)
+
+
+def test_variables_are_overwritten_in_place(session, compiled):
+    v = tf.Variable(np.ones(50_000, np.float32))
+    session.run(v.initializer)
+    bump = v.assign_add(np.ones(50_000, np.float32)).op
+    session.run(bump)
+    old = session.state[v.op]
+    session.run(bump)
+    assert old.is_deleted()
+    assert session.run(v)[0] == 3.0
+
+
+def test_the_users_jax_configuration_is_untouched(session, compiled):
+    import jax
+
+    x = tf.constant([1.0], tf.float64) * tf.placeholder_with_default(np.float64(2.0), [])
+    assert session.run(x).dtype == np.float64
+    assert not jax.config.jax_enable_x64
+
+
+def test_shapes_computed_from_data(session):
+    x = tf.placeholder(tf.float32, [None, None])
+    n = tf.placeholder(tf.int32, [])
+    parts = [tf.reshape(x, [tf.shape(x)[0] * n, -1]), tf.fill([n, 2], 1.0), tf.boolean_mask(x, x > 0.0) * 2.0,
+             tf.range(tf.size(tf.where(x > 0.0)))]  # fmt: skip
+    for value, k in ((np.array([[1.0, -1.0], [2.0, 3.0]]), 2), (np.array([[1.0, 4.0, -5.0, 6.0]]), 4)):
+        a, b, c, d = session.run(parts, {x: value, n: k})
+        np.testing.assert_array_equal(a, value.reshape(len(value) * k, -1))
+        assert b.shape == (k, 2)
+        np.testing.assert_array_equal(c, 2 * value[value > 0])
+        assert len(d) == 2 * (value > 0).sum()
+
+
+def test_a_plan_prints_what_runs(session):
+    y = tf.py_func(lambda v: v, [tf.constant(1.0) * 2.0], tf.float32, name="host")
+    assert "PyFunc 'host'" in str(session.plan(y + 1.0))

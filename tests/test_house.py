@@ -1,0 +1,86 @@
+"""The rules of the house: which way imports point, what importing costs, and that the public names exist."""
+
+import ast
+import importlib
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import regrad
+
+PACKAGE = pathlib.Path(regrad.__file__).parent
+ORDER = ["core", "ops", "autodiff", "variables", "train", "layers"]  # each may import those before it
+ALLOWED = {
+    # rules of loops and branches walk their bodies, and ask whether a loop can be compiled
+    ("ops", "autodiff"): {"regrad/ops/flow_grad.py"},
+    ("ops", "runtime"): {"regrad/ops/flow_grad.py"},
+    ("autodiff", "train"): {"regrad/autodiff/transforms.py"},  # a schedule is a function of the global step
+}
+
+
+def _imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module, node.lineno
+
+
+def _arrows():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).parts
+        layer = parts[0] if len(parts) > 1 else None
+        for module, line in _imports(path):
+            yield path, layer, module, line
+
+
+def test_imports_point_one_way():
+    wrong = []
+    for path, layer, module, line in _arrows():
+        target = module.split(".")[1] if module.startswith("regrad.") else None
+        if layer in ORDER and target in ORDER and ORDER.index(target) > ORDER.index(layer):
+            where = f"regrad/{path.relative_to(PACKAGE)}"
+            if where not in ALLOWED.get((layer, target), ()):
+                wrong.append(f"{where}:{line} imports {module}")
+        if layer == "runtime" and target in ("ops", "autodiff"):
+            wrong.append(f"{path.name}:{line} imports {module}")
+    assert wrong == []
+
+
+def test_only_the_runtime_imports_jax():
+    wrong = [f"{path.relative_to(PACKAGE)}:{line}" for path, layer, module, line in _arrows()
+             if module.split(".")[0] in ("jax", "jaxlib") and layer not in ("runtime", "interop")]  # fmt: skip
+    assert wrong == []
+
+
+@pytest.mark.parametrize("program", ["import regrad", """
+import regrad as tf
+x = tf.constant([1.0, 2.0])
+g = tf.gradients(tf.reduce_sum(x * x), x)
+assert tf.Session().run(g)[0].tolist() == [2.0, 4.0]
+"""], ids=["import", "a small program"])  # fmt: skip
+def test_jax_is_not_loaded_by(program):
+    code = program + "\nimport sys; sys.exit('jax' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent).returncode == 0
+
+
+@pytest.mark.parametrize("name", regrad.__all__)
+def test_public_name_exists(name):
+    assert getattr(regrad, name) is not None
+
+
+def test_an_unknown_name_gets_the_nearest():
+    with pytest.raises(AttributeError, match="did you mean 'placeholder'"):
+        regrad.placeholdr  # noqa: B018
+
+
+def test_every_family_is_listed():
+    from regrad.ops import FAMILIES
+
+    files = {p.stem for p in (PACKAGE / "ops").glob("*.py")} - {"__init__"}
+    helpers = {"window"}  # shared by families, defines no op
+    assert files - helpers <= set(FAMILIES)
+    for family in FAMILIES:
+        importlib.import_module(f"regrad.ops.{family}")
