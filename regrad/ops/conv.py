@@ -1,8 +1,10 @@
 """Convolutions of one to three dimensions, their transposes, depthwise and separable ones, and dilation.
 
 Gradients: `conv_grad.py`. A filter is [*window, input channels, output channels]; with fewer input channels than the
-input has, the channels fall into groups. `convolve` computes them all; the gradient ops are its transposes.
+input has, the channels fall into groups. How they are computed is in `convolve.py`.
 """
+
+import functools
 
 import numpy as np
 
@@ -13,29 +15,9 @@ from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.core.shapes import compatible, text
-from regrad.ops import array
+from regrad.ops import array, convolve
 from regrad.ops.array import one_of
-from regrad.ops.window import as_format, as_padding, as_text, conv_windows, cropped, padded, per_axis, unview, view
-
-# -- computing ------------------------------------------------------------------------------------
-
-
-def convolve(b, x, w, *, strides, padding, data_format, dilations, explicit_paddings=()):
-    """Returns the cross-correlation of `x` with the filter `w`."""
-    windows = conv_windows(x.shape, w.shape[:-2], data_format, strides, dilations, padding, explicit_paddings)
-    channels = data_format.index("C")
-    kernel = "DHW"[5 - len(data_format):] + "IO"
-    return b.lax.conv_general_dilated(
-        x, w, [v.stride for v in windows], [(v.lo, v.hi) for v in windows], rhs_dilation=[v.dilation for v in windows],
-        dimension_numbers=(data_format, kernel, data_format),
-        feature_group_count=x.shape[channels] // w.shape[-2])  # fmt: skip
-
-
-def _transposed(b, function, shape, dy):
-    """Returns the transpose of a linear `function` of a tensor of `shape`, applied to `dy`."""
-    (dx,) = b.jax.linear_transpose(function, b.jax.ShapeDtypeStruct(tuple(int(d) for d in shape), dy.dtype))(dy)
-    return dx
-
+from regrad.ops.window import as_format, as_padding, as_text, conv_windows, cropped, per_axis, taps, untap
 
 # -- shape rules ------------------------------------------------------------------------------------
 
@@ -114,34 +96,60 @@ _ATTRS_2D = {"strides": None, "use_cudnn_on_gpu": True, "padding": None, "explic
 _ATTRS_3D = {"strides": None, "padding": None, "data_format": "NDHWC", "dilations": (1, 1, 1, 1, 1)}
 
 
-def _conv_lower(b, x, w, *, use_cudnn_on_gpu=True, **attrs):
-    return convolve(b, x, w, **attrs)
+def _windows(dims, kernel, *, data_format, strides, dilations, padding, explicit_paddings=(), **_):
+    """Returns the Windows of a convolution, on the axes that they have when channels stand last."""
+    windows = conv_windows(dims, kernel, data_format, strides, dilations, padding, explicit_paddings)
+    for w in windows:
+        w.axis -= data_format[1] == "C"
+    return windows
 
 
-def _conv_input_lower(b, input_sizes, w, dy, *, use_cudnn_on_gpu=True, **attrs):
-    return _transposed(b, lambda x: convolve(b, x, w, **attrs), input_sizes, dy)
+def _last(b, x, data_format):
+    """Returns `x` with channels last."""
+    return b.np.moveaxis(x, 1, -1) if data_format[1] == "C" else x
 
 
-def _conv_filter_lower(b, x, filter_sizes, dy, *, use_cudnn_on_gpu=True, **attrs):
-    return _transposed(b, lambda w: convolve(b, x, w, **attrs), filter_sizes, dy)
+def _restored(b, x, data_format):
+    """Returns a channels-last `x` in `data_format`."""
+    return b.np.moveaxis(x, -1, 1) if data_format[1] == "C" else x
 
 
-conv2d_op = define_op("Conv2D", "input, filter", attrs=_ATTRS_2D, types=_FLOAT, infer=_conv_infer, lower=_conv_lower,
-                      xla_only=True)  # fmt: skip
+def _lowerings(forward, by_input, by_filter):
+    """Returns the lowerings of a convolution and of its two gradients, from functions of channels-last arrays."""
+
+    def lower(b, x, w, **attrs):
+        layout = attrs["data_format"]
+        return _restored(b, forward(b, _last(b, x, layout), w, _windows(x.shape, w.shape[:-2], **attrs)), layout)
+
+    def lower_input(b, sizes, w, dy, **attrs):
+        layout = attrs["data_format"]
+        dims = tuple(int(d) for d in sizes)
+        windows = _windows(dims, w.shape[:-2], **attrs)
+        if layout[1] == "C":
+            dims = (dims[0], *dims[2:], dims[1])
+        return _restored(b, by_input(b, dims, w, _last(b, dy, layout), windows), layout)
+
+    def lower_filter(b, x, sizes, dy, **attrs):
+        layout = attrs["data_format"]
+        dims = tuple(int(d) for d in sizes)
+        windows = _windows(x.shape, dims[:-2], **attrs)
+        return by_filter(b, _last(b, x, layout), dims, _last(b, dy, layout), windows)
+
+    return lower, lower_input, lower_filter
+
+
+_conv_lower, _conv_input_lower, _conv_filter_lower = _lowerings(convolve.forward, convolve.by_input, convolve.by_filter)
+conv2d_op = define_op("Conv2D", "input, filter", attrs=_ATTRS_2D, types=_FLOAT, infer=_conv_infer, lower=_conv_lower)  # fmt: skip
 conv2dinput_op = define_op("Conv2DBackpropInput", "input_sizes: int32, filter: T, out_backprop: T", attrs=_ATTRS_2D,
-                           types=_FLOAT, static=(0,), infer=_conv_input_infer, lower=_conv_input_lower,
-                           xla_only=True)  # fmt: skip
+                           types=_FLOAT, static=(0,), infer=_conv_input_infer, lower=_conv_input_lower)  # fmt: skip
 conv2dfilter_op = define_op("Conv2DBackpropFilter", "input: T, filter_sizes: int32, out_backprop: T", attrs=_ATTRS_2D,
-                            types=_FLOAT, static=(1,), infer=_conv_filter_infer, lower=_conv_filter_lower,
-                            xla_only=True)  # fmt: skip
-conv3d_op = define_op("Conv3D", "input, filter", attrs=_ATTRS_3D, types=_FLOAT, infer=_conv_infer, lower=_conv_lower,
-                      xla_only=True)  # fmt: skip
+                            types=_FLOAT, static=(1,), infer=_conv_filter_infer, lower=_conv_filter_lower)  # fmt: skip
+conv3d_op = define_op("Conv3D", "input, filter", attrs=_ATTRS_3D, types=_FLOAT, infer=_conv_infer, lower=_conv_lower)  # fmt: skip
 conv3dinput_op = define_op("Conv3DBackpropInputV2", "input_sizes: Tshape, filter: T, out_backprop: T", attrs=_ATTRS_3D,
                            types={"T": FLOATING, "Tshape": dtypes.INDEX}, static=(0,), infer=_conv_input_infer,
-                           lower=_conv_input_lower, xla_only=True)  # fmt: skip
+                           lower=_conv_input_lower)  # fmt: skip
 conv3dfilter_op = define_op("Conv3DBackpropFilterV2", "input: T, filter_sizes: int32, out_backprop: T", attrs=_ATTRS_3D,
-                            types=_FLOAT, static=(1,), infer=_conv_filter_infer, lower=_conv_filter_lower,
-                            xla_only=True)  # fmt: skip
+                            types=_FLOAT, static=(1,), infer=_conv_filter_infer, lower=_conv_filter_lower)  # fmt: skip
 
 
 def _attrs(spatial, strides, padding, data_format, dilations):
@@ -241,25 +249,6 @@ def _depthwise_infer(x, w, *, data_format, **attrs):
     return _conv_infer(Spec(x.dims, x.dtype), Spec(kernel, w.dtype), data_format=data_format, **attrs)
 
 
-def _depthwise_lower(b, x, w, *, data_format, strides, dilations, padding):
-    # A sum over the filter's taps of the shifted input times one number per channel: what XLA makes of a convolution
-    # in groups of one channel is an order of magnitude slower on CPU.
-    if data_format == "NCHW":
-        x = b.np.moveaxis(x, 1, -1)
-    last = [(strides[a], dilations[a]) for a in ((2, 3) if data_format == "NCHW" else (1, 2))]
-    windows = conv_windows(x.shape, w.shape[:2], "NHWC", (1, last[0][0], last[1][0], 1), (1, last[0][1], last[1][1], 1),
-                           padding)  # fmt: skip
-    rows, columns = windows
-    x = padded(b, x, windows, 0)
-    total = 0
-    for i in range(w.shape[0]):
-        for j in range(w.shape[1]):
-            tap = view(b, view(b, x, rows, i), columns, j)
-            total = total + tap[..., None] * w[i, j]
-    y = total.reshape(total.shape[:3] + (-1,))
-    return b.np.moveaxis(y, -1, 1) if data_format == "NCHW" else y
-
-
 def _depthwise_input_infer(input_sizes, w, dy, **attrs):
     return _conv_input_infer(input_sizes, w, dy, infer=_depthwise_infer, **attrs)
 
@@ -269,16 +258,16 @@ def _depthwise_filter_infer(x, filter_sizes, dy, **attrs):
 
 
 _ATTRS_DEPTHWISE = {"strides": None, "padding": None, "data_format": "NHWC", "dilations": (1, 1, 1, 1)}
+_depthwise_lower, _depthwise_input_lower, _depthwise_filter_lower = _lowerings(
+    convolve.depthwise, convolve.depthwise_by_input, convolve.depthwise_by_filter)  # fmt: skip
 depthwise_op = define_op("DepthwiseConv2dNative", "input, filter", attrs=_ATTRS_DEPTHWISE, types=_FLOAT,
                          infer=_depthwise_infer, lower=_depthwise_lower)  # fmt: skip
-depthwiseinput_op = define_op("DepthwiseConv2dNativeBackpropInput", "input_sizes: int32, filter: T, out_backprop: T",
-                              attrs=_ATTRS_DEPTHWISE, types=_FLOAT, static=(0,), infer=_depthwise_input_infer, xla_only=True,
-                              lower=lambda b, sizes, w, dy, **attrs:
-                              _transposed(b, lambda x: _depthwise_lower(b, x, w, **attrs), sizes, dy))  # fmt: skip
-depthwisefilter_op = define_op("DepthwiseConv2dNativeBackpropFilter", "input: T, filter_sizes: int32, out_backprop: T",
-                               attrs=_ATTRS_DEPTHWISE, types=_FLOAT, static=(1,), infer=_depthwise_filter_infer,
-                               xla_only=True, lower=lambda b, x, sizes, dy, **attrs:
-                               _transposed(b, lambda w: _depthwise_lower(b, x, w, **attrs), sizes, dy))  # fmt: skip
+depthwiseinput_op = define_op("DepthwiseConv2dNativeBackpropInput",
+                              "input_sizes: int32, filter: T, out_backprop: T", attrs=_ATTRS_DEPTHWISE, types=_FLOAT,
+                              static=(0,), infer=_depthwise_input_infer, lower=_depthwise_input_lower)  # fmt: skip
+depthwisefilter_op = define_op("DepthwiseConv2dNativeBackpropFilter",
+                               "input: T, filter_sizes: int32, out_backprop: T", attrs=_ATTRS_DEPTHWISE, types=_FLOAT,
+                               static=(1,), infer=_depthwise_filter_infer, lower=_depthwise_filter_lower)  # fmt: skip
 
 
 def _depthwise_attrs(strides, padding, data_format, dilations):
@@ -456,55 +445,49 @@ def _dilation_infer(x, w, *, strides, rates, padding):
     return Spec(_put(dims, {3: channels} | {v.axis: v.out for v in windows}), x.dtype)
 
 
-def _dilation_taps(b, x, w, strides, rates, padding):
-    """Yields ((i, j), input tap + filter tap) in row-major order; padding is below every number."""
-    windows = conv_windows(x.shape, w.shape[:2], "NHWC", strides, rates, padding)
-    rows, columns = windows
-    x = padded(b, x, windows, -np.inf)
-    for i in range(w.shape[0]):
-        for j in range(w.shape[1]):
-            yield (i, j), view(b, view(b, x, rows, i), columns, j) + w[i, j]
+def _dilation_windows(x, w, strides, rates, padding):
+    return conv_windows(x.shape, w.shape[:2], "NHWC", strides, rates, padding)
 
 
-def _dilation_lower(b, x, w, *, strides, rates, padding):
-    y = None
-    for _, tap in _dilation_taps(b, x, w, strides, rates, padding):
-        y = tap if y is None else b.np.maximum(y, tap)
-    return y
+def _dilation_taps(b, x, w, **attrs):
+    """Returns input tap + filter tap for each element of the window; padding is below every number."""
+    return [tap + weight for tap, weight in
+            zip(taps(b, x, _dilation_windows(x, w, **attrs), -np.inf), w.reshape(-1, w.shape[2]))]  # fmt: skip
 
 
-def _dilation_chosen(b, x, w, strides, rates, padding):
-    """Yields ((i, j), mask): where the tap is the first that equals the maximum, and so takes the gradient."""
-    y = _dilation_lower(b, x, w, strides=strides, rates=rates, padding=padding)
+def _dilation_lower(b, x, w, **attrs):
+    return functools.reduce(b.np.maximum, _dilation_taps(b, x, w, **attrs))
+
+
+def _dilation_chosen(b, x, w, **attrs):
+    """Yields, per tap, where it is the first that equals the maximum, and so takes the gradient."""
+    y = _dilation_lower(b, x, w, **attrs)
     free = None
-    for at, tap in _dilation_taps(b, x, w, strides, rates, padding):
+    for tap in _dilation_taps(b, x, w, **attrs):
         mask = tap == y if free is None else (tap == y) & free
         free = ~mask if free is None else free & ~mask
-        yield at, mask
+        yield mask
 
 
-def _dilation_input_lower(b, x, w, dy, *, strides, rates, padding):
-    windows = conv_windows(x.shape, w.shape[:2], "NHWC", strides, rates, padding)
-    rows, columns = windows
+def _dilation_input_lower(b, x, w, dy, **attrs):
+    windows = _dilation_windows(x, w, **attrs)
     total = 0
-    for (i, j), mask in _dilation_chosen(b, x, w, strides, rates, padding):
-        total = total + unview(b, unview(b, b.np.where(mask, dy, dy.dtype.type(0)), columns, j), rows, i)
+    for at, mask in zip(np.ndindex(w.shape[:2]), _dilation_chosen(b, x, w, **attrs)):
+        total = total + untap(b, b.np.where(mask, dy, dy.dtype.type(0)), windows, at)
     return cropped(b, total, windows)
 
 
-def _dilation_filter_lower(b, x, w, dy, *, strides, rates, padding):
-    taps = [b.np.sum(b.np.where(mask, dy, dy.dtype.type(0)), axis=(0, 1, 2), dtype=dy.dtype)
-            for _, mask in _dilation_chosen(b, x, w, strides, rates, padding)]  # fmt: skip
-    return b.np.stack(taps).reshape(w.shape)
+def _dilation_filter_lower(b, x, w, dy, **attrs):
+    shares = [b.np.sum(b.np.where(mask, dy, dy.dtype.type(0)), axis=(0, 1, 2), dtype=dy.dtype)
+              for mask in _dilation_chosen(b, x, w, **attrs)]  # fmt: skip
+    return b.np.stack(shares).reshape(w.shape)
 
 
-def _dilation_gradgrad_lower(b, x, w, dx, dw, *, strides, rates, padding):
-    windows = conv_windows(x.shape, w.shape[:2], "NHWC", strides, rates, padding)
-    rows, columns = windows
-    dx = padded(b, dx, windows, 0)
+def _dilation_gradgrad_lower(b, x, w, dx, dw, **attrs):
     total = 0
-    for (i, j), mask in _dilation_chosen(b, x, w, strides, rates, padding):
-        total = total + b.np.where(mask, view(b, view(b, dx, rows, i), columns, j) + dw[i, j], dx.dtype.type(0))
+    changes = zip(taps(b, dx, _dilation_windows(x, w, **attrs)), dw.reshape(-1, w.shape[2]))
+    for (tap, weight), mask in zip(changes, _dilation_chosen(b, x, w, **attrs)):
+        total = total + b.np.where(mask, tap + weight, dx.dtype.type(0))
     return total
 
 

@@ -1,10 +1,14 @@
 """Pooling: the largest or the mean of each window, in one to three dimensions, and its gradients.
 
-A maximum over a rectangle is the maximum over its columns of the maxima over its rows, and the element that comes first
-in row-major order among equals is found the same way: the first row that holds the maximum, then the first column in
-it. So everything here works along one axis after the other, the last axis first, and gradients the other way round.
-Gradients: `pool_grad.py`.
+A maximum over a rectangle is the maximum over its rows of the maxima within them, and the element that comes first in
+row-major order among equals is found the same way: the first row that holds the maximum, then the first place in it. So
+large windows are treated along one axis after the other, the last axis first, and their gradients the other way round;
+small ones at once. Gradients: `pool_grad.py`.
 """
+
+import functools
+import itertools
+import math
 
 import numpy as np
 
@@ -18,7 +22,9 @@ from regrad.core.shapes import compatible, text
 from regrad.ops import array
 from regrad.ops.array import one_of
 from regrad.ops.indexing import add_at
-from regrad.ops.window import Window, as_format, as_padding, as_text, cropped, padded, per_axis, unview, view
+from regrad.ops.window import Window, as_format, as_padding, as_text, cropped, pad, per_axis, taps, untap
+
+_FEW = 4  # elements of a window that are worth an operation each; more of them are reduced along an axis of their own
 
 # -- windows along one axis ---------------------------------------------------------------------------
 
@@ -43,56 +49,16 @@ def _untiled(x, w):
     return x.reshape(x.shape[:w.axis] + (w.size,) + x.shape[w.axis + 2:])
 
 
-def _taps(b, x, w, fill):
-    """Returns the k views of `x`, one for each element of the window."""
-    x = padded(b, x, [w], fill)
-    return [view(b, x, w, t) for t in range(w.k)]
-
-
 def _max_along(b, x, w):
-    if w.plain and w.k > 4:
+    if w.plain and w.k > _FEW:
         return b.np.max(_tiles(x, w), axis=w.axis + 1)
-    taps = _taps(b, x, w, _lowest(x.dtype))
-    y = taps[0]
-    for tap in taps[1:]:
-        y = b.np.maximum(y, tap)
-    return y
-
-
-def _first_along(b, x, y, w):
-    """Yields (t, mask) for each element of the window: where it is the first that equals the maximum `y`."""
-    free = None
-    for t, tap in enumerate(_taps(b, x, w, _lowest(x.dtype))):
-        mask = tap == y if free is None else (tap == y) & free
-        free = ~mask if free is None else free & ~mask
-        yield t, mask
-
-
-def _back_along(b, x, y, dy, w):
-    """Returns the gradient of `_max_along`: `dy` sent to the first maximum of each window."""
-    zero = dy.dtype.type(0)
-    total = 0
-    for t, mask in _first_along(b, x, y, w):
-        total = total + unview(b, b.np.where(mask, dy, zero), w, t)
-    return cropped(b, total, [w])
-
-
-def _on_along(b, x, y, g, w):
-    """Returns the elements of `g`, a tensor of the shape of `x`, that stand where the windows' maxima do."""
-    picked = 0
-    taps = _taps(b, g, w, 0)
-    for t, mask in _first_along(b, x, y, w):
-        picked = picked + b.np.where(mask, taps[t], g.dtype.type(0))
-    return picked
+    return functools.reduce(b.np.maximum, taps(b, x, [w], _lowest(x.dtype)))
 
 
 def _sum_along(b, x, w):
-    if w.plain:
+    if w.plain and w.k > _FEW:
         return b.np.sum(_tiles(x, w), axis=w.axis + 1, dtype=x.dtype)
-    total = 0
-    for tap in _taps(b, x, w, 0):
-        total = total + tap
-    return total
+    return sum(taps(b, x, [w]))
 
 
 def _spread_along(b, dy, w):
@@ -100,36 +66,108 @@ def _spread_along(b, dy, w):
     if w.plain:
         tiles = b.np.expand_dims(dy, w.axis + 1)
         return _untiled(b.np.broadcast_to(tiles, dy.shape[:w.axis + 1] + (w.k,) + dy.shape[w.axis + 1:]), w)
-    total = 0
-    for t in range(w.k):
-        total = total + unview(b, dy, w, t)
-    return cropped(b, total, [w])
+    return cropped(b, sum(untap(b, dy, [w], (t,)) for t in range(w.k)), [w])
+
+
+# -- which element was the largest ------------------------------------------------------------------------
+def _back(b, x, y, dy, windows):
+    """Returns `dy` sent to the first element of each window of `x` that equals its maximum `y`."""
+    zero = dy.dtype.type(0)
+    if len(windows) == 1 and windows[0].plain and windows[0].k > 2 * _FEW:
+        (w,) = windows
+        first = b.np.expand_dims(b.np.argmax(_tiles(x, w), axis=w.axis + 1), w.axis + 1)
+        places = np.arange(w.k).reshape((-1,) + (1,) * (x.ndim - w.axis - 1))
+        return _untiled(b.np.where(first == places, b.np.expand_dims(dy, w.axis + 1), zero), w)
+    shares, free = {}, None
+    for at, tap in zip(np.ndindex(*(w.k for w in windows)), taps(b, x, windows, _lowest(x.dtype))):
+        mask = tap == y if free is None else (tap == y) & free
+        free = ~mask if free is None else free & ~mask
+        shares[at] = b.np.where(mask, dy, zero)
+    return _interleaved(b, shares, windows)
+
+
+def _interleaved(b, shares, windows):
+    """Returns the sum over `at` of the transposed tap `at` of `shares[at]`.
+
+    The input falls into as many interleaved parts as the strides have phases; each is a sum of the few taps that meet
+    it, shifted. XLA makes one pass of that, where adding up spread-out taps makes many.
+    """
+    like = next(iter(shares.values()))
+    blocks = [-(-(w.lo + w.size + w.hi) // w.stride) for w in windows]
+
+    def part(phase):
+        total = None
+        for at in itertools.product(*(range(p, w.k, w.stride) for p, w in zip(phase, windows))):
+            shift = [(0, 0)] * like.ndim
+            for w, t, n in zip(windows, at, blocks):
+                shift[w.axis] = (t // w.stride, n - w.out - t // w.stride)
+            share = pad(b, shares[at], shift)
+            total = share if total is None else total + share
+        if total is None:  # a phase that lies between the windows
+            shape = list(like.shape)
+            for w, n in zip(windows, blocks):
+                shape[w.axis] = n
+            total = b.np.zeros(shape, like.dtype)
+        return total
+
+    def joined(phase):
+        if len(phase) == len(windows):
+            return part(phase)
+        w, n = windows[len(phase)], blocks[len(phase)]
+        parts = [joined((*phase, p)) for p in range(w.stride)]
+        if len(parts) == 1:
+            return parts[0]
+        z = b.np.stack(parts, w.axis + 1)
+        return z.reshape(z.shape[:w.axis] + (n * w.stride,) + z.shape[w.axis + 2:])
+
+    return cropped(b, joined(()), windows)
+
+
+def _on(b, x, y, g, windows):
+    """Returns the elements of `g`, a tensor of the shape of `x`, that stand where the windows' first maxima do."""
+    picked = None
+    # Backwards, so that the first match is written last.
+    for tap, value in zip(reversed(taps(b, x, windows, _lowest(x.dtype))), reversed(taps(b, g, windows))):
+        picked = value if picked is None else b.np.where(tap == y, value, picked)
+    return picked
 
 
 # -- whole rectangles ---------------------------------------------------------------------------------
-def _maxima(b, x, windows):
-    """Returns [x, maxima along the last axis, along the last two ...]: the last is the pooled tensor."""
-    stages = [x]
-    for w in reversed(windows):
-        stages.append(_max_along(b, stages[-1], w))
-    return stages
+def _groups(windows):
+    """Returns the windows to be treated together: all of them when they have few elements, else one by one."""
+    if math.prod(w.k for w in windows) <= _FEW**2:
+        return [windows] if windows else []
+    return [[w] for w in windows]
 
 
 def _max_lower(b, x, windows):
-    return _maxima(b, x, windows)[-1]
+    for w in reversed(windows):
+        x = _max_along(b, x, w)
+    return x
 
 
-def _back_lower(b, x, dy, windows):
-    stages = _maxima(b, x, windows)
-    for i, w in enumerate(windows):
-        dy = _back_along(b, stages[-2 - i], stages[-1 - i], dy, w)
+def _stages(b, x, y, groups):
+    """Returns [x, maxima over the last group of axes, over the last two ...]; `y` is the last of them if it is known."""
+    stages = [x]
+    for i, group in enumerate(reversed(groups)):
+        last = y is not None and i == len(groups) - 1
+        stages.append(y if last else _max_lower(b, stages[-1], group))
+    return stages
+
+
+def _back_lower(b, x, y, dy, windows):
+    groups = _groups(windows)
+    stages = _stages(b, x, y, groups)
+    for i, group in enumerate(groups):
+        dy = _back(b, stages[-2 - i], stages[-1 - i], dy, group)
     return dy
 
 
-def _on_lower(b, x, g, windows):
-    stages = _maxima(b, x, windows)
-    for i, w in enumerate(reversed(windows)):
-        g = _on_along(b, stages[i], stages[i + 1], g, w)
+def _on_lower(b, x, y, g, windows):
+    groups = _groups(windows)
+    stages = _stages(b, x, y, groups)
+    for i, group in enumerate(reversed(groups)):
+        g = _on(b, stages[i], stages[i + 1], g, group)
     return g
 
 
@@ -179,14 +217,14 @@ def _must_agree(spec, dims, what):
         raise ShapeError(f"{what} is {spec_text(spec)}, but pooling the input gives shape {text(dims)}")
 
 
-def _pool_grad_infer(x, y, dy, *, ksize, strides, padding, data_format):
+def _pool_grad_infer(x, y, dy, *, ksize, strides, padding, data_format, own_output=False):
     dims = _pooled(x, ksize, strides, padding, data_format, "orig_input")
     _must_agree(y, dims, "orig_output")
     _must_agree(dy, dims, "grad")
     return Spec(x.dims, x.dtype)
 
 
-def _pool_gradgrad_infer(x, y, g, *, ksize, strides, padding, data_format):
+def _pool_gradgrad_infer(x, y, g, *, ksize, strides, padding, data_format, own_output=False):
     dims = _pooled(x, ksize, strides, padding, data_format, "orig_input")
     _must_agree(y, dims, "orig_output")
     if not compatible(g.dims, x.dims):
@@ -202,20 +240,33 @@ def _pool_attrs(data_format):
     return {"ksize": None, "strides": None, "padding": None, "data_format": data_format}
 
 
+def _known(y, own_output):
+    # TF finds the maxima anew, and programs rely on it: relevance propagation passes an orig_output that was changed.
+    # That costs a pass, so the gradient of a max-pool op says that orig_output is that op's own.
+    return y if own_output else None
+
+
 def _max_family(suffix, data_format):
     """Defines the max-pool op of 2 or 3 dimensions, its gradient and that one's gradient."""
     attrs = _pool_attrs(data_format)
+    grad_attrs = attrs | {"own_output": False}
+    types = {"T": REAL}
 
-    def window(x, *, ksize, strides, padding, data_format):
-        return _windows_of(x, ksize, strides, padding)
+    def lower(b, x, *, ksize, strides, padding, data_format):
+        return _max_lower(b, x, _windows_of(x, ksize, strides, padding))
 
-    pool = define_op(f"MaxPool{suffix}", "input", attrs=attrs, types={"T": REAL}, infer=_pool_infer,
-                     lower=lambda b, x, **a: _max_lower(b, x, window(x, **a)))  # fmt: skip
-    grad = define_op(f"MaxPool{suffix}Grad", "orig_input, orig_output, grad", attrs=attrs, types={"T": REAL},
-                     infer=_pool_grad_infer, lower=lambda b, x, y, dy, **a: _back_lower(b, x, dy, window(x, **a)))  # fmt: skip
-    gradgrad = define_op(f"MaxPool{suffix}GradGrad", "orig_input, orig_output, grad", attrs=attrs, types={"T": REAL},
-                         infer=_pool_gradgrad_infer,
-                         lower=lambda b, x, y, g, **a: _on_lower(b, x, g, window(x, **a)))  # fmt: skip
+    def lower_grad(b, x, y, dy, *, ksize, strides, padding, data_format, own_output):
+        return _back_lower(b, x, _known(y, own_output), dy, _windows_of(x, ksize, strides, padding))
+
+    def lower_gradgrad(b, x, y, g, *, ksize, strides, padding, data_format, own_output):
+        return _on_lower(b, x, _known(y, own_output), g, _windows_of(x, ksize, strides, padding))
+
+    three = "orig_input, orig_output, grad"
+    pool = define_op(f"MaxPool{suffix}", "input", attrs=attrs, types=types, infer=_pool_infer, lower=lower)
+    grad = define_op(f"MaxPool{suffix}Grad", three, attrs=grad_attrs, types=types, infer=_pool_grad_infer,
+                     lower=lower_grad)  # fmt: skip
+    gradgrad = define_op(f"MaxPool{suffix}GradGrad", three, attrs=grad_attrs, types=types, infer=_pool_gradgrad_infer,
+                         lower=lower_gradgrad)  # fmt: skip
     return pool, grad, gradgrad
 
 
@@ -279,11 +330,11 @@ maxpoolv2_op = define_op("MaxPoolV2", "input: T, ksize: int32, strides: int32", 
 maxpoolgradv2_op = define_op("MaxPoolGradV2", "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32",
                              attrs=_V2_ATTRS, types=_V2_TYPES, static=(3, 4), infer=_dynamic(_pool_grad_infer),
                              lower=lambda b, x, y, dy, k, s, *, padding, data_format:
-                             _back_lower(b, x, dy, _windows_of(x, _ints(k), _ints(s), padding)))  # fmt: skip
+                             _back_lower(b, x, None, dy, _windows_of(x, _ints(k), _ints(s), padding)))  # fmt: skip
 maxpoolgradgradv2_op = define_op("MaxPoolGradGradV2", "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32",
                                  attrs=_V2_ATTRS, types=_V2_TYPES, static=(3, 4), infer=_dynamic(_pool_gradgrad_infer),
                                  lower=lambda b, x, y, g, k, s, *, padding, data_format:
-                                 _on_lower(b, x, g, _windows_of(x, _ints(k), _ints(s), padding)))  # fmt: skip
+                                 _on_lower(b, x, None, g, _windows_of(x, _ints(k), _ints(s), padding)))  # fmt: skip
 
 
 # -- MaxPoolWithArgmax --------------------------------------------------------------------------------------
@@ -299,7 +350,8 @@ def _argmax_lower(b, x, *, ksize, strides, padding, Targmax, include_batch_in_in
     windows = _windows_of(x, ksize, strides, padding)
     shape = x.shape if include_batch_in_index else (1, *x.shape[1:])
     index = np.arange(np.prod(shape, dtype=np.int64), dtype=Targmax.as_numpy_dtype).reshape(shape)
-    return _max_lower(b, x, windows), _on_lower(b, x, b.np.broadcast_to(b.np.asarray(index), x.shape), windows)
+    y = _max_lower(b, x, windows)
+    return y, _on_lower(b, x, y, b.np.broadcast_to(b.np.asarray(index), x.shape), windows)
 
 
 def _flat_index(b, argmax, n, per_example, include_batch_in_index):

@@ -1,4 +1,4 @@
-"""Sliding windows: data formats, paddings, output sizes, and the shifted views of which windows are made.
+"""Sliding windows: data formats, paddings, output sizes, and the shifted views ("taps") of which windows are made.
 
 Shared by `conv.py`, `pool.py` and patch extraction. A data format names the axes, "NHWC", "NCDHW" ...; a *window* of
 an axis is its kernel size, stride, dilation, and the padding before and after.
@@ -101,38 +101,56 @@ class Window:
         return not self.lo and not self.hi and self.dilation == 1 and self.k == self.stride and self.out * self.k == self.size
 
 
-def padded(b, x, windows, value):
+def pad(b, x, widths, value=0):
+    """Returns `x` with `value` put around it: (before, after) per axis."""
+    if not any(map(any, widths)):
+        return x
+    if b.is_host:
+        return np.pad(x, widths, constant_values=value)
+    return b.lax.pad(x, x.dtype.type(value), [(lo, hi, 0) for lo, hi in widths])
+
+
+def padded(b, x, windows, value=0):
     """Returns `x` with `value` put around it as the windows ask."""
-    width = [(0, 0)] * x.ndim
+    widths = [(0, 0)] * x.ndim
     for w in windows:
-        width[w.axis] = (w.lo, w.hi)
-    return b.np.pad(x, width, constant_values=value) if any(map(any, width)) else x
+        widths[w.axis] = (w.lo, w.hi)
+    return pad(b, x, widths, value)
 
 
-def view(b, x, window, at):
-    """Returns, for every position of the window along its axis, the element number `at` in it: x[at d + s i] for all i.
+def places(windows):
+    """Returns the elements of a window as index tuples, in row-major order."""
+    return list(np.ndindex(*(w.k for w in windows)))
 
-    `x` is padded already.
+
+def taps(b, x, windows, fill=0):
+    """Returns the views of which the windows are made, in row-major order: for each element of a window, the tensor of
+    that element in all windows. Outside of `x` it is `fill`.
     """
-    start = at * window.dilation
-    stop = start + (window.out - 1) * window.stride + 1
-    if b.is_host:
-        return x[(slice(None),) * window.axis + (slice(start, stop, window.stride),)]
-    return b.lax.slice_in_dim(x, start, stop, window.stride, window.axis)
+    x = padded(b, x, windows, fill)
+    views = []
+    for at in places(windows):
+        start, stop, step = [0] * x.ndim, list(x.shape), [1] * x.ndim
+        for w, t in zip(windows, at):
+            start[w.axis] = t * w.dilation
+            stop[w.axis] = t * w.dilation + (w.out - 1) * w.stride + 1
+            step[w.axis] = w.stride
+        views.append(x[tuple(map(slice, start, stop, step))] if b.is_host else b.lax.slice(x, start, stop, step))
+    return views
 
 
-def unview(b, y, window, at):
-    """Returns the transpose of `view`: `y` put into zeros of the padded size."""
-    total = window.size + window.lo + window.hi
-    start = at * window.dilation
-    rest = total - start - ((window.out - 1) * window.stride + 1)
-    if b.is_host:
-        out = np.zeros(y.shape[:window.axis] + (total,) + y.shape[window.axis + 1:], y.dtype)
-        out[(slice(None),) * window.axis + (slice(start, total - rest, window.stride),)] = y
-        return out
+def untap(b, y, windows, at):
+    """Returns the transpose of one of the `taps`, that of element `at`: `y` put into zeros of the padded input's size."""
     config = [(0, 0, 0)] * y.ndim
-    config[window.axis] = (start, rest, window.stride - 1)
-    return b.lax.pad(y, y.dtype.type(0), config)
+    for w, t in zip(windows, at):
+        total, start = w.lo + w.size + w.hi, t * w.dilation
+        config[w.axis] = (start, total - start - ((w.out - 1) * w.stride + 1), w.stride - 1)
+    if not b.is_host:
+        return b.lax.pad(y, y.dtype.type(0), config)
+    places = tuple(slice(lo, lo + (n - 1) * (step + 1) + 1, step + 1) for n, (lo, _, step) in zip(y.shape, config))
+    out = np.zeros([p.stop + hi for p, (_, hi, _) in zip(places, config)], y.dtype)
+    out[places] = y
+    return out
 
 
 def cropped(b, x, windows):
@@ -140,7 +158,7 @@ def cropped(b, x, windows):
     index = [slice(None)] * x.ndim
     for w in windows:
         index[w.axis] = slice(w.lo, w.lo + w.size)
-    return x[tuple(index)] if any(w.lo or w.hi for w in windows) else x
+    return x[tuple(index)] if any(w.lo or x.shape[w.axis] != w.size for w in windows) else x
 
 
 def conv_windows(dims, kernel, data_format, strides, dilations, padding, explicit=()):

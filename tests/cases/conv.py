@@ -129,6 +129,11 @@ CASES = [
     _case2d((1, 2, 6, 5), (3, 2, 2, 3), "NCHW, explicit", data_format="NCHW", padding=[[0, 0], [0, 0], [1, 2], [0, 1]]),
     _case2d((2, 4, 4, 4), (2, 2, 2, 6), "groups"),
     _case2d((2, 3, 3, 2), (5, 5, 2, 3), "window larger than the image"),
+    # Large enough for XLA's own convolution in all three products.
+    _case2d((2, 23, 24, 5), (3, 2, 5, 2), "large"),
+    _case2d((2, 24, 47, 5), (3, 2, 5, 2), "large, strides", strides=[1, 2], padding="VALID"),
+    _case2d((2, 5, 23, 24), (3, 2, 5, 2), "large NCHW", data_format="NCHW", dilations=[2, 1]),
+    _case2d((1, 7, 8, 1), (6, 6, 1, 2), "many taps"),
     _case2d((0, 4, 4, 2), (3, 3, 2, 3), "no image"),
     Case("Conv2DBackpropInput", _backprop_input, ref_input, ((3, 2, 2, 3), (2, 3, 4, 3)),
          {"sizes": [2, 5, 4, 2], "strides": [1, 2, 1, 1]}, order=3),

@@ -1,0 +1,134 @@
+"""How convolutions are computed: the three products of a bilinear map, y = x * w, in the forms that are fast.
+
+All work on channels-last arrays and on the Windows of the spatial axes; `conv.py` defines the ops. On the host, and in
+the shapes where XLA on a CPU does better with them, a convolution is a sum over the filter's taps: of matrix products
+of the shifted input (forward), of shifted products (by the input), and one product for each tap (by the filter).
+"""
+
+import math
+
+from regrad.ops.window import cropped, places, taps, untap
+
+_TAPS = 32  # more taps than these are not written out one by one
+
+
+def _groups(x, w):
+    """Returns in how many groups the channels of `x` fall, for filters of fewer input channels."""
+    return x.shape[-1] // w.shape[-2] if w.shape[-2] else 1
+
+
+def _is_pointwise(windows):
+    return all(w.k == 1 and not w.lo and not w.hi for w in windows)
+
+
+def _dot(x, w):
+    """Returns the product of `x`, along its last axis, with the matrix `w`."""
+    return (x.reshape(-1, x.shape[-1]) @ w).reshape(*x.shape[:-1], w.shape[-1])
+
+
+def _matrices(w):
+    """Returns the filter as a stack of matrices [taps, input channels, output channels]."""
+    return w.reshape(-1, *w.shape[-2:])
+
+
+def _by_group(b, function, groups, *arrays):
+    """Returns the results for each group of channels, side by side; `arrays` are cut along their last axis."""
+    parts = zip(*(b.np.split(a, groups, -1) for a in arrays))
+    return b.np.concatenate([function(*part) for part in parts], -1)
+
+
+# -- sums over taps -----------------------------------------------------------------------------------
+def _forward_by_taps(b, x, w, windows):
+    return sum(_dot(tap, m) for tap, m in zip(taps(b, x, windows), _matrices(w)))
+
+
+def _input_by_taps(b, w, dy, windows):
+    # One product for all taps, then each tap's part put where its input came from.
+    m = _matrices(w)
+    parts = _dot(dy, m.reshape(-1, m.shape[-1]).T).reshape(*dy.shape[:-1], *m.shape[:2])
+    terms = (untap(b, parts[..., i, :], windows, at) for i, at in enumerate(places(windows)))
+    return cropped(b, sum(terms), windows)
+
+
+def _filter_by_taps(b, x, dy, windows):
+    rows = dy.reshape(-1, dy.shape[-1])
+    products = [tap.reshape(-1, tap.shape[-1]).T @ rows for tap in taps(b, x, windows)]
+    return b.np.stack(products).reshape(*(w.k for w in windows), x.shape[-1], dy.shape[-1])
+
+
+# -- XLA's convolution ----------------------------------------------------------------------------------
+def _xla(b, x, w, windows):
+    layout = {1: ("NWC", "WIO"), 2: ("NHWC", "HWIO"), 3: ("NDHWC", "DHWIO")}[len(windows)]
+    return b.lax.conv_general_dilated(
+        x, w, [v.stride for v in windows], [(v.lo, v.hi) for v in windows], rhs_dilation=[v.dilation for v in windows],
+        dimension_numbers=(layout[0], layout[1], layout[0]), feature_group_count=_groups(x, w))  # fmt: skip
+
+
+def _transposed(b, function, shape, dy):
+    """Returns the transpose of a linear `function` of a tensor of `shape`, applied to `dy`."""
+    (dx,) = b.jax.linear_transpose(function, b.jax.ShapeDtypeStruct(shape, dy.dtype))(dy)
+    return dx
+
+
+# -- the three products -----------------------------------------------------------------------------------
+def forward(b, x, w, windows):
+    """Returns the cross-correlation of `x` [batch, *spatial, channels] with the filter `w` [*window, in, out]."""
+    groups = _groups(x, w)
+    if groups > 1 and b.is_host:
+        return _by_group(b, lambda x, w: _forward_by_taps(b, x, w, windows), groups, x, w)
+    if b.is_host or groups == 1 and _is_pointwise(windows):
+        return _forward_by_taps(b, x, w, windows)
+    m = _matrices(w)
+    if x.shape[-1] == 1 and len(m) <= _TAPS:
+        # A product of one channel is no matrix product: multiply and add, in one pass.
+        return sum(tap * weight for tap, weight in zip(taps(b, x, windows), m[:, 0]))
+    return _xla(b, x, w, windows)
+
+
+def by_input(b, shape, w, dy, windows):
+    """Returns the transpose of `forward` in `x`, which has `shape`: the gradient of the input."""
+    groups = shape[-1] // w.shape[-2]
+    if groups > 1 and b.is_host:
+        return _by_group(b, lambda w, dy: _input_by_taps(b, w, dy, windows), groups, w, dy)
+    image = math.prod(dy.shape[1:-1])
+    small = image <= 64 or dy.shape[0] * image <= 1024 or shape[-1] <= 4
+    if b.is_host or groups == 1 and (_is_pointwise(windows) or small and len(_matrices(w)) <= _TAPS):
+        return _input_by_taps(b, w, dy, windows)
+    return _transposed(b, lambda x: _xla(b, x, w, windows), shape, dy)
+
+
+def by_filter(b, x, shape, dy, windows):
+    """Returns the transpose of `forward` in `w`, which has `shape`: the gradient of the filter."""
+    groups = x.shape[-1] // shape[-2]
+    if groups > 1 and b.is_host:
+        return _by_group(b, lambda x, dy: _filter_by_taps(b, x, dy, windows), groups, x, dy)
+    if b.is_host or groups == 1 and _is_pointwise(windows):
+        return _filter_by_taps(b, x, dy, windows)
+    return _transposed(b, lambda w: _xla(b, x, w, windows), shape, dy)
+
+
+# -- depthwise ---------------------------------------------------------------------------------------------
+# A sum over the filter's taps of the shifted input times one number per channel: what XLA makes of a convolution in
+# groups of one channel takes 20 to 40 times as long on a CPU.
+
+
+def depthwise(b, x, w, windows):
+    """Returns each channel of `x` convolved with its own filters `w` [*window, channels, multiplier]."""
+    y = sum(tap[..., None] * m for tap, m in zip(taps(b, x, windows), _matrices(w)))
+    return y.reshape(*y.shape[:-2], -1)
+
+
+def depthwise_by_input(b, shape, w, dy, windows):
+    """Returns the transpose of `depthwise` in `x`, which has `shape`."""
+    dy = dy.reshape(*dy.shape[:-1], *w.shape[-2:])
+    terms = (untap(b, b.np.sum(dy * m, axis=-1, dtype=dy.dtype), windows, at)
+             for m, at in zip(_matrices(w), places(windows)))  # fmt: skip
+    return cropped(b, sum(terms), windows)
+
+
+def depthwise_by_filter(b, x, shape, dy, windows):
+    """Returns the transpose of `depthwise` in `w`, which has `shape`."""
+    dy = dy.reshape(*dy.shape[:-1], *shape[-2:])
+    axes = tuple(range(dy.ndim - 2))
+    return b.np.stack([b.np.sum(tap[..., None] * dy, axis=axes, dtype=dy.dtype)
+                       for tap in taps(b, x, windows)]).reshape(shape)  # fmt: skip
