@@ -83,6 +83,7 @@ _NAMES = {
     "regrad.ops.matmul": "batch_matmul matmul",
     "regrad.ops.reduce": """argmax argmin count_nonzero reduce_all reduce_any reduce_euclidean_norm reduce_logsumexp reduce_max
         reduce_mean reduce_min reduce_prod reduce_std reduce_sum reduce_variance""",
+    "regrad.ops.clip": "clip_by_average_norm clip_by_global_norm clip_by_norm clip_by_value global_norm",
     "regrad.ops.control": "group no_op tuple",
     "regrad.ops.tensor_array": "TensorArray",
     "regrad.ops.flow": "case cond switch_case while_loop",
