@@ -9,7 +9,7 @@ from regrad.ops.array import shape, zeros_like
 
 def _bilinear(forward, by_input, by_filter, op_types):
     def attrs(op):
-        return {name: op.get_attr(name) for name in forward.attrs}
+        return {name: op.attrs[name] for name in forward.attrs}
 
     @RegisterGradient(op_types[0])
     def conv_grad(op, dy):
@@ -37,7 +37,7 @@ _bilinear(conv.depthwise_op, conv.depthwiseinput_op, conv.depthwisefilter_op,
 
 # -- Dilation2D: piecewise linear; each window passes its gradient to one input element and one filter tap ----------
 def _dilation(op):
-    return {name: op.get_attr(name) for name in conv.dilation2d_op.attrs}
+    return {name: op.attrs[name] for name in conv.dilation2d_op.attrs}
 
 
 @RegisterGradient("Dilation2D")

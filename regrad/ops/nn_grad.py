@@ -5,7 +5,6 @@ from regrad.ops import math, nn
 from regrad.ops.array import broadcast_like, expand_dims, reshape, sum_to_like, zeros_like
 from regrad.ops.compare import less, select
 from regrad.ops.reduce import reduce_sum
-from regrad.ops.window import as_text
 
 
 # -- activations: dx is one op, f(dy, x) linear in dy -------------------------------------------
@@ -22,7 +21,7 @@ def _relu6_grad(op, dy):
 
 @RegisterGradient("LeakyRelu")
 def _leakyrelu_grad(op, dy):
-    return nn.leakyrelugrad_op(dy, op.inputs[0], alpha=op.get_attr("alpha"))
+    return nn.leakyrelugrad_op(dy, op.inputs[0], alpha=op.attrs["alpha"])
 
 
 @RegisterGradient("Elu")
@@ -61,7 +60,7 @@ def _relu6grad_grad(op, g):
 @RegisterGradient("LeakyReluGrad")
 def _leakyrelugrad_grad(op, g):
     x = op.inputs[1]
-    return nn.leakyrelugrad_op(g, x, alpha=op.get_attr("alpha")), zeros_like(x)
+    return nn.leakyrelugrad_op(g, x, alpha=op.attrs["alpha"]), zeros_like(x)
 
 
 @RegisterGradient("EluGrad")
@@ -91,13 +90,13 @@ def _softsigngrad_grad(op, g):
 # -- BiasAdd ----------------------------------------------------------------------------------
 @RegisterGradient("BiasAdd")
 def _biasadd_grad(op, dy):
-    return dy, nn.biasaddgrad_op(dy, data_format=as_text(op.get_attr("data_format")))
+    return dy, nn.biasaddgrad_op(dy, data_format=op.attrs["data_format"])
 
 
 @RegisterGradient("BiasAddGrad")
 def _biasaddgrad_grad(op, g):
     dy = op.inputs[0]
-    if as_text(op.get_attr("data_format")) == "NCHW":
+    if op.attrs["data_format"] == "NCHW":
         if dy.dims is None:
             raise LookupError(f"BiasAddGrad: the second derivative in the format NCHW needs the rank of {dy.name}.")
         g = reshape(g, (-1,) + (1,) * (len(dy.dims) - 2))

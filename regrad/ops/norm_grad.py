@@ -8,7 +8,7 @@ from regrad.ops.vjp import vjp_of_lowering
 
 
 def _attrs(op):
-    return {name: op.get_attr(name) for name in op.opdef.attrs}
+    return {name: op.attrs[name] for name in op.opdef.attrs}
 
 
 def _is_zeros(t):
@@ -37,16 +37,16 @@ def _batch_norm_rule(grad_op):
 
 def _broad(op, vector):
     """Returns a vector of channels in a shape that broadcasts to `x`."""
-    data_format = op.get_attr("data_format")
+    data_format = op.attrs["data_format"]
     return reshape(vector, [-1 if c == "C" else 1 for c in data_format])
 
 
 def _of_given_moments(op, dy, dmean, dvariance, dmean_saved, dvariance_saved):
     """Returns the gradients of mean and variance where they are inputs that count."""
     x, scale, _, mean, variance = op.inputs
-    axes = [i for i, c in enumerate(op.get_attr("data_format")) if c != "C"]
+    axes = [i for i, c in enumerate(op.attrs["data_format"]) if c != "C"]
     dy, x = math.cast(dy, scale.dtype), math.cast(x, scale.dtype)
-    inverse = math.rsqrt(variance + op.get_attr("epsilon"))
+    inverse = math.rsqrt(variance + op.attrs["epsilon"])
     to_mean = -reduce_sum(dy, axes) * scale * inverse
     to_variance = -0.5 * reduce_sum(dy * (x - _broad(op, mean)), axes) * scale * inverse * inverse * inverse
     return to_mean + dmean + dmean_saved, to_variance + dvariance + dvariance_saved

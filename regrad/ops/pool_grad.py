@@ -8,7 +8,7 @@ from regrad.ops.array import shape, zeros_like
 
 
 def _attrs(op):
-    return {name: op.get_attr(name) for name in op.opdef.attrs}
+    return {name: op.attrs[name] for name in op.opdef.attrs}
 
 
 def _selecting(op_types, grad, gradgrad):
