@@ -1,0 +1,55 @@
+# make demo    train the domain-adversarial digit reader; prints a table, writes a picture
+# make test    all tests, in two processes               (ARGS="-k matmul" to choose)
+# make lint    ruff and mypy
+# make bench   side by side with TensorFlow, PyTorch and JAX  (ARGS="--quick" for a short look)
+# make oracle  record again what TensorFlow answers for the programs in tests/programs
+# make clean   remove everything these targets made
+#
+# Each target makes the environment it needs, and makes it again when pyproject.toml has changed.
+
+PYTHON ?= python3
+ARGS   ?=
+RUN    := .venv/bin/python
+ORACLE := .oracle/bin/python
+
+.PHONY: demo test lint bench oracle clean
+.DELETE_ON_ERROR:
+
+demo: .venv/ready
+	$(RUN) examples/domain_adversarial_digits.py $(ARGS)
+
+test: .venv/ready
+	$(RUN) -m pytest -n 2 $(ARGS)
+
+lint: .venv/ready
+	$(RUN) -m ruff check .
+	$(RUN) -m mypy
+
+# A peer that cannot be installed is reported as absent by the benchmark itself.
+bench: .venv/ready
+	-$(RUN) benchmarks/setup.py
+	$(RUN) benchmarks/run.py $(ARGS)
+
+oracle: .oracle/ready
+	$(ORACLE) tests/programs/record.py $(ARGS)
+
+clean:
+	rm -rf .venv .oracle .bench build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -f domain_adversarial_digits.png
+	find regrad tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+define make_environment
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11+ is needed: make PYTHON=...")'
+	$(PYTHON) -m venv --clear $(@D)
+endef
+
+.venv/ready: pyproject.toml
+	$(make_environment)
+	$(RUN) -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+.oracle/ready: pyproject.toml
+	$(make_environment)
+	$(ORACLE) -m pip install --quiet 'tensorflow-cpu==2.21.*'
+	$(ORACLE) -m pip install --quiet --no-deps 'tf_keras==2.21.*' # which would ask for the GPU build
+	touch $@
