@@ -19,8 +19,9 @@ from regrad.core.shapes import TensorShape, as_dims, broadcast, compatible, full
 def variant(opdef, **changes):
     """Returns the same op type with some fields of its definition changed.
 
-    For ops built where a run decides what is known elsewhere: with other `static` operands, one program serves all the
-    values these take; with `host`, an op whose output shape depends on data runs between the compiled segments.
+    For ops built where a run decides what is known elsewhere: with other `static` operands, one program
+    serves all the values these take; with `host`, an op whose output shape depends on data runs between the
+    compiled segments.
     """
     other = copy.copy(opdef)
     for field, value in changes.items():
@@ -39,7 +40,7 @@ snapshot_op = define_op("Snapshot", "input", infer=same, lower=lambda b, x: x)
 
 
 def identity(input, name=None):
-    """Returns a tensor of the same shape, dtype and contents as `input`: a node of its own to name or to override."""
+    """Returns a tensor that equals `input`: a node of its own, to be named or overridden."""
     return identity_op(input, name=name)
 
 
@@ -65,12 +66,12 @@ def _check_numerics_lower(b, x, *, message):
     return x
 
 
-checknumerics_op = define_op("CheckNumerics", "tensor", attrs={"message": ""}, types={"T": FLOATING}, host=True,
-                             infer=lambda x, *, message: Spec(x.dims, x.dtype), lower=_check_numerics_lower)
+checknumerics_op = define_op("CheckNumerics", "tensor", attrs={"message": ""}, types={"T": FLOATING},
+                             host=True, infer=same, lower=_check_numerics_lower)
 
 
 def check_numerics(tensor, message, name=None):
-    """Returns `tensor`; InvalidArgumentError with `message` when it holds NaN or infinity. Runs on the host."""
+    """Returns `tensor`; InvalidArgumentError with `message` when it holds NaN or infinity."""
     return checknumerics_op(tensor, message=message, name=name)
 
 
@@ -78,12 +79,12 @@ def _ensure_shape_infer(x, *, shape):
     return Spec(merge(x.dims, shape, "ensure_shape: the tensor's shape and the one it should have,"), x.dtype)
 
 
-ensureshape_op = define_op("EnsureShape", "input", attrs={"shape": None}, infer=_ensure_shape_infer, partial=True,
-                           lower=lambda b, x, *, shape: x)
+ensureshape_op = define_op("EnsureShape", "input", attrs={"shape": None}, infer=_ensure_shape_infer,
+                           partial=True, lower=lambda b, x, *, shape: x)
 
 
 def ensure_shape(x, shape, name=None):
-    """Returns `x`; an error, now or when it runs, if its shape does not fit `shape` (None inside: any size)."""
+    """Returns `x`; an error, now or when run, if its shape does not fit `shape` (None inside: any size)."""
     return ensureshape_op(x, shape=as_dims(shape), name=name)
 
 
@@ -94,8 +95,8 @@ def _bitcast_infer(x, *, type):
     if old > new:
         return Spec((*x.dims, old // new), type)
     if not x.dims or x.dims[-1] not in (None, new // old):
-        raise ShapeError(f"Cannot bitcast from {x.dtype.name} to {type.name}: the last size of {spec_text(x)} must be "
-                         f"{new // old}")
+        raise ShapeError(f"Cannot bitcast from {x.dtype.name} to {type.name}: the last size of "
+                         f"{spec_text(x)} must be {new // old}")
     return Spec(x.dims[:-1], type)
 
 
@@ -114,7 +115,8 @@ bitcast_op = define_op("Bitcast", "input", attrs={"type": None}, types={"T": NUM
 def bitcast(input, type, name=None):
     """Returns the bits of `input` taken as elements of another numeric type.
 
-    To a smaller type an axis is added at the end, to a larger one the last axis, of just that size, is used up.
+    To a smaller type an axis is added at the end, to a larger one the last axis, of just that size, is used
+    up.
     """
     return bitcast_op(input, type=as_dtype(type), name=name)
 
@@ -124,11 +126,12 @@ def _shape_infer(x, *, out_type):
     return Spec((x.rank,), out_type)
 
 
-shape_op = define_op("Shape", "input", attrs={"out_type": dtypes.int32}, infer=_shape_infer, shape_only=(0,), partial=True,
-                     lower=lambda b, x, *, out_type: np.array(x.shape, out_type.as_numpy_dtype))
+shape_op = define_op("Shape", "input", attrs={"out_type": dtypes.int32}, infer=_shape_infer, shape_only=(0,),
+                     partial=True, lower=lambda b, x, *, out_type: np.array(x.shape, out_type.as_numpy_dtype))
 shapen_op = define_op("ShapeN", "input: N*T", attrs={"out_type": dtypes.int32}, single=False, shape_only=(0,),
-                      partial=True, infer=lambda xs, *, out_type: [_shape_infer(x, out_type=out_type) for x in xs],
-                      lower=lambda b, xs, *, out_type: tuple(np.array(x.shape, out_type.as_numpy_dtype) for x in xs))
+                      partial=True, infer=lambda xs, *, out_type: [Spec((x.rank,), out_type) for x in xs],
+                      lower=lambda b, xs, *, out_type:
+                      tuple(np.array(x.shape, out_type.as_numpy_dtype) for x in xs))
 size_op = define_op("Size", "input", attrs={"out_type": dtypes.int32}, shape_only=(0,), partial=True,
                     infer=lambda x, *, out_type: Spec((), out_type),
                     lower=lambda b, x, *, out_type: np.asarray(size_of(x.shape), out_type.as_numpy_dtype))
@@ -137,7 +140,7 @@ rank_op = define_op("Rank", "input", infer=lambda x: Spec((), dtypes.int32), sha
 
 
 def shape(input, name=None, out_type=dtypes.int32):
-    """Returns the shape at run time, a vector of int32 (or int64); a constant where it is known statically."""
+    """Returns the shape at run time, an int32 (or int64) vector; a constant where it is known statically."""
     x = convert_to_tensor(input)
     if fully_known(x.dims):
         return constant(np.array(x.dims, as_dtype(out_type).as_numpy_dtype), name=name or "Shape")
@@ -160,12 +163,14 @@ def size(input, name=None, out_type=dtypes.int32):
 def rank(input, name=None):
     """Returns the number of axes, an int32 scalar."""
     x = convert_to_tensor(input)
-    return constant(len(x.dims), dtypes.int32, name=name or "Rank") if x.dims is not None else rank_op(x, name=name)
+    if x.dims is None:
+        return rank_op(x, name=name)
+    return constant(len(x.dims), dtypes.int32, name=name or "Rank")
 
 
 # -- filling -----------------------------------------------------------------------------
 def _dims_from(spec, what):
-    """Returns dims from the value of a shape tensor, as far as it is known; refuses what is no vector of sizes."""
+    """Returns dims from a shape tensor, as far as its value is known; refuses what is no vector of sizes."""
     if spec.dims is not None and len(spec.dims) != 1:
         raise ShapeError(f"{what} must be a vector of sizes, got {spec_text(spec)}")
     dims = spec.partial()
@@ -174,8 +179,8 @@ def _dims_from(spec, what):
     return dims
 
 
-fill_op = define_op("Fill", "dims: index_type, value: T", types={"index_type": INDEX}, static=(0,), partial=True,
-                    infer=lambda dims, value: Spec(_dims_from(dims, "dims"), value.dtype),
+fill_op = define_op("Fill", "dims: index_type, value: T", types={"index_type": INDEX}, static=(0,),
+                    partial=True, infer=lambda dims, value: Spec(_dims_from(dims, "dims"), value.dtype),
                     lower=lambda b, dims, value: b.np.broadcast_to(value, tuple(int(d) for d in dims)))
 zeroslike_op = define_op("ZerosLike", "x", infer=same, shape_only=(0,),
                          lower=lambda b, x: b.np.zeros(x.shape, x.dtype))
@@ -237,18 +242,19 @@ def _sum_to_lower(b, x, like):
     if x.shape == like.shape:
         return x
     extra = len(x.shape) - len(like.shape)
-    axes = tuple(range(extra)) + tuple(i + extra for i, d in enumerate(like.shape) if d == 1 and x.shape[i + extra] != 1)
+    axes = (*range(extra), *(i for i, d in enumerate(like.shape, extra) if d == 1 != x.shape[i]))
     return b.np.reshape(b.np.sum(x, axis=axes, dtype=x.dtype), like.shape)
 
 
-sumtolike_op = define_op("SumToLike", "x: T, like: L", infer=lambda x, like: Spec(like.dims, x.dtype), shape_only=(1,),
-                         lower=_sum_to_lower)
+sumtolike_op = define_op("SumToLike", "x: T, like: L", infer=lambda x, like: Spec(like.dims, x.dtype),
+                         shape_only=(1,), lower=_sum_to_lower)
 broadcastlike_op = define_op("BroadcastLike", "x: T, like: L", infer=lambda x, like: Spec(like.dims, x.dtype),
                              shape_only=(1,), lower=lambda b, x, like: b.np.broadcast_to(x, like.shape))
 
 
 def sum_to_like(x, like):
-    """Returns `x` summed over the axes along which `like` was broadcast to the shape of `x`; the transpose of that.
+    """Returns `x` summed over the axes along which `like` was broadcast to the shape of `x`; the transpose of
+    that.
 
     Every gradient of a broadcasting op passes through here. Works on shapes known only at run time.
     """
@@ -287,15 +293,16 @@ def broadcast_to(input, shape, name=None):
 
 
 broadcastargs_op = define_op("BroadcastArgs", "s0, s1", types={"T": INDEX}, partial=True, static=(0, 1),
-                             infer=lambda s0, s1: Spec((None if None in (n := _lengths(s0, s1)) else max(n),), s0.dtype),
-                             lower=lambda b, s0, s1: np.array(np.broadcast_shapes(tuple(s0), tuple(s1)), s0.dtype))
+                             infer=lambda s0, s1: Spec((_longer(s0, s1),), s0.dtype), lower=lambda b, s0, s1:
+                             np.array(np.broadcast_shapes(tuple(s0), tuple(s1)), s0.dtype))
 
 
-def _lengths(*vectors):
+def _longer(*vectors):
     for v in vectors:
         if v.rank not in (None, 1):
             raise ShapeError(f"a shape must be a vector, got {spec_text(v)}")
-    return [None if v.dims is None else v.dims[0] for v in vectors]
+    lengths = [None if v.dims is None else v.dims[0] for v in vectors]
+    return None if None in lengths else max(lengths)
 
 
 def broadcast_dynamic_shape(shape_x, shape_y):
@@ -304,7 +311,7 @@ def broadcast_dynamic_shape(shape_x, shape_y):
 
 
 def broadcast_static_shape(shape_x, shape_y):
-    """Returns the TensorShape of the broadcast of tensors of two TensorShapes; ValueError when they do not fit."""
+    """Returns the TensorShape of the broadcast of two TensorShapes; ValueError when they do not fit."""
     return TensorShape(broadcast(as_dims(shape_x), as_dims(shape_y)))
 
 
@@ -326,8 +333,8 @@ def _reshape_infer(x, shape):
         if rest == 0 and n == 0:
             dims = tuple(0 if d == -1 else d for d in target)
         elif rest == 0 or n % rest:
-            raise ShapeError(f"Cannot reshape a tensor with {n} elements to shape {list(target)}: {n} is not divisible "
-                             f"by {rest}")
+            raise ShapeError(f"Cannot reshape a tensor with {n} elements to shape {list(target)}: {n} is not "
+                             f"divisible by {rest}")
         else:
             dims = tuple(n // rest if d == -1 else d for d in target)
     elif n is not None and None not in target and size_of(target) != n:
@@ -340,10 +347,11 @@ def _reshape_infer(x, shape):
     return Spec(dims, x.dtype)
 
 
-reshape_op = define_op("Reshape", "tensor: T, shape: Tshape", types={"Tshape": INDEX}, static=(1,), infer=_reshape_infer,
+reshape_op = define_op("Reshape", "tensor: T, shape: Tshape", types={"Tshape": INDEX}, static=(1,),
+                       infer=_reshape_infer,
                        partial=True, lower=lambda b, x, shape: b.np.reshape(x, tuple(int(d) for d in shape)))
-reshapelike_op = define_op("ReshapeLike", "x: T, like: L", infer=lambda x, like: Spec(like.dims, x.dtype), shape_only=(1,),
-                           lower=lambda b, x, like: b.np.reshape(x, like.shape))
+reshapelike_op = define_op("ReshapeLike", "x: T, like: L", infer=lambda x, like: Spec(like.dims, x.dtype),
+                           shape_only=(1,), lower=lambda b, x, like: b.np.reshape(x, like.shape))
 
 
 def reshape(tensor, shape, name=None):
@@ -382,8 +390,9 @@ def _expand_dims_infer(x, dim):
     return Spec(x.dims[:axis] + (1,) + x.dims[axis:], x.dtype)
 
 
-expanddims_op = define_op("ExpandDims", "input: T, dim: Tdim", types={"Tdim": INDEX}, static=(1,), partial=True,
-                          infer=_expand_dims_infer, lower=lambda b, x, dim: b.np.expand_dims(x, int(np.ravel(dim)[0])))
+expanddims_op = define_op("ExpandDims", "input: T, dim: Tdim", types={"Tdim": INDEX}, static=(1,),
+                          partial=True, infer=_expand_dims_infer,
+                          lower=lambda b, x, dim: b.np.expand_dims(x, int(np.ravel(dim)[0])))
 
 
 def expand_dims(input, axis=None, name=None, dim=None):
@@ -437,10 +446,11 @@ def _transpose_infer(x, perm):
     return Spec(tuple(x.dims[i] for i in order), x.dtype)
 
 
-transpose_op = define_op("Transpose", "x: T, perm: Tperm", types={"Tperm": INDEX}, static=(1,), infer=_transpose_infer,
+transpose_op = define_op("Transpose", "x: T, perm: Tperm", types={"Tperm": INDEX}, static=(1,),
+                         infer=_transpose_infer,
                          lower=lambda b, x, perm: b.np.transpose(x, tuple(int(i) for i in perm)))
-conjugatetranspose_op = define_op("ConjugateTranspose", "x: T, perm: Tperm", types={"Tperm": INDEX}, static=(1,),
-                                  infer=_transpose_infer, lower=lambda b, x, perm:
+conjugatetranspose_op = define_op("ConjugateTranspose", "x: T, perm: Tperm", types={"Tperm": INDEX},
+                                  static=(1,), infer=_transpose_infer, lower=lambda b, x, perm:
                                   b.np.conj(b.np.transpose(x, tuple(int(i) for i in perm))))
 
 
@@ -528,17 +538,19 @@ def _concat_infer(values, axis):
             total = None
             continue
         if len(v.dims) != rank:
-            raise ShapeError(f"the tensors must have one rank; number 0 has {rank} axes, number {i} is {spec_text(v)}")
+            raise ShapeError(f"the tensors must have one rank; number 0 has {rank} axes, number {i} is "
+                             f"{spec_text(v)}")
         others = v.dims[:at] + (None,) + v.dims[at + 1:]
         if not compatible(dims, others):
-            raise ShapeError(f"sizes other than along axis {at} must agree; tensor {i} is {spec_text(v)}, the ones before "
-                             f"it {text(dims)}")
+            raise ShapeError(f"sizes other than along axis {at} must agree; tensor {i} is {spec_text(v)}, "
+                             f"the ones before it {text(dims)}")
         dims = merge(dims, others)
         total = None if total is None or v.dims[at] is None else total + v.dims[at]
     return Spec(dims[:at] + (total,) + dims[at + 1:], values[0].dtype)
 
 
-concat_op = define_op("ConcatV2", "values: N*T, axis: Tidx", types={"Tidx": INDEX}, static=(1,), infer=_concat_infer,
+concat_op = define_op("ConcatV2", "values: N*T, axis: Tidx", types={"Tidx": INDEX}, static=(1,),
+                      infer=_concat_infer,
                       partial=True, lower=lambda b, values, axis: b.np.concatenate(values, int(axis)))
 
 
@@ -551,7 +563,8 @@ def concat(values, axis=None, name="concat", concat_dim=None):
     """
     axis = one_of("axis", axis, "concat_dim", concat_dim)
     if isinstance(axis, (list, tuple)):
-        raise TypeError("tf.concat(values, axis): the list of tensors comes first (before TensorFlow 1.0 the axis did).")
+        raise TypeError("tf.concat(values, axis): the list of tensors comes first (before TensorFlow 1.0 the "
+                        "axis did).")
     if not isinstance(values, (list, tuple)):
         values = [values]
     if len(values) == 1:
@@ -574,8 +587,8 @@ def _unpack_lower(b, x, *, num, axis):
     return tuple(b.np.squeeze(part, axis) for part in b.np.split(x, num, axis)) if num else ()
 
 
-unpack_op = define_op("Unpack", "value", attrs={"num": None, "axis": 0}, infer=_unpack_infer, lower=_unpack_lower,
-                      single=False, partial=True)
+unpack_op = define_op("Unpack", "value", attrs={"num": None, "axis": 0}, infer=_unpack_infer,
+                      lower=_unpack_lower, single=False, partial=True)
 
 
 def unstack(value, num=None, axis=0, name="unstack"):
@@ -604,14 +617,14 @@ def _split_infer(split_dim, value, *, num_split):
     at = axis_in(at, len(value.dims))
     size = value.dims[at]
     if size is not None and size % num_split:
-        raise ShapeError(f"Number of ways to split should evenly divide the split dimension, but got axis {at} (size = "
-                         f"{size}) and num_split {num_split}")
+        raise ShapeError(f"Number of ways to split should evenly divide the split dimension, but got axis "
+                         f"{at} (size = {size}) and num_split {num_split}")
     part = None if size is None else size // num_split
     return [Spec(d, value.dtype) for d in _split_sizes(value.dims, at, [part] * num_split)]
 
 
-split_op = define_op("Split", "split_dim: int32, value: T", attrs={"num_split": None}, static=(0,), single=False,
-                     infer=_split_infer, lower=lambda b, axis, x, *, num_split:
+split_op = define_op("Split", "split_dim: int32, value: T", attrs={"num_split": None}, static=(0,),
+                     single=False, infer=_split_infer, lower=lambda b, axis, x, *, num_split:
                      tuple(b.np.split(x, num_split, int(axis))))
 
 
@@ -627,7 +640,8 @@ def _splitv_infer(value, size_splits, split_dim, *, num_split):
         if sizes.count(-1) > 1 or rest < 0 or -1 not in sizes and rest:
             raise ShapeError(f"size_splits {list(sizes)} do not add up to the size {total} of axis {at}")
         sizes = tuple(rest if s == -1 else s for s in sizes)
-    return [Spec(d, value.dtype) for d in _split_sizes(value.dims, at, [None if s == -1 else s for s in sizes])]
+    sizes = [None if s == -1 else s for s in sizes]
+    return [Spec(d, value.dtype) for d in _split_sizes(value.dims, at, sizes)]
 
 
 def _splitv_lower(b, x, sizes, axis, *, num_split):
@@ -638,11 +652,12 @@ def _splitv_lower(b, x, sizes, axis, *, num_split):
 
 
 splitv_op = define_op("SplitV", "value: T, size_splits: Tlen, split_dim: int32", attrs={"num_split": None},
-                      types={"Tlen": INDEX}, static=(1, 2), single=False, infer=_splitv_infer, lower=_splitv_lower)
+                      types={"Tlen": INDEX}, static=(1, 2), single=False, infer=_splitv_infer,
+                      lower=_splitv_lower)
 
 
 def split(value, num_or_size_splits, axis=0, num=None, name="split"):
-    """Returns `value` cut along `axis` into equal parts (an int) or parts of given sizes (a vector, one may be -1)."""
+    """Returns `value` cut along `axis` into equal parts (an int) or parts of given sizes (one may be -1)."""
     if isinstance(num_or_size_splits, (int, np.integer)):
         return split_op(axis, value, num_split=int(num_or_size_splits), name=name)
     sizes = convert_to_tensor(num_or_size_splits, preferred_dtype=dtypes.int32)

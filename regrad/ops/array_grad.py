@@ -37,8 +37,8 @@ def _checknumerics_grad(op, dy):
     return array.check_numerics(dy, f"{words} {op.get_attr('message')}")
 
 
-for _op_type in ("Bitcast", "BroadcastArgs", "Const", "StopGradient", "Shape", "ShapeN", "Rank", "Size", "ZerosLike", "OnesLike",
-                 "InvertPermutation"):
+for _op_type in ("Bitcast", "BroadcastArgs", "Const", "StopGradient", "Shape", "ShapeN", "Rank", "Size",
+                 "ZerosLike", "OnesLike", "InvertPermutation"):
     NotDifferentiable(_op_type)
 
 
@@ -100,7 +100,7 @@ def _concat_grad(op, dy):
         return dy, None
     at = axis.partial()
     if isinstance(dy, IndexedSlices) and at is not None and op.outputs[0].dims is not None:
-        if at % len(op.outputs[0].dims):  # joined along another axis than the rows: the same rows of each part
+        if at % len(op.outputs[0].dims):  # joined along another axis than the rows
             parts = _split(dy.values, values, axis, at)
             return [IndexedSlices(p, dy.indices, shape(v)) for p, v in zip(parts, values)] + [None]
         return [*_rows_of(dy, values), None]

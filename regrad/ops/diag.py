@@ -47,7 +47,7 @@ def diag(diagonal, name=None):
 
 
 def diag_part(input, name=None):
-    """Returns the diagonal of a tensor of shape [d1 ... dr, d1 ... dr]: out[i, ...] = input[i, ..., i, ...]."""
+    """Returns the diagonal of a tensor [d1 ... dr, d1 ... dr]: out[i, ...] = input[i, ..., i, ...]."""
     return diagpart_op(input, name=name)
 
 
@@ -56,8 +56,8 @@ tensor_diag_part = diag_part
 
 
 # -- diagonals of (batches of) matrices: k, or a range of them -----------------------------------------------
-# Several diagonals are rows of a matrix, from the highest down, each as long as the longest: shorter ones have
-# their padding on the right ("LEFT" aligned) or on the left. Diagonal d holds the elements [i, i + d].
+# Several diagonals are rows of a matrix, from the highest down, each as long as the longest: shorter ones
+# have their padding on the right ("LEFT" aligned) or on the left. Diagonal d holds the elements [i, i + d].
 _ALIGN = {"LEFT_LEFT", "RIGHT_LEFT", "LEFT_RIGHT", "RIGHT_RIGHT"}
 
 
@@ -80,7 +80,8 @@ def _longest(low, high, rows, cols):
 def _check_range(low, high, rows, cols):
     for k in (low, high):
         if k and not -rows < k < cols:
-            raise ShapeError(f"k {k} must be in ({-rows}, {cols}) for matrices of {rows} rows and {cols} columns")
+            raise ShapeError(f"k {k} must be in ({-rows}, {cols}) for matrices of {rows} rows and {cols} "
+                             "columns")
 
 
 def _right_aligned(d, align):
@@ -90,7 +91,7 @@ def _right_aligned(d, align):
 
 
 def _placed(b, diagonals, low, high, rows, cols, align):
-    """Yields (mask [rows, cols], values [..., 1, cols]) for each diagonal: where it is, and what stands there."""
+    """Yields (mask [rows, cols], values [..., 1, cols]) for each diagonal: where it is, what stands there."""
     several = low < high
     longest = diagonals.shape[-1]
     for d in range(low, high + 1):
@@ -103,7 +104,7 @@ def _placed(b, diagonals, low, high, rows, cols, align):
 
 
 def _matrix_size(low, high, longest, num_rows, num_cols):
-    """Returns rows and columns of the matrix for diagonals of that length; -1 asks for the least, or for a square."""
+    """Returns rows and columns of the matrix; -1 asks for the least that fits, twice for a square."""
     rows, cols = longest - min(high, 0), longest + max(low, 0)
     given_rows, given_cols = num_rows, num_cols
     if num_rows == num_cols == -1:
@@ -111,8 +112,8 @@ def _matrix_size(low, high, longest, num_rows, num_cols):
     num_rows = rows if num_rows == -1 else num_rows
     num_cols = cols if num_cols == -1 else num_cols
     if num_rows < rows or num_cols < cols or num_rows != rows and num_cols != cols:
-        raise ShapeError(f"num_rows {given_rows} and num_cols {given_cols} do not fit diagonals {low} to {high} of length "
-                         f"{longest}: at least {rows} and {cols}, and one of them just that")
+        raise ShapeError(f"num_rows {given_rows} and num_cols {given_cols} do not fit diagonals {low} to "
+                         f"{high} of length {longest}: at least {rows} and {cols}, and one of them just that")
     return num_rows, num_cols
 
 
@@ -130,7 +131,8 @@ def _matrix_diag_infer(x, k, num_rows, num_cols, padding, *, align):
     low, high = _diagonals(k.value())
     several = low < high
     if several and (len(x.dims) < 2 or x.dims[-2] not in (None, high - low + 1)):
-        raise ShapeError(f"diagonal must have {high - low + 1} rows for k = ({low}, {high}), got {spec_text(x)}")
+        raise ShapeError(f"diagonal must have {high - low + 1} rows for k = ({low}, {high}), got "
+                         f"{spec_text(x)}")
     batch, longest = x.dims[:-1 - several], x.dims[-1]
     rows, cols = num_rows.partial(), num_cols.partial()
     if None in (longest, rows, cols):
@@ -147,7 +149,8 @@ def _matrix_diag_lower(b, x, k, num_rows, num_cols, padding, *, align):
     return out
 
 
-matrixdiag_op = define_op("MatrixDiagV2", "diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T",
+matrixdiag_op = define_op("MatrixDiagV2", "diagonal: T, k: int32, num_rows: int32, num_cols: int32, "
+                          "padding_value: T",
                           attrs={"align": "LEFT_LEFT"}, static=(1, 2, 3), infer=_matrix_diag_infer,
                           lower=_matrix_diag_lower)
 
@@ -183,7 +186,8 @@ def _matrix_diag_part_lower(b, x, k, padding, *, align):
     return b.np.stack(parts, -2) if low < high else parts[0]
 
 
-matrixdiagpart_op = define_op("MatrixDiagPartV2", "input: T, k: int32, padding_value: T", attrs={"align": "LEFT_LEFT"},
+matrixdiagpart_op = define_op("MatrixDiagPartV2", "input: T, k: int32, padding_value: T",
+                              attrs={"align": "LEFT_LEFT"},
                               static=(1,), infer=_matrix_diag_part_infer, lower=_matrix_diag_part_lower)
 
 
@@ -210,7 +214,8 @@ def _matrix_set_diag_lower(b, x, diagonal, k, *, align):
     return x
 
 
-matrixsetdiag_op = define_op("MatrixSetDiagV2", "input: T, diagonal: T, k: int32", attrs={"align": "LEFT_LEFT"},
+matrixsetdiag_op = define_op("MatrixSetDiagV2", "input: T, diagonal: T, k: int32",
+                             attrs={"align": "LEFT_LEFT"},
                              static=(2,), infer=_matrix_set_diag_infer, lower=_matrix_set_diag_lower)
 
 
@@ -233,7 +238,7 @@ def matrix_diag_part(input, name="diag_part", k=0, padding_value=0, align="LEFT_
 
 
 def matrix_set_diag(input, diagonal, name="set_diag", k=0, align="LEFT_LEFT"):
-    """Returns (batches of) matrices with their diagonals replaced, shaped and aligned as `matrix_diag` takes them."""
+    """Returns (batches of) matrices with diagonals replaced; these are shaped as `matrix_diag` takes them."""
     return matrixsetdiag_op(input, diagonal, k, align=align, name=name)
 
 
@@ -253,8 +258,8 @@ def _band_lower(b, x, num_lower, num_upper):
     return b.np.where(inside, x, b.np.zeros((), x.dtype))
 
 
-matrixbandpart_op = define_op("MatrixBandPart", "input: T, num_lower: Tindex, num_upper: Tindex", types={"Tindex": INDEX},
-                              infer=_band_infer, lower=_band_lower)
+matrixbandpart_op = define_op("MatrixBandPart", "input: T, num_lower: Tindex, num_upper: Tindex",
+                              types={"Tindex": INDEX}, infer=_band_infer, lower=_band_lower)
 
 
 def matrix_band_part(input, num_lower, num_upper, name=None):

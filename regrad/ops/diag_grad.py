@@ -21,7 +21,8 @@ def _matrixdiag_grad(op, dy):
     x, k, _, _, padding = op.inputs
     align = op.get_attr("align")
     elsewhere = diag.matrixsetdiag_op(dy, zeros_like(x), k, align=align)
-    return diag.matrixdiagpart_op(dy, k, zeros_like(padding), align=align), None, None, None, reduce_sum(elsewhere)
+    dx = diag.matrixdiagpart_op(dy, k, zeros_like(padding), align=align)
+    return dx, None, None, None, reduce_sum(elsewhere)
 
 
 @RegisterGradient("MatrixDiagPartV2")

@@ -27,15 +27,18 @@ newaxis = None
 
 
 # -- StridedSlice ----------------------------------------------------------------------------
-# x[begin:end:stride, ...] as TF encodes it: three vectors with one entry per item between the brackets, and five bit
-# masks that say which entries are "from the start", "to the end", "...", "newaxis" or a single index.
+# x[begin:end:stride, ...] as TF encodes it: three vectors with one entry per item between the brackets, and
+# five bit masks that say which entries are "from the start", "to the end", "...", "newaxis" or a single
+# index.
 MASKS = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0, "shrink_axis_mask": 0}
 
 
 class _Window:
-    """What a strided slice takes of one axis: `count` elements from `low` in steps of `step`, `flip` says backwards.
+    """What a strided slice takes of one axis: `count` elements from `low` in steps of `step`, `flip` says
+    backwards.
 
-    `count` is None when unknown; `entry` is set, and `low` None, for one element whose index only a run knows.
+    `count` is None when unknown; `entry` is set, and `low` None, for one element whose index only a run
+    knows.
     """
 
     __slots__ = ("low", "count", "step", "flip", "shrink", "entry")
@@ -72,7 +75,7 @@ def _window(size, i, begin, end, step, masks):
 
 
 def _windows(dims, begin, end, strides, masks):
-    """Returns a _Window per axis of `dims`, and the list of output items: an axis's number, or None for a new axis."""
+    """Returns a _Window per axis, and the list of output items: an axis's number, or None for a new axis."""
     n = len(strides)
     ellipsis = masks["ellipsis_mask"]
     if ellipsis & (ellipsis - 1):
@@ -80,8 +83,8 @@ def _windows(dims, begin, end, strides, masks):
     new = masks["new_axis_mask"]
     named = sum(1 for i in range(n) if not (ellipsis >> i & 1 or new >> i & 1))
     if named > len(dims):
-        raise ShapeError(f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims, the slice names "
-                         f"{named}")
+        raise ShapeError(f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims, "
+                         f"the slice names {named}")
     windows, items = [], []
 
     def whole(count):
@@ -118,8 +121,8 @@ def _strided_slice_infer(x, begin, end, strides, *, _known, **masks):
             raise ShapeError(f"begin, end and strides must be vectors of one length, got {spec_text(v)}")
     lengths = {len(v) for v in vectors if v is not None}
     if len(lengths) > 1:
-        raise ShapeError(f"begin, end and strides must be vectors of one length, got {spec_text(begin)}, {spec_text(end)} "
-                         f"and {spec_text(strides)}")
+        raise ShapeError(f"begin, end and strides must be vectors of one length, got {spec_text(begin)}, "
+                         f"{spec_text(end)} and {spec_text(strides)}")
     if x.dims is None or not lengths:
         return Spec(None, x.dtype)
     nothing = (None,) * lengths.pop()
@@ -144,7 +147,8 @@ def _at_index(b, i, size):
 def _strided_slice_lower(b, x, begin, end, strides, *, _known, **masks):
     windows, items, indices = _run_windows(x.shape, begin, end, strides, _known, masks)
     whole = [w if a not in indices else _Window(0, x.shape[a]) for a, w in enumerate(windows)]
-    low, high = [w.low for w in whole], [w.low + (w.count - 1) * w.step + 1 if w.count else w.low for w in whole]
+    low = [w.low for w in whole]
+    high = [w.low + (w.count - 1) * w.step + 1 if w.count else w.low for w in whole]
     step = [w.step for w in whole]
     if b.is_host:
         y = x[tuple(slice(*s) for s in zip(low, high, step))]
@@ -158,13 +162,14 @@ def _strided_slice_lower(b, x, begin, end, strides, *, _known, **masks):
     return b.np.reshape(y, tuple(1 if i is None else windows[i].count for i in items))
 
 
-stridedslice_op = define_op("StridedSlice", "input: T, begin: Index, end: Index, strides: Index", static=(1, 2, 3),
+stridedslice_op = define_op("StridedSlice", "input: T, begin: Index, end: Index, strides: Index",
+                            static=(1, 2, 3),
                             types={"Index": INDEX}, attrs={**MASKS, "_known": None}, partial=True,
                             infer=_strided_slice_infer, lower=_strided_slice_lower)
 
 
-# The same op type where single indices are known only while running (x[i]): `_known` holds the rest, and one compiled
-# program serves all values of i.
+# The same op type where single indices are known only while running (x[i]): `_known` holds the rest, and one
+# compiled program serves all values of i.
 _stridedslice_at_op = variant(stridedslice_op, static=(3,))
 
 
@@ -195,7 +200,8 @@ def _strided_slice_grad_lower(b, shape, begin, end, strides, dy, *, _known, **ma
     return dx
 
 
-stridedslicegrad_op = define_op("StridedSliceGrad", "shape: Index, begin: Index, end: Index, strides: Index, dy: T",
+stridedslicegrad_op = define_op("StridedSliceGrad",
+                                "shape: Index, begin: Index, end: Index, strides: Index, dy: T",
                                 static=(0, 1, 2, 3), types={"Index": INDEX}, attrs={**MASKS, "_known": None},
                                 infer=_strided_slice_grad_infer, lower=_strided_slice_grad_lower)
 _stridedslicegrad_at_op = variant(stridedslicegrad_op, static=(0, 3))
@@ -209,6 +215,8 @@ def strided_slice_grad(shape, begin, end, strides, dy, known, **masks):
 
 def _known_apart_from_indices(begin, end, strides, masks):
     """Returns what is known of the vectors if only single indices are not, else None."""
+    if begin.op.type == end.op.type == strides.op.type == "Const":
+        return None
     vectors = [v.partial() for v in (begin, end, strides)]
     if any(v is None for v in vectors) or None in vectors[2] or None not in vectors[0] + vectors[1]:
         return None
@@ -218,8 +226,8 @@ def _known_apart_from_indices(begin, end, strides, masks):
     return None
 
 
-def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0,
-                  shrink_axis_mask=0, var=None, name=None):
+def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0,
+                  new_axis_mask=0, shrink_axis_mask=0, var=None, name=None):
     """Returns `input_[begin:end:strides]` along as many axes as the vectors are long.
 
     Args:
@@ -252,20 +260,22 @@ def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, el
 
 
 def _index_vector(v, dtype=None):
-    return convert_to_tensor(v, dtype=None if hasattr(v, "_as_graph_element") else dtype, preferred_dtype=dtypes.int32)
+    return convert_to_tensor(v, dtype=None if hasattr(v, "_as_graph_element") else dtype,
+                             preferred_dtype=dtypes.int32)
 
 
 def getitem(x, key, var=None):
-    """Returns x[key] with NumPy's meaning for ints, slices, `...` and newaxis; a scalar tensor serves as an int.
+    """Returns x[key] with NumPy's meaning for ints, slices, `...` and newaxis; a scalar tensor serves as an
+    int.
 
-    A bool tensor or array gives the elements (or rows) where it is True. A list is taken as a tuple, as in TF1. Where
-    `x` is the value of the variable `var`, the result has a method `assign(value)`.
+    A bool tensor or array gives the elements (or rows) where it is True. A list is taken as a tuple, as in
+    TF1. Where `x` is the value of the variable `var`, the result has a method `assign(value)`.
 
     Raises:
       TypeError: an item is none of these; `tf.gather` takes a list of indices.
       ValueError: an index is out of range, or more axes are named than there are.
     """
-    if isinstance(key, bool) or getattr(key, "dtype", None) in (np.bool_, dtypes.bool_) and not isinstance(key, slice):
+    if isinstance(key, bool) or getattr(key, "dtype", None) in (np.bool_, dtypes.bool_):
         return boolean_mask(x, key)
     items = key if isinstance(key, (list, tuple)) else (key,)
     begin, end, strides = [], [], []
@@ -308,7 +318,8 @@ def _index(item):
             return item
     elif hasattr(item, "__index__") and np.ndim(item) == 0:
         return int(item)
-    raise TypeError("Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors "
+    raise TypeError("Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar "
+                    "tf.int32/tf.int64 tensors "
                     f"are valid indices, got {item!r}; tf.gather takes rows by a list of indices.")
 
 
@@ -323,7 +334,8 @@ def _stacked(*vectors):
         else:
             from regrad.ops.math import cast
 
-            out.append(pack_op([e if isinstance(e, int) else cast(e, dtype) for e in v], axis=0, name="stack"))
+            items = [e if isinstance(e, int) else cast(e, dtype) for e in v]
+            out.append(pack_op(items, axis=0, name="stack"))
     return out
 
 
@@ -359,8 +371,8 @@ def _slice_lower(b, x, begin, size):
     return b.lax.dynamic_slice(x, list(begin), [int(s) for s in size])
 
 
-slice_op = define_op("Slice", "input: T, begin: Index, size: Index", types={"Index": INDEX}, static=(1, 2), partial=True,
-                     infer=_slice_infer, lower=_slice_lower)
+slice_op = define_op("Slice", "input: T, begin: Index, size: Index", types={"Index": INDEX}, static=(1, 2),
+                     partial=True, infer=_slice_infer, lower=_slice_lower)
 _slice_at_op = variant(slice_op, static=(2,))  # only a run knows where the slice begins
 
 
@@ -395,7 +407,8 @@ def _slice_grad_lower(b, dy, like, begin):
     return b.lax.dynamic_update_slice(b.np.zeros(like.shape, dy.dtype), dy, list(begin))
 
 
-slicegrad_op = define_op("SliceGrad", "dy: T, like: L, begin: Index", shape_only=(1,), static=(2,), types={"Index": INDEX},
+slicegrad_op = define_op("SliceGrad", "dy: T, like: L, begin: Index", shape_only=(1,), static=(2,),
+                         types={"Index": INDEX},
                          infer=lambda dy, like, begin: Spec(like.dims, dy.dtype), lower=_slice_grad_lower)
 _slicegrad_at_op = variant(slicegrad_op, static=())
 
@@ -431,7 +444,8 @@ def _gather_infer(params, indices, axis, *, batch_dims):
 def _batch_index(b, indices, batch):
     """Returns index arrays that select, for each batch, what `indices` says of the next axis."""
     rank = len(indices.shape)
-    iotas = [b.np.arange(indices.shape[i]).reshape((1,) * i + (-1,) + (1,) * (rank - 1 - i)) for i in range(batch)]
+    iotas = [b.np.arange(indices.shape[i]).reshape((1,) * i + (-1,) + (1,) * (rank - 1 - i))
+             for i in range(batch)]
     return (*iotas, indices)
 
 
@@ -444,24 +458,25 @@ def check_index(x_shape, index):
     for axis, i in enumerate(index):
         outside = (i < 0) | (i >= x_shape[axis])
         if np.any(outside):
-            raise OutOfRange(f"indices{list(map(int, np.argwhere(outside)[0]))} = {np.ravel(i[outside])[0]} is not in "
-                             f"[0, {x_shape[axis]})")
+            raise OutOfRange(f"indices{list(map(int, np.argwhere(outside)[0]))} = {np.ravel(i[outside])[0]} "
+                             f"is not in [0, {x_shape[axis]})")
 
 
 def take(b, x, index):
-    """Returns x[index] for a tuple of index arrays; what is out of range is an error on the host, NaN when compiled."""
+    """Returns x[index] for index arrays; what is out of range is an error on the host, NaN when compiled."""
     if b.is_host:
         check_index(x.shape, index)
         return x[index]
     return x.at[index].get(mode="fill", wrap_negative_indices=False)
 
 
-_UFUNCS = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "max": np.maximum,
-           "min": np.minimum}
+_UFUNCS = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
+           "max": np.maximum, "min": np.minimum}
 
 
 def update_at(b, x, index, updates, method):
-    """Returns `x` with `method` ("set", "add", "max" ...) applied at a tuple of index arrays, repeated ones included.
+    """Returns `x` with `method` ("set", "add", "max" ...) applied at a tuple of index arrays, repeated ones
+    included.
 
     What is out of range is an error on the host, and left out when compiled.
     """
@@ -487,27 +502,33 @@ def _gather_lower(b, params, indices, axis, *, batch_dims):
     out = take(b, moved, _batch_index(b, indices, batch))
     if axis != batch:  # [batch, indices, between, after] -> [batch, between, indices, after]
         n = len(indices.shape)
-        order = [*range(batch), *range(n, n + axis - batch), *range(batch, n), *range(n + axis - batch, len(out.shape))]
+        order = [*range(batch), *range(n, n + axis - batch), *range(batch, n),
+                 *range(n + axis - batch, len(out.shape))]
         out = b.np.transpose(out, order)
     return out
 
 
-gather_op = define_op("GatherV2", "params: T, indices: Tindices, axis: Taxis", attrs={"batch_dims": 0}, static=(2,),
-                      types={"Tindices": INDEX, "Taxis": INDEX}, infer=_gather_infer, lower=_gather_lower, partial=True)
+gather_op = define_op("GatherV2", "params: T, indices: Tindices, axis: Taxis", attrs={"batch_dims": 0},
+                      static=(2,),
+                      types={"Tindices": INDEX, "Taxis": INDEX}, infer=_gather_infer, lower=_gather_lower,
+                      partial=True)
 
 
 def _gather_grad_lower(b, dy, indices, axis, like, *, batch_dims):
     axis, batch = _gather_axes(len(like.shape), len(indices.shape), int(axis), batch_dims)
     n = len(indices.shape)
-    order = [*range(batch), *range(axis, axis + n - batch), *range(batch, axis), *range(axis + n - batch, len(dy.shape))]
+    order = [*range(batch), *range(axis, axis + n - batch), *range(batch, axis),
+             *range(axis + n - batch, len(dy.shape))]
     dy = b.np.transpose(dy, order)
     shape = list(like.shape)
     shape.insert(batch, shape.pop(axis))
     return b.np.moveaxis(add_at(b, tuple(shape), _batch_index(b, indices, batch), dy), batch, axis)
 
 
-gathergrad_op = define_op("GatherV2Grad", "dy: T, indices: Tindices, axis: Taxis, like: L", attrs={"batch_dims": 0},
-                          static=(2,), shape_only=(3,), types={"Tindices": INDEX, "Taxis": INDEX}, lower=_gather_grad_lower,
+gathergrad_op = define_op("GatherV2Grad", "dy: T, indices: Tindices, axis: Taxis, like: L",
+                          attrs={"batch_dims": 0},
+                          static=(2,), shape_only=(3,), types={"Tindices": INDEX, "Taxis": INDEX},
+                          lower=_gather_grad_lower,
                           infer=lambda dy, indices, axis, like, *, batch_dims: Spec(like.dims, dy.dtype))
 
 
@@ -522,8 +543,8 @@ def gather(params, indices, validate_indices=None, name=None, axis=None, batch_d
       batch_dims: how many leading axes of params and indices correspond to each other.
 
     Returns:
-      A tensor of shape params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:]. Its gradient with
-      respect to `params` is an IndexedSlices when `axis` is 0.
+      A tensor of shape params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:]. Its
+      gradient with respect to `params` is an IndexedSlices when `axis` is 0.
 
     Raises:
       InvalidArgumentError: an index is out of range; where compiled code gathers, the result is NaN instead.
@@ -549,7 +570,8 @@ def _depth(x, indices, what):
         raise ShapeError(f"indices must have at least 1 axis, got {spec_text(indices)}")
     depth = None if indices.dims is None else indices.dims[-1]
     if None not in (depth, x.rank) and depth > x.rank:
-        raise ShapeError(f"index innermost dimension length must be <= rank of {what}; saw: {depth} vs. {x.rank}")
+        raise ShapeError(f"index innermost dimension length must be <= rank of {what}; saw: {depth} vs. "
+                         f"{x.rank}")
     return depth
 
 
@@ -570,8 +592,8 @@ def _gather_nd_lower(b, params, indices):
     return take(b, params, _coordinates(indices))
 
 
-gathernd_op = define_op("GatherNd", "params: T, indices: Tindices", types={"Tindices": INDEX}, infer=_gather_nd_infer,
-                        lower=_gather_nd_lower)
+gathernd_op = define_op("GatherNd", "params: T, indices: Tindices", types={"Tindices": INDEX},
+                        infer=_gather_nd_infer, lower=_gather_nd_lower)
 
 
 def gather_nd(params, indices, name=None, batch_dims=0):
@@ -586,7 +608,8 @@ def gather_nd(params, indices, name=None, batch_dims=0):
       A tensor of shape indices.shape[:-1] + params.shape[batch_dims + n:].
 
     Raises:
-      InvalidArgumentError: a coordinate is out of range; where compiled code gathers, the result is NaN instead.
+      InvalidArgumentError: a coordinate is out of range; where compiled code gathers, the result is NaN
+        instead.
     """
     if not batch_dims:
         return gathernd_op(params, indices, name=name)
@@ -597,7 +620,8 @@ def gather_nd(params, indices, name=None, batch_dims=0):
         if indices.dims is None:
             raise ValueError("gather_nd: with batch_dims, the rank of indices must be known.")
         if not 0 <= batch_dims < len(indices.dims):
-            raise ValueError(f"batch_dims = {batch_dims} must be in [0, {len(indices.dims)}), less than rank(indices)")
+            raise ValueError(f"batch_dims = {batch_dims} must be in [0, {len(indices.dims)}), less than "
+                             "rank(indices)")
         sizes, one = shape(indices, out_type=indices.dtype), indices[..., :1]
         batch = [broadcast_like(reshape(range_(sizes[i]), [-1] + [1] * (len(indices.dims) - 1 - i)), one)
                  for i in range(batch_dims)]
@@ -606,8 +630,11 @@ def gather_nd(params, indices, name=None, batch_dims=0):
 
 def _check_updates(x, indices, updates, what):
     depth = _depth(x, indices, what)
-    if depth is not None and x.dims is not None and not compatible(indices.dims[:-1] + x.dims[depth:], updates.dims):
-        raise ShapeError(f"updates must have the shape of the indices but for the last axis, then that of {what} after "
+    if depth is None or x.dims is None:
+        return
+    if not compatible(indices.dims[:-1] + x.dims[depth:], updates.dims):
+        raise ShapeError(f"updates must have the shape of the indices but for the last axis, then that of "
+                         f"{what} after "
                          f"axis {depth}; got {what} {spec_text(x)}, indices {spec_text(indices)}, updates "
                          f"{spec_text(updates)}")
 
@@ -622,18 +649,21 @@ def _scatter_nd_infer(indices, updates, shape):
 
 def _update_nd(b, x, indices, updates, method):
     if not indices.shape[-1]:  # every update is for the whole
-        return update_at(b, x[None], (b.np.zeros(updates.shape[:updates.ndim - x.ndim], "int32"),), updates, method)[0]
+        row = b.np.zeros(updates.shape[:updates.ndim - x.ndim], "int32")
+        return update_at(b, x[None], (row,), updates, method)[0]
     return update_at(b, x, _coordinates(indices), updates, method)
 
 
-scatternd_op = define_op("ScatterNd", "indices: Tindices, updates: T, shape: Tindices", types={"Tindices": INDEX},
+scatternd_op = define_op("ScatterNd", "indices: Tindices, updates: T, shape: Tindices",
+                         types={"Tindices": INDEX},
                          static=(2,), infer=_scatter_nd_infer, lower=lambda b, indices, updates, shape:
-                         _update_nd(b, b.np.zeros(tuple(int(d) for d in shape), updates.dtype), indices, updates,
-                                    "add"))
+                         _update_nd(b, b.np.zeros(tuple(int(d) for d in shape), updates.dtype), indices,
+                                    updates, "add"))
 
 
 def scatter_nd(indices, updates, shape, name=None):
-    """Returns a tensor of `shape`, zero but for `updates` added at the coordinates in the last axis of `indices`.
+    """Returns a tensor of `shape`, zero but for `updates` added at the coordinates in the last axis of
+    `indices`.
 
     Args:
       indices: int32 or int64 [..., n].
@@ -662,27 +692,27 @@ tensorscattermin_op = _tensor_scatter("TensorScatterMin", "min", {"T": REAL})
 
 
 def tensor_scatter_update(tensor, indices, updates, name=None):
-    """Returns `tensor` with `updates` in place of what is at the coordinates in the last axis of `indices`."""
+    """Returns `tensor` with `updates` in place of what is at the coordinates that `indices` holds."""
     return tensorscatterupdate_op(tensor, indices, updates, name=name)
 
 
 def tensor_scatter_add(tensor, indices, updates, name=None):
-    """Returns `tensor` with `updates` added at the coordinates in the last axis of `indices`, repeated ones too."""
+    """Returns `tensor` with `updates` added at the coordinates that `indices` holds, repeated ones too."""
     return tensorscatteradd_op(tensor, indices, updates, name=name)
 
 
 def tensor_scatter_sub(tensor, indices, updates, name=None):
-    """Returns `tensor` with `updates` subtracted at the coordinates in the last axis of `indices`, repeated ones too."""
+    """Returns `tensor` less `updates` at the coordinates that `indices` holds, repeated ones too."""
     return tensorscattersub_op(tensor, indices, updates, name=name)
 
 
 def tensor_scatter_max(tensor, indices, updates, name=None):
-    """Returns `tensor` with the maximum of itself and `updates` at the coordinates in the last axis of `indices`."""
+    """Returns `tensor` raised to `updates`, where larger, at the coordinates that `indices` holds."""
     return tensorscattermax_op(tensor, indices, updates, name=name)
 
 
 def tensor_scatter_min(tensor, indices, updates, name=None):
-    """Returns `tensor` with the minimum of itself and `updates` at the coordinates in the last axis of `indices`."""
+    """Returns `tensor` lowered to `updates`, where smaller, at the coordinates that `indices` holds."""
     return tensorscattermin_op(tensor, indices, updates, name=name)
 
 
@@ -695,8 +725,8 @@ tensor_scatter_nd_min = tensor_scatter_min
 
 # -- the same on variables -----------------------------------------------------------------------
 def _scatter_nd_variable(op_type, method):
-    return define_op(op_type, "ref: T, indices: Tindices, updates: T", attrs={"use_locking": True}, writes=(0,),
-                     types={"Tindices": INDEX}, infer=_tensor_scatter_infer,
+    return define_op(op_type, "ref: T, indices: Tindices, updates: T", attrs={"use_locking": True},
+                     writes=(0,), types={"Tindices": INDEX}, infer=_tensor_scatter_infer,
                      lower=lambda b, x, indices, updates, *, use_locking:
                      _update_nd(b, x, indices, updates, method))
 
@@ -712,17 +742,17 @@ def _storage(ref):
 
 
 def scatter_nd_update(ref, indices, updates, use_locking=True, name=None):
-    """Assigns `updates` to a variable at the coordinates in the last axis of `indices`; returns its new value."""
+    """Assigns `updates` to a variable at the coordinates that `indices` holds; returns its new value."""
     return scatterndupdate_op(_storage(ref), indices, updates, use_locking=use_locking, name=name)
 
 
 def scatter_nd_add(ref, indices, updates, use_locking=False, name=None):
-    """Adds `updates` to a variable at the coordinates in the last axis of `indices`; returns its new value."""
+    """Adds `updates` to a variable at the coordinates that `indices` holds; returns its new value."""
     return scatterndadd_op(_storage(ref), indices, updates, use_locking=use_locking, name=name)
 
 
 def scatter_nd_sub(ref, indices, updates, use_locking=False, name=None):
-    """Subtracts `updates` from a variable at the coordinates in the last axis of `indices`; returns its new value."""
+    """Subtracts `updates` from a variable at the coordinates in `indices`; returns its new value."""
     return scatterndsub_op(_storage(ref), indices, updates, use_locking=use_locking, name=name)
 
 
@@ -758,8 +788,10 @@ def _strided_assign_lower(b, ref, begin, end, strides, value, *, _known, **masks
     return b.lax.dynamic_update_slice(ref, part, starts) if indices else part
 
 
-stridedsliceassign_op = define_op("StridedSliceAssign", "ref: T, begin: Index, end: Index, strides: Index, value: T",
-                                  writes=(0,), static=(1, 2, 3), types={"Index": INDEX}, attrs={**MASKS, "_known": None},
+stridedsliceassign_op = define_op("StridedSliceAssign",
+                                  "ref: T, begin: Index, end: Index, strides: Index, value: T",
+                                  writes=(0,), static=(1, 2, 3), types={"Index": INDEX},
+                                  attrs={**MASKS, "_known": None},
                                   infer=_strided_assign_infer, lower=_strided_assign_lower)
 _stridedsliceassign_at_op = variant(stridedsliceassign_op, static=(3,))
 
@@ -770,11 +802,13 @@ where_op = define_op("Where", "input", host=True, infer=lambda x: Spec((None, x.
 
 
 def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
-    """Returns the elements (or slices) of `tensor` where `mask` is True, as a new axis in place of the mask's.
+    """Returns the elements (or slices) of `tensor` where `mask` is True, as a new axis in place of the
+    mask's.
 
     Args:
       tensor: tensor.
-      mask: bool tensor of known rank of at least 1, whose shape is that of the axes of `tensor` from `axis` on.
+      mask: bool tensor of known rank of at least 1, whose shape is that of the axes of `tensor` from `axis`
+        on.
       axis: int or scalar, where the mask starts; 0 by default.
 
     Raises:
@@ -783,13 +817,14 @@ def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
     from regrad.ops.reduce import reduce_prod
 
     with get_default_graph().name_scope(name or "boolean_mask") :
-        tensor, mask = convert_to_tensor(tensor, name="tensor"), convert_to_tensor(mask, dtypes.bool_, name="mask")
+        tensor = convert_to_tensor(tensor, name="tensor")
+        mask = convert_to_tensor(mask, dtypes.bool_, name="mask")
         n = mask.rank
         if n == 0:
             raise ValueError("mask cannot be scalar.")
         if n is None:
-            raise ValueError("Number of mask dimensions must be specified, even if some dimensions are None.  E.g. shape=[None] "
-                             "is ok, but shape=None is not.")
+            raise ValueError("Number of mask dimensions must be specified, even if some dimensions are None. "
+                             " E.g. shape=[None] is ok, but shape=None is not.")
         axis = 0 if axis is None else axis.value() if hasattr(axis, "_as_graph_element") else axis
         axis = axis_in(int(axis), len(tensor.dims)) if tensor.dims is not None else int(axis)
         rows = None
@@ -848,7 +883,8 @@ def _one_hot_lower(b, indices, depth, on_value, off_value, *, axis):
     return b.np.where(b.np.expand_dims(indices, at) == classes, on_value, off_value)
 
 
-onehot_op = define_op("OneHot", "indices: TI, depth: int32, on_value: T, off_value: T", attrs={"axis": -1}, static=(1,),
+onehot_op = define_op("OneHot", "indices: TI, depth: int32, on_value: T, off_value: T", attrs={"axis": -1},
+                      static=(1,),
                       types={"TI": INDEX | {dtypes.uint8}}, infer=_one_hot_infer, lower=_one_hot_lower)
 
 
@@ -882,7 +918,7 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
 
 # -- sparse gradients --------------------------------------------------------------------------
 def join_slices(slices):
-    """Returns one IndexedSlices that is the sum of a list of them: their rows and indices one after the other."""
+    """Returns the sum of a list of IndexedSlices as one: their rows and indices one after the other."""
     if len(slices) == 1:
         return slices[0]
     indices = [s.indices for s in slices]

@@ -17,8 +17,8 @@ def _masks(op):
 @RegisterGradient("StridedSlice")
 def _stridedslice_grad(op, dy):
     x, begin, end, strides = op.inputs
-    dx = indexing.strided_slice_grad(shape(x, out_type=begin.dtype), begin, end, strides, dy, op.get_attr("_known"),
-                                     **_masks(op))
+    dx = indexing.strided_slice_grad(shape(x, out_type=begin.dtype), begin, end, strides, dy,
+                                     op.get_attr("_known"), **_masks(op))
     return dx, None, None, None
 
 
@@ -87,7 +87,8 @@ def _scatternd_grad(op, dy):
 @RegisterGradient("TensorScatterUpdate")
 def _tensorscatterupdate_grad(op, dy):
     _, indices, updates = op.inputs
-    return indexing.tensorscatterupdate_op(dy, indices, zeros_like(updates)), None, indexing.gathernd_op(dy, indices)
+    dx = indexing.tensorscatterupdate_op(dy, indices, zeros_like(updates))
+    return dx, None, indexing.gathernd_op(dy, indices)
 
 
 @RegisterGradient("TensorScatterAdd")

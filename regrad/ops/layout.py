@@ -1,4 +1,7 @@
-"""Rearrangements: tile, pad, roll, reverse, blocks to and from batch and depth, patches. Gradients: `layout_grad.py`."""
+"""Rearrangements: tile, pad, roll, reverse, blocks to and from batch and depth, patches.
+
+Gradients: `layout_grad.py`.
+"""
 
 import numpy as np
 
@@ -22,14 +25,16 @@ def _tile_infer(x, multiples):
     if any(m is not None and m < 0 for m in times):
         raise ShapeError(f"multiples must be at least 0, got {list(times)}")
     dims = x.dims or (None,) * len(times)
-    return Spec(tuple(0 if m == 0 else None if m is None or d is None else m * d for m, d in zip(times, dims)), x.dtype)
+    out = (0 if m == 0 else None if None in (m, d) else m * d for m, d in zip(times, dims))
+    return Spec(tuple(out), x.dtype)
 
 
 def _ints(vector):
     return tuple(int(i) for i in vector)
 
 
-tile_op = define_op("Tile", "input: T, multiples: Tmultiples", types={"Tmultiples": INDEX}, static=(1,), infer=_tile_infer,
+tile_op = define_op("Tile", "input: T, multiples: Tmultiples", types={"Tmultiples": INDEX}, static=(1,),
+                    infer=_tile_infer,
                     partial=True, lower=lambda b, x, multiples: b.np.tile(x, _ints(multiples)))
 
 
@@ -38,8 +43,8 @@ def _tile_grad_lower(b, dy, multiples, like):
     return b.np.sum(b.np.reshape(dy, parts), axis=tuple(range(0, len(parts), 2)), dtype=dy.dtype)
 
 
-tilegrad_op = define_op("TileGrad", "dy: T, multiples: Tmultiples, like: L", types={"Tmultiples": INDEX}, static=(1,),
-                        shape_only=(2,), lower=_tile_grad_lower,
+tilegrad_op = define_op("TileGrad", "dy: T, multiples: Tmultiples, like: L", types={"Tmultiples": INDEX},
+                        static=(1,), shape_only=(2,), lower=_tile_grad_lower,
                         infer=lambda dy, multiples, like: Spec(like.dims, dy.dtype))
 
 
@@ -54,7 +59,8 @@ def tile(input, multiples, name=None):
 
 
 def repeat(input, repeats, axis=None, name=None):
-    """Returns `input` with its elements (rows along `axis`) repeated, each `repeats` times or by its own number.
+    """Returns `input` with its elements (rows along `axis`) repeated, each `repeats` times or by its own
+    number.
 
     Args:
       input: tensor; flattened when `axis` is None.
@@ -116,8 +122,8 @@ def pad_with(b, x, pairs, constant=None):
     return b.lax.pad(x, constant, [(low, high, 0) for low, high in pairs])
 
 
-pad_op = define_op("Pad", "input: T, paddings: Tpaddings", types={"Tpaddings": INDEX}, static=(1,), infer=_pad_infer,
-                   lower=lambda b, x, paddings: pad_with(b, x, _pairs(paddings)))
+pad_op = define_op("Pad", "input: T, paddings: Tpaddings", types={"Tpaddings": INDEX}, static=(1,),
+                   infer=_pad_infer, lower=lambda b, x, paddings: pad_with(b, x, _pairs(paddings)))
 padv2_op = define_op("PadV2", "input: T, paddings: Tpaddings, constant_values: T", types={"Tpaddings": INDEX},
                      static=(1,), infer=_pad_infer, lower=lambda b, x, paddings, constant:
                      pad_with(b, x, _pairs(paddings), b.np.reshape(constant, ())))
@@ -129,13 +135,14 @@ def _mirror_infer(x, paddings, *, mode):
     edge = mode == "REFLECT"  # the outermost element is not repeated
     for i, (d, pair) in enumerate(zip(x.dims or (), _check_paddings(x, paddings) or ())):
         if d is not None and max(pair) > d - edge:
-            raise ShapeError(f"paddings must be at most {d - edge} along axis {i} of {spec_text(x)} in mode {mode}, "
-                             f"got {list(pair)}")
+            raise ShapeError(f"paddings must be at most {d - edge} along axis {i} of {spec_text(x)} in mode "
+                             f"{mode}, got {list(pair)}")
     return _pad_infer(x, paddings)
 
 
 mirrorpad_op = define_op("MirrorPad", "input: T, paddings: Tpaddings", attrs={"mode": "REFLECT"}, static=(1,),
-                         types={"Tpaddings": INDEX}, infer=_mirror_infer, lower=lambda b, x, paddings, *, mode:
+                         types={"Tpaddings": INDEX}, infer=_mirror_infer,
+                         lower=lambda b, x, paddings, *, mode:
                          b.np.pad(x, _pairs(paddings), mode=mode.lower()) if x.ndim else x)
 
 
@@ -143,7 +150,8 @@ def _mirror_grad_infer(dy, paddings, *, mode):
     pairs = _check_paddings(dy, paddings)
     if dy.dims is None or pairs is None:
         return Spec(None if dy.dims is None else (None,) * len(dy.dims), dy.dtype)
-    return Spec(tuple(None if d is None else d - low - high for d, (low, high) in zip(dy.dims, pairs)), dy.dtype)
+    return Spec(tuple(None if d is None else d - low - high for d, (low, high) in zip(dy.dims, pairs)),
+                dy.dtype)
 
 
 def _mirror_grad_lower(b, dy, paddings, *, mode):
@@ -169,7 +177,8 @@ def _mirror_grad_lower(b, dy, paddings, *, mode):
     return dy
 
 
-mirrorpadgrad_op = define_op("MirrorPadGrad", "input: T, paddings: Tpaddings", attrs={"mode": "REFLECT"}, static=(1,),
+mirrorpadgrad_op = define_op("MirrorPadGrad", "input: T, paddings: Tpaddings", attrs={"mode": "REFLECT"},
+                             static=(1,),
                              types={"Tpaddings": INDEX}, infer=_mirror_grad_infer, lower=_mirror_grad_lower)
 
 
@@ -179,7 +188,8 @@ def pad(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
     Args:
       tensor: any tensor.
       paddings: int32 or int64 matrix [rank, 2].
-      mode: "CONSTANT", "REFLECT" (mirrored without repeating the edge) or "SYMMETRIC" (mirrored with it), in any case.
+      mode: "CONSTANT", "REFLECT" (mirrored without repeating the edge) or "SYMMETRIC" (mirrored with it), in
+        any case.
       constant_values: scalar, what "CONSTANT" pads with.
 
     Raises:
@@ -217,13 +227,14 @@ def _roll_lower(b, x, shift, axis):
     return b.np.roll(x, shifts, axes)
 
 
-roll_op = define_op("Roll", "input: T, shift: Tshift, axis: Taxis", types={"Tshift": INDEX, "Taxis": INDEX}, static=(1, 2),
-                    infer=_roll_infer, lower=_roll_lower)
+roll_op = define_op("Roll", "input: T, shift: Tshift, axis: Taxis", types={"Tshift": INDEX, "Taxis": INDEX},
+                    static=(1, 2), infer=_roll_infer, lower=_roll_lower)
 _roll_by_op = variant(roll_op, static=(2,))  # by how much, only a run knows: one compiled program serves all
 
 
 def roll(input, shift, axis, name=None):
-    """Returns `input` with its elements moved by `shift` along `axis`, those that leave coming back at the other end.
+    """Returns `input` with its elements moved by `shift` along `axis`, those that leave coming back at the
+    other end.
 
     Args:
       input: tensor of at least one axis.
@@ -246,8 +257,8 @@ def _reverse_infer(x, axis):
     return Spec(x.dims, x.dtype)
 
 
-reverse_op = define_op("ReverseV2", "tensor: T, axis: Tidx", types={"Tidx": INDEX}, static=(1,), infer=_reverse_infer,
-                       lower=lambda b, x, axis: b.np.flip(x, _ints(axis)))
+reverse_op = define_op("ReverseV2", "tensor: T, axis: Tidx", types={"Tidx": INDEX}, static=(1,),
+                       infer=_reverse_infer, lower=lambda b, x, axis: b.np.flip(x, _ints(axis)))
 
 
 def reverse(tensor, axis, name=None):
@@ -291,8 +302,10 @@ reversesequence_op = define_op("ReverseSequence", "input: T, seq_lengths: Tlen",
                                lower=_reverse_sequence_lower)
 
 
-def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None, batch_dim=None):
-    """Returns `input` with the first seq_lengths[i] elements along `seq_axis` reversed, for each batch entry i.
+def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None,
+                     batch_dim=None):
+    """Returns `input` with the first seq_lengths[i] elements along `seq_axis` reversed, for each batch entry
+    i.
 
     Args:
       input: tensor of at least 2 axes.
@@ -303,7 +316,8 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
     batch_axis = one_of("batch_axis", batch_axis, "batch_dim", batch_dim)
     if seq_axis is None:
         raise ValueError("reverse_sequence: seq_axis must be given.")
-    return reversesequence_op(input, seq_lengths, seq_dim=int(seq_axis), batch_dim=int(batch_axis or 0), name=name)
+    return reversesequence_op(input, seq_lengths, seq_dim=int(seq_axis), batch_dim=int(batch_axis or 0),
+                              name=name)
 
 
 # -- blocks of space to batch, and back -----------------------------------------------------------
@@ -354,7 +368,8 @@ def _space_to_batch_lower(b, x, block_shape, paddings):
     return b.np.reshape(x, (batch * int(np.prod(sizes)), *counts, *rest))
 
 
-spacetobatch_op = define_op("SpaceToBatchND", "input: T, block_shape: Tblock_shape, paddings: Tpaddings", static=(1, 2),
+spacetobatch_op = define_op("SpaceToBatchND", "input: T, block_shape: Tblock_shape, paddings: Tpaddings",
+                            static=(1, 2),
                             types={"Tblock_shape": INDEX, "Tpaddings": INDEX}, infer=_space_to_batch_infer,
                             lower=_space_to_batch_lower)
 
@@ -367,7 +382,8 @@ def _batch_to_space_infer(x, block_shape, crops):
         return Spec((None,) * (m + 1) + x.dims[m + 1:], x.dtype)
     n = int(np.prod(sizes))
     if x.dims[0] is not None and x.dims[0] % n:
-        raise ShapeError(f"the batch size {x.dims[0]} is not divisible by {n}, the product of block_shape {list(sizes)}")
+        raise ShapeError(f"the batch size {x.dims[0]} is not divisible by {n}, the product of block_shape "
+                         f"{list(sizes)}")
     spatial = []
     for d, size_, pair in zip(x.dims[1:], sizes, pairs or [(0, None)] * m):
         left = None if d is None or None in pair else d * size_ - sum(pair)
@@ -388,39 +404,45 @@ def _batch_to_space_lower(b, x, block_shape, crops):
     return x[(slice(None), *(slice(low, d - high) for d, (low, high) in zip(whole, _pairs(crops))))]
 
 
-batchtospace_op = define_op("BatchToSpaceND", "input: T, block_shape: Tblock_shape, crops: Tcrops", static=(1, 2),
+batchtospace_op = define_op("BatchToSpaceND", "input: T, block_shape: Tblock_shape, crops: Tcrops",
+                            static=(1, 2),
                             types={"Tblock_shape": INDEX, "Tcrops": INDEX}, infer=_batch_to_space_infer,
                             lower=_batch_to_space_lower)
 
 
 def space_to_batch_nd(input, block_shape, paddings, name=None):
-    """Returns `input` [batch, spatial ..., rest] padded, cut into blocks, and each place in a block made a batch entry.
+    """Returns `input` [batch, spatial ..., rest] padded, cut into blocks, and each place in a block made a
+    batch entry.
 
     Args:
       input: tensor of at least 1 + m axes.
       block_shape: vector of m block sizes.
-      paddings: matrix [m, 2]: zeros before and after each spatial axis; padded sizes must be multiples of the blocks'.
+      paddings: matrix [m, 2]: zeros before and after each spatial axis; padded sizes must be multiples of the
+        blocks'.
     """
     return spacetobatch_op(input, block_shape, paddings, name=name)
 
 
 def batch_to_space_nd(input, block_shape, crops, name=None):
-    """Returns what `space_to_batch_nd` with the same `block_shape` was made from, less `crops` at the edges."""
+    """Returns what `space_to_batch_nd` with this `block_shape` was made from, less `crops` at the edges."""
     return batchtospace_op(input, block_shape, crops, name=name)
 
 
 def space_to_batch(input, paddings, block_size=None, name=None, block_shape=None):
     """`space_to_batch_nd` with one block size for both axes of images [batch, height, width, depth]."""
-    block_size = one_of("block_shape", block_shape, "block_size", block_size)
-    sizes = [block_size, block_size] if np.ndim(block_size) == 0 and not hasattr(block_size, "dims") else block_size
+    sizes = _two_sizes(block_size, block_shape)
     return _image(space_to_batch_nd(_image(input), sizes, paddings, name=name))
 
 
 def batch_to_space(input, crops, block_size, name=None, block_shape=None):
     """`batch_to_space_nd` with one block size for both axes of images [batch, height, width, depth]."""
-    block_size = one_of("block_shape", block_shape, "block_size", block_size)
-    sizes = [block_size, block_size] if np.ndim(block_size) == 0 and not hasattr(block_size, "dims") else block_size
+    sizes = _two_sizes(block_size, block_shape)
     return _image(batch_to_space_nd(_image(input), sizes, crops, name=name))
+
+
+def _two_sizes(block_size, block_shape):
+    size = one_of("block_shape", block_shape, "block_size", block_size)
+    return [size, size] if np.ndim(size) == 0 and not hasattr(size, "dims") else size
 
 
 def _image(x):
@@ -430,7 +452,8 @@ def _image(x):
 
 
 def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name=None):
-    """Returns the least paddings that make the padded sizes multiples of `block_shape`, and the crops that undo them.
+    """Returns the least paddings that make the padded sizes multiples of `block_shape`, and the crops that
+    undo them.
 
     Args:
       input_shape: int32 vector of n spatial sizes.
@@ -504,7 +527,8 @@ def _space_to_depth_lower(b, x, *, block_size, data_format):
     s = block_size
     if data_format == "NHWC":
         n, h, w, c = x.shape
-        return _permuted(b, x, (n, h // s, s, w // s, s, c), (0, 1, 3, 2, 4, 5), (n, h // s, w // s, s * s * c))
+        return _permuted(b, x, (n, h // s, s, w // s, s, c), (0, 1, 3, 2, 4, 5),
+                         (n, h // s, w // s, s * s * c))
     n, c, h, w = x.shape
     return _permuted(b, x, (n, c, h // s, s, w // s, s), (0, 3, 5, 1, 2, 4), (n, s * s * c, h // s, w // s))
 
@@ -513,14 +537,17 @@ def _depth_to_space_lower(b, x, *, block_size, data_format):
     s = block_size
     if data_format == "NHWC":
         n, h, w, c = x.shape
-        return _permuted(b, x, (n, h, w, s, s, c // s // s), (0, 1, 3, 2, 4, 5), (n, h * s, w * s, c // s // s))
+        return _permuted(b, x, (n, h, w, s, s, c // s // s), (0, 1, 3, 2, 4, 5),
+                         (n, h * s, w * s, c // s // s))
     n, c, h, w = x.shape
     return _permuted(b, x, (n, s, s, c // s // s, h, w), (0, 3, 4, 1, 5, 2), (n, c // s // s, h * s, w * s))
 
 
 _BLOCK = {"block_size": None, "data_format": "NHWC"}
-spacetodepth_op = define_op("SpaceToDepth", "input", attrs=_BLOCK, infer=_space_to_depth_infer, lower=_space_to_depth_lower)
-depthtospace_op = define_op("DepthToSpace", "input", attrs=_BLOCK, infer=_depth_to_space_infer, lower=_depth_to_space_lower)
+spacetodepth_op = define_op("SpaceToDepth", "input", attrs=_BLOCK, infer=_space_to_depth_infer,
+                            lower=_space_to_depth_lower)
+depthtospace_op = define_op("DepthToSpace", "input", attrs=_BLOCK, infer=_depth_to_space_infer,
+                            lower=_depth_to_space_lower)
 
 
 def space_to_depth(input, block_size, name=None, data_format="NHWC"):
@@ -534,7 +561,7 @@ def space_to_depth(input, block_size, name=None, data_format="NHWC"):
 
 
 def depth_to_space(input, block_size, name=None, data_format="NHWC"):
-    """Returns images whose depth is laid out as blocks of block_size^2 pixels: the inverse of `space_to_depth`."""
+    """Returns images whose depth is laid out as blocks of pixels: the inverse of `space_to_depth`."""
     return depthtospace_op(input, block_size=_block_size(block_size), data_format=data_format, name=name)
 
 
@@ -592,7 +619,8 @@ extractvolumepatches_op = _patches("ExtractVolumePatches", 3)
 def _patch_attrs(rank, padding, **lists):
     for name, v in lists.items():
         if v is None or len(v) != rank + 2 or v[0] != 1 or v[-1] != 1 or min(v) < 1:
-            raise ValueError(f"{name} must be a list of {rank + 2} positive ints, the first and last 1, got {v!r}")
+            raise ValueError(f"{name} must be a list of {rank + 2} positive ints, the first and last 1, got "
+                             f"{v!r}")
     if padding not in ("SAME", "VALID"):
         raise ValueError(f"padding must be 'SAME' or 'VALID', got {padding!r}")
     return {k: _ints(v) for k, v in lists.items()} | {"padding": padding}
@@ -610,11 +638,12 @@ def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding
       sizes: another name of `ksizes`.
     """
     ksizes = one_of("sizes", sizes, "ksizes", ksizes)
-    return extractimagepatches_op(images, **_patch_attrs(2, padding, ksizes=ksizes, strides=strides, rates=rates), name=name)
+    attrs = _patch_attrs(2, padding, ksizes=ksizes, strides=strides, rates=rates)
+    return extractimagepatches_op(images, **attrs, name=name)
 
 
 def extract_volume_patches(input, ksizes, strides, padding, name=None):
-    """Returns the patches of volumes [batch, planes, rows, columns, depth], each laid out along the depth axis."""
+    """Returns the patches of volumes [batch, planes, rows, columns, depth], laid out along the depth axis."""
     attrs = _patch_attrs(3, padding, ksizes=ksizes, strides=strides, rates=(1, 1, 1, 1, 1))
     return extractvolumepatches_op(input, **attrs, name=name)
 
@@ -641,4 +670,5 @@ def meshgrid(*args, indexing="xy", name="meshgrid"):
         sizes = [None] * n
         for axis, v in zip(axes, vectors):
             sizes[axis] = size(v) if v.dims is None or None in v.dims else v.dims[0]
-        return [broadcast_to(reshape(v, (1,) * a + (-1,) + (1,) * (n - 1 - a)), sizes) for a, v in zip(axes, vectors)]
+        spread = [reshape(v, (1,) * a + (-1,) + (1,) * (n - 1 - a)) for a, v in zip(axes, vectors)]
+        return [broadcast_to(v, sizes) for v in spread]

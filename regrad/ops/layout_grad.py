@@ -66,7 +66,8 @@ def _reverse_grad(op, dy):
 
 @RegisterGradient("ReverseSequence")
 def _reversesequence_grad(op, dy):
-    return layout.reversesequence_op(dy, op.inputs[1], seq_dim=op.get_attr("seq_dim"), batch_dim=op.get_attr("batch_dim")), None
+    return layout.reversesequence_op(dy, op.inputs[1], seq_dim=op.get_attr("seq_dim"),
+                                     batch_dim=op.get_attr("batch_dim")), None
 
 
 @RegisterGradient("SpaceToBatchND")
@@ -81,12 +82,14 @@ def _batchtospace_grad(op, dy):
 
 @RegisterGradient("SpaceToDepth")
 def _spacetodepth_grad(op, dy):
-    return layout.depthtospace_op(dy, block_size=op.get_attr("block_size"), data_format=op.get_attr("data_format"))
+    return layout.depthtospace_op(dy, block_size=op.get_attr("block_size"),
+                                  data_format=op.get_attr("data_format"))
 
 
 @RegisterGradient("DepthToSpace")
 def _depthtospace_grad(op, dy):
-    return layout.spacetodepth_op(dy, block_size=op.get_attr("block_size"), data_format=op.get_attr("data_format"))
+    return layout.spacetodepth_op(dy, block_size=op.get_attr("block_size"),
+                                  data_format=op.get_attr("data_format"))
 
 
 vjp_of_lowering("ExtractImagePatches")

@@ -1,7 +1,7 @@
 """Python's operators on tensors and variables: one table, installed when this module is imported.
 
-`==` and `!=` compare identity, as in TensorFlow 1, so that tensors may be keys of dictionaries; `tf.equal` compares
-values. Names of the ops are TF1's: `x * y` is named "mul", `x < y` "Less".
+`==` and `!=` compare identity, as in TensorFlow 1, so that tensors may be keys of dictionaries; `tf.equal`
+compares values. Names of the ops are TF1's: `x * y` is named "mul", `x < y` "Less".
 """
 
 from regrad.core.convert import convert_to_tensor
@@ -34,7 +34,8 @@ def _logical(name, bool_function, bitwise_type):
     def function(x, y, name):
         with get_default_graph().name_scope(name) as scope:
             dtype = (x if hasattr(x, "_as_graph_element") else y).dtype
-            return find_op(bitwise_type)(x, y, name=scope) if dtype.is_integer else bool_function(x, y, name=scope)
+            chosen = find_op(bitwise_type) if dtype.is_integer else bool_function
+            return chosen(x, y, name=scope)
 
     return _binary(name, function)
 
@@ -95,7 +96,8 @@ def _through(name, method, as_tensor):
     return operator
 
 
-# -- IndexedSlices: scaling keeps the rows sparse, everything else makes the tensor dense ----------------------
+# -- IndexedSlices: scaling keeps the rows sparse, everything else makes the tensor dense
+# ----------------------
 def _is_scalar(y):
     return getattr(convert_to_tensor(y) if isinstance(y, (int, float, complex)) else y, "shape", None) == ()
 

@@ -1,7 +1,7 @@
 """Lists of values as sets, and tensors dealt out and put together by index. Gradients: `partition_grad.py`.
 
-The shapes of these outputs depend on data, so the ops run on the host; dealing out and putting together compile where
-the indices are known beforehand.
+The shapes of these outputs depend on data, so the ops run on the host; dealing out and putting together
+compile where the indices are known beforehand.
 """
 
 import collections
@@ -36,7 +36,7 @@ def _unique_infer(x, *, out_idx):
 
 
 def _unique_values(x):
-    """Returns values in the order of their first occurrence, for each element its value's number, and counts."""
+    """Returns values in the order they first occur, for each element its value's number, and counts."""
     _, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(first, kind="stable")
     number = np.empty_like(order)
@@ -54,7 +54,8 @@ def _unique_with_counts_lower(b, x, *, out_idx):
     return y, idx.astype(out_idx.as_numpy_dtype), count.astype(out_idx.as_numpy_dtype)
 
 
-unique_op = define_op("Unique", "x", attrs={"out_idx": dtypes.int32}, host=True, infer=_unique_infer, lower=_unique_lower)
+unique_op = define_op("Unique", "x", attrs={"out_idx": dtypes.int32}, host=True, infer=_unique_infer,
+                      lower=_unique_lower)
 uniquewithcounts_op = define_op("UniqueWithCounts", "x", attrs={"out_idx": dtypes.int32}, host=True,
                                 infer=lambda x, *, out_idx:
                                 [*_unique_infer(x, out_idx=out_idx), Spec((None,), out_idx)],
@@ -83,12 +84,12 @@ def _list_diff_lower(b, x, y, *, out_idx):
     return x[left], left.astype(out_idx.as_numpy_dtype)
 
 
-listdiff_op = define_op("ListDiff", "x, y", attrs={"out_idx": dtypes.int32}, host=True, infer=_list_diff_infer,
-                        lower=_list_diff_lower)
+listdiff_op = define_op("ListDiff", "x, y", attrs={"out_idx": dtypes.int32}, host=True,
+                        infer=_list_diff_infer, lower=_list_diff_lower)
 
 
 def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
-    """Returns (out, idx): the elements of the vector `x` that are not in `y`, in order, and where they stand in `x`."""
+    """Returns (out, idx): the elements of the vector `x` that are not in `y`, and where they stand in `x`."""
     return ListDiff(*listdiff_op(x, y, out_idx=as_dtype(index_dtype), name=name))
 
 
@@ -112,7 +113,8 @@ def _partition_infer(data, partitions, *, num_partitions):
         return [Spec(None, data.dtype)] * num_partitions
     k = len(partitions.dims)
     if k > len(data.dims) or not compatible(data.dims[:k], partitions.dims):
-        raise ShapeError(f"the shape of data, {spec_text(data)}, must start with that of partitions, {spec_text(partitions)}")
+        raise ShapeError(f"the shape of data, {spec_text(data)}, must start with that of partitions, "
+                         f"{spec_text(partitions)}")
     return [Spec((n, *data.dims[k:]), data.dtype) for n in counts]
 
 
@@ -131,13 +133,15 @@ def _partition_lower(b, data, partitions, *, num_partitions):
     return tuple(rows[np.flatnonzero(flat == i)] for i in range(num_partitions))
 
 
-dynamicpartition_op = define_op("DynamicPartition", "data: T, partitions: int32", attrs={"num_partitions": None}, host=True,
+dynamicpartition_op = define_op("DynamicPartition", "data: T, partitions: int32",
+                                attrs={"num_partitions": None}, host=True,
                                 single=False, infer=_partition_infer, lower=_partition_lower)
 _partition_known_op = variant(dynamicpartition_op, host=False, static=(1,))
 
 
 def dynamic_partition(data, partitions, num_partitions, name=None):
-    """Returns a list of `num_partitions` tensors: number i holds the rows of `data` whose partition is i, in order.
+    """Returns a list of `num_partitions` tensors: number i holds the rows of `data` whose partition is i, in
+    order.
 
     Args:
       data: tensor whose shape starts with that of `partitions`.
@@ -165,7 +169,8 @@ def _stitch_infer(indices, data):
             continue
         k = len(i.dims)
         if k > len(d.dims) or not compatible(d.dims[:k], i.dims):
-            raise ShapeError(f"the shape of data, {spec_text(d)}, must start with that of its indices, {spec_text(i)}")
+            raise ShapeError(f"the shape of data, {spec_text(d)}, must start with that of its indices, "
+                             f"{spec_text(i)}")
         rest = merge(rest, d.dims[k:], "the rows of all the data must have one shape;")
     values = [i.value() for i in indices]
     n = None if any(v is None for v in values) else _stitch_rows(values)
@@ -177,7 +182,8 @@ def _stitch_lower(b, indices, data):
     out = b.np.zeros((_stitch_rows(indices), *rest), data[0].dtype)
     for i, d in zip(indices, data):
         i = i.reshape(-1)
-        # Of equal indices the last one counts; XLA leaves open in which order it writes, so only that one is written.
+        # Of equal indices the last one counts; XLA leaves open in which order it writes, so only that one is
+        # written.
         last = i.size - 1 - np.unique(i[::-1], return_index=True)[1]
         out = update_at(b, out, (i[last],), b.np.reshape(d, (i.size, *rest))[last], "set")
     return out
@@ -193,12 +199,12 @@ def dynamic_stitch(indices, data, name=None):
 
     Args:
       indices: list of int32 tensors.
-      data: list of tensors of one dtype, as long; each one's shape starts with that of its indices, and the rest is
-        the same for all.
+      data: list of tensors of one dtype, as long; each one's shape starts with that of its indices, and the
+        rest is the same for all.
 
     Returns:
-      A tensor [largest index + 1, ...]. Of rows with equal indices the last one counts; rows that no index names are
-      zero.
+      A tensor [largest index + 1, ...]. Of rows with equal indices the last one counts; rows that no index
+      names are zero.
     """
     if not isinstance(indices, (list, tuple)) or not isinstance(data, (list, tuple)) or not indices:
         raise TypeError("dynamic_stitch takes two lists of tensors, of at least one each.")

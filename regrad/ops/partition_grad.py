@@ -49,7 +49,8 @@ def _last_writers(indices):
         numbers.append(reshape(range_(start, start + size(i)), shape(i)))
         start = start + size(i)
     writer = dynamic_stitch(indices, numbers)
-    return [select(equal(gathersegments_op(writer, i), number), i, -ones_like(i)) for i, number in zip(indices, numbers)]
+    kept = [equal(gathersegments_op(writer, i), number) for i, number in zip(indices, numbers)]
+    return [select(k, i, -ones_like(i)) for k, i in zip(kept, indices)]
 
 
 for _op_type in ("Unique", "UniqueWithCounts", "ListDiff"):

@@ -1,8 +1,8 @@
 """Reductions over groups of rows. Gradients: `segment_grad.py`.
 
-Segment ids name the group of each row. Where they are sorted, the number of groups is read off the last one: the
-output's shape depends on data, so these ops run on the host unless the ids are known beforehand. The unsorted ones are
-told the number, and compile.
+Segment ids name the group of each row. Where they are sorted, the number of groups is read off the last one:
+the output's shape depends on data, so these ops run on the host unless the ids are known beforehand. The
+unsorted ones are told the number, and compile.
 """
 
 import numpy as np
@@ -39,7 +39,8 @@ def _unsorted_infer(data, ids, num):
         return Spec(None, data.dtype)
     k = len(ids.dims)
     if k > len(data.dims) or not compatible(data.dims[:k], ids.dims):
-        raise ShapeError(f"the shape of data, {spec_text(data)}, must start with the shape of segment_ids, {spec_text(ids)}")
+        raise ShapeError(f"the shape of data, {spec_text(data)}, must start with the shape of segment_ids, "
+                         f"{spec_text(ids)}")
     return Spec((n, *data.dims[k:]), data.dtype)
 
 
@@ -52,7 +53,8 @@ def _unsorted(op_type, kind, types):
             data, ids = data[ids >= 0], ids[ids >= 0]
         return update_at(b, out, (ids,), data, method)
 
-    return define_op(op_type, "data: T, segment_ids: Tindices, num_segments: Tnumsegments", infer=_unsorted_infer,
+    return define_op(op_type, "data: T, segment_ids: Tindices, num_segments: Tnumsegments",
+                     infer=_unsorted_infer,
                      types={"T": types, "Tindices": INDEX, "Tnumsegments": INDEX}, static=(2,), lower=lower)
 
 
@@ -74,17 +76,17 @@ def unsorted_segment_sum(data, segment_ids, num_segments, name=None):
 
 
 def unsorted_segment_prod(data, segment_ids, num_segments, name=None):
-    """Returns [num_segments, ...]: row i is the product of the rows of `data` with segment id i, 1 if there are none."""
+    """Returns [num_segments, ...]: row i is the product of the rows of segment i, 1 if there are none."""
     return unsortedsegmentprod_op(data, segment_ids, num_segments, name=name)
 
 
 def unsorted_segment_max(data, segment_ids, num_segments, name=None):
-    """Returns [num_segments, ...]: row i is the maximum of the rows of `data` with segment id i, else the least value."""
+    """Returns [num_segments, ...]: row i is the maximum of the rows of segment i, else the least value."""
     return unsortedsegmentmax_op(data, segment_ids, num_segments, name=name)
 
 
 def unsorted_segment_min(data, segment_ids, num_segments, name=None):
-    """Returns [num_segments, ...]: row i is the minimum of the rows of `data` with segment id i, else the largest value."""
+    """Returns [num_segments, ...]: row i is the minimum of the rows of segment i, else the largest value."""
     return unsortedsegmentmin_op(data, segment_ids, num_segments, name=name)
 
 
@@ -95,7 +97,7 @@ def _row_counts(data, segment_ids, num_segments):
 
 
 def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
-    """Returns [num_segments, ...]: row i is the mean of the rows of `data` with segment id i, 0 if there are none."""
+    """Returns [num_segments, ...]: row i is the mean of the rows of segment i, 0 if there are none."""
     with get_default_graph().name_scope(name or "UnsortedSegmentMean"):
         data = convert_to_tensor(data)
         sums = unsortedsegmentsum_op(data, segment_ids, num_segments)
@@ -126,13 +128,14 @@ def _gather_segments_lower(b, segments, ids):
     return out
 
 
-gathersegments_op = define_op("GatherSegments", "segments: T, segment_ids: Tindices", types={"Tindices": INDEX},
+gathersegments_op = define_op("GatherSegments", "segments: T, segment_ids: Tindices",
+                              types={"Tindices": INDEX},
                               infer=_gather_segments_infer, lower=_gather_segments_lower)
 
 
 # -- sorted ----------------------------------------------------------------------------------
 def _check_ids(data_rows, ids):
-    """Returns the number of segments if the ids are known; refuses ids that are no sorted vector as long as the rows."""
+    """Returns the number of segments if the ids are known; refuses ids that do not go with the rows."""
     if ids.rank not in (None, 1):
         raise ShapeError(f"segment_ids should be a vector, got {spec_text(ids)}")
     merge(ids.dims, (data_rows,), "segment_ids should have one entry per row;")
@@ -164,7 +167,7 @@ def _over_rows(counts, data):
 
 
 def _sorted(op_type, kind, types):
-    """Defines a reduction of sorted segments; returns the op for known ids and the one that runs on the host."""
+    """Defines a reduction of sorted segments; returns the op for known ids and the host's one."""
     method, start, empty = kind
 
     def lower(b, data, ids):
@@ -178,8 +181,8 @@ def _sorted(op_type, kind, types):
 
 
 def _known_and_host(op_type, types, lower):
-    op = define_op(op_type, "data: T, segment_ids: Tindices", types={"T": types, "Tindices": INDEX}, host=True,
-                   infer=_sorted_infer, lower=lower)
+    op = define_op(op_type, "data: T, segment_ids: Tindices", types={"T": types, "Tindices": INDEX},
+                   host=True, infer=_sorted_infer, lower=lower)
     return variant(op, host=False, static=(1,)), op
 
 
@@ -226,7 +229,7 @@ def segment_mean(data, segment_ids, name=None):
 
 
 def segment_prod(data, segment_ids, name=None):
-    """Returns the products of the rows of each segment (see `segment_sum`), 1 for an id that does not occur."""
+    """Returns the products of the rows of each segment (see `segment_sum`), 1 where there are none."""
     return _segment("SegmentProd", data, segment_ids, name)
 
 
@@ -270,8 +273,10 @@ def _sparse(op_type, divisor):
     op = define_op(op_type, "data: T, indices: Tidx, segment_ids: Tsegmentids", types=types, host=True,
                    infer=_sparse_infer, lower=_sparse_lower(divisor))
     with_num = define_op(op_type + "WithNumSegments",
-                         "data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments", static=(3,),
-                         types=types | {"Tnumsegments": INDEX}, infer=_sparse_infer, lower=_sparse_lower(divisor))
+                         "data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments",
+                         static=(3,),
+                         types=types | {"Tnumsegments": INDEX}, infer=_sparse_infer,
+                         lower=_sparse_lower(divisor))
     return variant(op, host=False, static=(2,)), op, with_num
 
 
@@ -303,7 +308,7 @@ def sparse_segment_sum(data, indices, segment_ids, name=None, num_segments=None)
 
 
 def sparse_segment_mean(data, indices, segment_ids, name=None, num_segments=None):
-    """Returns the means, by segment, of the rows of `data` that `indices` names (see `sparse_segment_sum`)."""
+    """Returns the means, by segment, of the rows that `indices` names (see `sparse_segment_sum`)."""
     return _sparse_segment("SparseSegmentMean", data, indices, segment_ids, num_segments, name)
 
 

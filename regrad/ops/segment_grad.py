@@ -1,4 +1,4 @@
-"""Gradient rules for `segment.py`. Everything here counts segments by the gradient's rows, and so compiles."""
+"""Gradient rules for `segment.py`: they count segments by the gradient's rows, and so compile."""
 
 from regrad.core.gradient_registry import RegisterGradient
 from regrad.ops import math
@@ -48,8 +48,8 @@ for _op_type in ("SegmentMax", "SegmentMin", "UnsortedSegmentMax", "UnsortedSegm
 
 
 def _prod_grad(op, dy):
-    # dx = dy times the product of the others in the segment: y / x, or for a zero that of all that are not zero,
-    # unless there is another zero among them.
+    # dx = dy times the product of the others in the segment: y / x, or for a zero that of all that are not
+    # zero, unless there is another zero among them.
     x, ids = op.inputs[:2]
     n = shape(dy)[0]
     zero = equal(x, zeros_like(x))

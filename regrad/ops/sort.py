@@ -73,13 +73,13 @@ def _nth_infer(x, n, *, reverse):
     return Spec(None if x.dims is None else x.dims[:-1], x.dtype)
 
 
-nthelement_op = define_op("NthElement", "input: T, n: int32", attrs={"reverse": False}, types={"T": REAL}, static=(1,),
-                          infer=_nth_infer, lower=lambda b, x, n, *, reverse:
+nthelement_op = define_op("NthElement", "input: T, n: int32", attrs={"reverse": False}, types={"T": REAL},
+                          static=(1,), infer=_nth_infer, lower=lambda b, x, n, *, reverse:
                           b.np.sort(x, -1)[..., -1 - int(n) if reverse else int(n)])
 
 
 def nth_element(input, n, reverse=False, name=None):
-    """Returns the element that would stand at place `n` of the last axis if it were sorted (`reverse`: largest first)."""
+    """Returns the element at place `n` of the sorted last axis (`reverse`: largest first)."""
     return nthelement_op(input, n, reverse=bool(reverse), name=name)
 
 
@@ -133,7 +133,7 @@ def sort(values, axis=-1, direction="ASCENDING", name=None):
 
 
 def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
-    """Returns the int32 indices that sort `values` along `axis`; always stable: equal elements keep their order."""
+    """Returns the int32 indices that sort `values` along `axis`; equal elements keep their order."""
     with get_default_graph().name_scope(name or "argsort"):
         return _ordered(values, axis, direction, 1)
 
@@ -156,8 +156,8 @@ def _search(op_type, side):
             return np.array(found, dtype).reshape(values.shape)
         return b.jax.vmap(lambda r, v: b.np.searchsorted(r, v, side=side))(rows, values).astype(dtype)
 
-    return define_op(op_type, "sorted_inputs: T, values: T", attrs={"out_type": dtypes.int32}, infer=_search_infer,
-                     types={"T": REAL}, lower=lower)
+    return define_op(op_type, "sorted_inputs: T, values: T", attrs={"out_type": dtypes.int32},
+                     infer=_search_infer, types={"T": REAL}, lower=lower)
 
 
 lowerbound_op = _search("LowerBound", "left")
@@ -165,7 +165,8 @@ upperbound_op = _search("UpperBound", "right")
 
 
 def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, name=None):
-    """Returns where `values` would have to be inserted into the sorted rows of `sorted_sequence` to keep them sorted.
+    """Returns where `values` would have to be inserted into the sorted rows of `sorted_sequence` to keep them
+    sorted.
 
     Args:
       sorted_sequence: real tensor [..., n], its last axis sorted.
@@ -193,8 +194,8 @@ def _as_matrix(x):
 # -- UnravelIndex ----------------------------------------------------------------------------
 def _unravel_infer(indices, dims):
     if dims.rank not in (None, 1) or indices.rank not in (None, 0, 1):
-        raise ShapeError(f"indices must be a scalar or vector and dims a vector, got {spec_text(indices)} and "
-                         f"{spec_text(dims)}")
+        raise ShapeError(f"indices must be a scalar or vector and dims a vector, got {spec_text(indices)} "
+                         f"and {spec_text(dims)}")
     if indices.dims is None:
         return Spec(None, indices.dtype)
     return Spec((None if dims.dims is None else dims.dims[0], *indices.dims), indices.dtype)
@@ -208,8 +209,8 @@ def _unravel_lower(b, indices, dims):
     return b.np.stack(out)
 
 
-unravelindex_op = define_op("UnravelIndex", "indices: Tidx, dims: Tidx", types={"Tidx": INDEX}, infer=_unravel_infer,
-                            lower=_unravel_lower)
+unravelindex_op = define_op("UnravelIndex", "indices: Tidx, dims: Tidx", types={"Tidx": INDEX},
+                            infer=_unravel_infer, lower=_unravel_lower)
 
 
 def unravel_index(indices, dims, name=None):

@@ -1,4 +1,4 @@
-"""What rows of `cases/indexing.py` cannot say: operands fed at run time, sparse gradients, variables, names."""
+"""What rows of `cases/indexing.py` cannot say: fed operands, sparse gradients, variables, names."""
 
 import numpy as np
 import pytest
@@ -26,19 +26,24 @@ FED = {  # op type: (build of x and the fed operand, the same in NumPy, the valu
     "Tile": (layout.tile, np.tile, ([1, 2, 1], [0, 1, 3])),
     "ReverseV2": (layout.reverse, np.flip, ([0], [-1, 1])),
     "Pad": (layout.pad, np.pad, ([[1, 0], [0, 2], [0, 0]], [[0, 0], [0, 0], [3, 1]])),
-    "ConcatV2": (lambda x, axis: array.concat([x, x], axis), lambda x, axis: np.concatenate([x, x], axis), (0, -1)),
+    "ConcatV2": (lambda x, axis: array.concat([x, x], axis), lambda x, axis: np.concatenate([x, x], axis),
+                 (0, -1)),
     "Split": (lambda x, axis: array.split(x, 2, axis)[1], lambda x, axis: np.split(x, 2, axis)[1], (0, -1)),
     "SplitV": (lambda x, n: array.split(x, n, -1)[0], lambda x, n: x[..., :n[0]], ([1, 3], [4, 0])),
     "ExpandDims": (array.expand_dims, np.expand_dims, (0, -1)),
-    "Slice": (lambda x, n: indexing.slice_(x, [0, 1, 0], n), lambda x, n: x[:n[0], 1:1 + n[1], :n[2]], ([1, 2, 3], [2, 0, 4])),
+    "Slice": (lambda x, n: indexing.slice_(x, [0, 1, 0], n), lambda x, n: x[:n[0], 1:1 + n[1], :n[2]],
+              ([1, 2, 3], [2, 0, 4])),
     "StridedSlice": (lambda x, n: x[..., n[0]:n[1]], lambda x, n: x[..., n[0]:n[1]], ([0, 2], [1, -1])),
-    "GatherV2": (lambda x, axis: indexing.gather(x, [1, 0], axis=axis), lambda x, axis: np.take(x, [1, 0], axis), (0, -1)),
+    "GatherV2": (lambda x, axis: indexing.gather(x, [1, 0], axis=axis),
+                 lambda x, axis: np.take(x, [1, 0], axis), (0, -1)),
     "TopKV2": (lambda x, k: sort.top_k(x, k)[0], lambda x, k: -np.sort(-x)[..., :k], (1, 3)),
     "OneHot": (lambda x, n: x[..., 0, None] * indexing.one_hot([0, 2, 1], n, dtype=x.dtype),
                lambda x, n: x[..., 0, None] * np.eye(max(n, 3))[[0, 2, 1], :n], (3, 2)),
     "UnsortedSegmentSum": (lambda x, n: segment.unsorted_segment_sum(x, [1, 1], n),
-                           lambda x, n: np.concatenate([x[:1] * 0, x.sum(0)[None], np.zeros((n - 2, 3, 4))]), (2, 4)),
-    "Fill": (lambda x, n: array.fill(n, x[0, 0, 0]) + x, lambda x, n: np.broadcast_to(x[0, 0, 0], n) + x, ([1], [2, 3, 4])),
+                           lambda x, n: np.concatenate([x[:1] * 0, x.sum(0)[None], np.zeros((n - 2, 3, 4))]),
+                           (2, 4)),
+    "Fill": (lambda x, n: array.fill(n, x[0, 0, 0]) + x, lambda x, n: np.broadcast_to(x[0, 0, 0], n) + x,
+             ([1], [2, 3, 4])),
 }
 
 
@@ -48,7 +53,8 @@ def test_operands_fed_at_run_time(op_type, known):
     """Each value gives its own shape; the gradient is that of the op with the operand written in."""
     build, reference, values = FED[op_type]
     x = tf.placeholder("float64", X.shape if known == "shape" else None)
-    operand = tf.placeholder("int32", np.shape(values[0]) if len({np.shape(v) for v in values}) == 1 else None)
+    operand = tf.placeholder("int32", np.shape(values[0])
+                             if len({np.shape(v) for v in values}) == 1 else None)
     y = build(x, operand)
     assert op_type in {op.type for op in y.graph.get_operations()}
     dy = tf.placeholder("float64", None)
@@ -67,7 +73,8 @@ def test_operands_fed_at_run_time(op_type, known):
 
 def test_sequence_mask_is_as_wide_as_the_longest():
     lengths = tf.placeholder("int64", [3])
-    np.testing.assert_array_equal(run(indexing.sequence_mask(lengths), {lengths: [1, 0, 2]}), [[1, 0], [0, 0], [1, 1]])
+    np.testing.assert_array_equal(run(indexing.sequence_mask(lengths), {lengths: [1, 0, 2]}),
+                                  [[1, 0], [0, 0], [1, 1]])
 
 
 def test_an_index_known_only_at_run_time_compiles_once(monkeypatch):
@@ -80,7 +87,8 @@ def test_an_index_known_only_at_run_time_compiles_once(monkeypatch):
         sess.run(y, {x: values, i: 0})
         before = runtime_segment.compile_count
         for k in (3, 499, -1):
-            np.testing.assert_allclose(sess.run(y, {x: values, i: k}), values[k].sum() * values[k, 1], rtol=1e-5)
+            np.testing.assert_allclose(sess.run(y, {x: values, i: k}), values[k].sum() * values[k, 1],
+                                       rtol=1e-5)
         assert runtime_segment.compile_count == before
 
 
@@ -108,11 +116,14 @@ def test_static_shapes_with_unknown_sizes(build, shape):
 
 def test_names_are_tensorflows():
     x = tf.placeholder("float32", [None, 3], "x")
-    made = [x[0], x[:, 1], tf.gather(x, [0]), tf.pad(x, [[1, 1], [0, 0]]), tf.concat([x, x], 0), tf.stack([x, x]),
-            tf.unstack(x, axis=1)[0], tf.split(x, 3, 1)[0], tf.transpose(x), tf.reverse(x, [0]), tf.one_hot([1], 2),
+    made = [x[0], x[:, 1], tf.gather(x, [0]), tf.pad(x, [[1, 1], [0, 0]]), tf.concat([x, x], 0),
+            tf.stack([x, x]),
+            tf.unstack(x, axis=1)[0], tf.split(x, 3, 1)[0], tf.transpose(x), tf.reverse(x, [0]),
+            tf.one_hot([1], 2),
             tf.boolean_mask(x, [True, False]), tf.tile(x, [1, 2]), tf.expand_dims(x, 0), tf.zeros_like(x)]
     assert [t.op.name for t in made] == [
-        "strided_slice", "strided_slice_1", "GatherV2", "Pad", "concat", "stack", "unstack", "split", "transpose",
+        "strided_slice", "strided_slice_1", "GatherV2", "Pad", "concat", "stack", "unstack", "split",
+                                         "transpose",
         "ReverseV2", "one_hot", "boolean_mask/GatherV2", "Tile", "ExpandDims", "zeros_like"]
     assert [t.op.name for t in made[0].op.inputs] == ["x", "strided_slice/stack", "strided_slice/stack_1",
                                                       "strided_slice/stack_2"]
@@ -167,20 +178,23 @@ def test_rows_replaced_by_a_concat_are_left_out():
 def test_slices_scale_and_otherwise_become_dense():
     w = tf.get_variable("w", initializer=W)
     (g,) = tf.gradients(tf.gather(w, I), w)
-    scaled = [g * 2.0, 2.0 * g, tf.constant(2.0, tf.float64) * g, g * tf.constant(2.0, tf.float64), g / 0.5, -(-g) * 2]
+    scaled = [g * 2.0, 2.0 * g, tf.constant(2.0, tf.float64) * g, g * tf.constant(2.0, tf.float64), g / 0.5,
+              -1.0 * -g * 2.0]
     assert all(isinstance(s, IndexedSlices) for s in scaled)
     whole = np.zeros((4, 3))
     np.add.at(whole, I, 1.0)
     for s in scaled:
         np.testing.assert_array_equal(dense(run(s), (4, 3)), 2 * whole)
-    for made, expected in ((g + w, whole + W), (w + g, whole + W), (1.0 - g, 1 - whole), (g - w, whole - W), (g * w, whole * W),
+    for made, expected in ((g + w, whole + W), (w + g, whole + W), (1.0 - g, 1 - whole), (g - w, whole - W),
+                           (g * w, whole * W),
                            (w * g, whole * W), (1.0 / (g + 1.0), 1 / (whole + 1)), (g + g, 2 * whole)):
         assert not isinstance(made, IndexedSlices)
         np.testing.assert_allclose(run(made), expected)
 
 
 def test_join_slices_widens_indices():
-    parts = [IndexedSlices(tf.ones([1, 2]), tf.constant([3])), IndexedSlices(tf.ones([2, 2]), tf.constant([0, 1], tf.int64))]
+    parts = [IndexedSlices(tf.ones([1, 2]), tf.constant([3])),
+             IndexedSlices(tf.ones([2, 2]), tf.constant([0, 1], tf.int64))]
     joined = indexing.join_slices(parts)
     assert joined.indices.dtype is tf.int64 and run(joined.indices).tolist() == [3, 0, 1]
     assert indexing.join_slices(parts[:1]) is parts[0]

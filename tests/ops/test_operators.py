@@ -13,14 +13,16 @@ I, J = np.array([7, -7, 5]), np.array([2, 2, -3])  # noqa: E741
 T, F = np.array([True, True, False]), np.array([True, False, False])
 
 BINARY = [  # operator, operands, op type, name
-    (operator.add, A, B, "Add", "add"), (operator.sub, A, B, "Sub", "sub"), (operator.mul, A, B, "Mul", "mul"),
+    (operator.add, A, B, "Add", "add"), (operator.sub, A, B, "Sub", "sub"),
+          (operator.mul, A, B, "Mul", "mul"),
     (operator.truediv, A, B, "RealDiv", "truediv"), (operator.floordiv, A, B, "FloorDiv", "floordiv"),
     (operator.mod, A, B, "FloorMod", "mod"), (operator.pow, np.abs(A), B, "Pow", "pow"),
     (operator.matmul, A, B, "MatMul", "matmul"), (operator.floordiv, I, J, "FloorDiv", "floordiv"),
     (operator.mod, I, J, "FloorMod", "mod"), (operator.and_, T, F, "LogicalAnd", "and"),
     (operator.or_, T, F, "LogicalOr", "or"), (operator.xor, T, F, "LogicalAnd", "xor"),
 ]
-COMPARISONS = [(operator.lt, "Less"), (operator.le, "LessEqual"), (operator.gt, "Greater"), (operator.ge, "GreaterEqual")]
+COMPARISONS = [(operator.lt, "Less"), (operator.le, "LessEqual"), (operator.gt, "Greater"),
+               (operator.ge, "GreaterEqual")]
 
 
 def run(t):
@@ -29,7 +31,8 @@ def run(t):
         return sess.run(t)
 
 
-@pytest.mark.parametrize(("op", "x", "y", "op_type", "name"), BINARY, ids=[f"{b[4]}-{b[1].dtype}" for b in BINARY])
+@pytest.mark.parametrize(("op", "x", "y", "op_type", "name"), BINARY,
+                         ids=[f"{b[4]}-{b[1].dtype}" for b in BINARY])
 def test_binary(op, x, y, op_type, name):
     t = op(tf.constant(x), tf.constant(y))
     assert (t.op.type, t.op.name) == (op_type, name)
@@ -65,7 +68,8 @@ def test_constants_take_the_tensors_dtype_and_a_name():
     x = tf.placeholder(tf.float16, [2])
     y = 2 * x + 1.5
     assert y.dtype is tf.float16
-    assert [t.op.name for t in y.op.inputs] == ["mul", "add/y"] and y.op.inputs[0].op.inputs[0].op.name == "mul/x"
+    assert [t.op.name for t in y.op.inputs] == ["mul",
+                                                "add/y"] and y.op.inputs[0].op.inputs[0].op.name == "mul/x"
     with pytest.raises(TypeError, match="Expected int32, got 1.5"):
         tf.constant([1]) + 1.5
     with pytest.raises(TypeError, match="float32.*int32|int32.*float32"):
