@@ -11,6 +11,7 @@ import importlib
 from regrad.core import gradient_registry as _registry
 
 __version__ = "0.1.0"
+newaxis = None  # tf.newaxis, in x[:, tf.newaxis]
 
 _NAMES = {
     "regrad.core.dtypes": """as_dtype bfloat16 complex128 complex64 double float16 float32 float64 half int16 int32 int64
@@ -87,6 +88,7 @@ _NAMES = {
     "regrad.ops.control": "group no_op tuple",
     "regrad.ops.tensor_array": "TensorArray",
     "regrad.ops.flow": "case cond switch_case while_loop",
+    "regrad.ops.functional": "foldl foldr map_fn scan",
     "regrad.ops.script": "numpy_function py_func",
 }  # fmt: skip
 

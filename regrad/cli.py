@@ -15,6 +15,7 @@ def run_module(path, arguments=()):
     """
     from regrad import compat
 
+    path = os.fspath(path)
     was_installed = compat.installed()
     compat.install()
     argv, sys.argv = sys.argv, [path, *arguments]

@@ -177,7 +177,8 @@ class Operation:
     def get_attr(self, name):
         """Returns the attribute `name`; ValueError when the op has none of that name."""
         if name in self.attrs:
-            return self.attrs[name]
+            value = self.attrs[name]
+            return AttrText(value) if type(value) is str else value
         if name == "_gradient_op_type" and self.override_scope is not None:
             found = self.override_scope.named_rule(self.type)
             if found is not None:
@@ -219,6 +220,23 @@ class Operation:
 
     def __repr__(self):
         return f"<tf.Operation '{self.name}' type={self.type}>"
+
+
+class AttrText(str):
+    """A string attribute: TF gives bytes, so it equals and decodes like them too."""
+
+    __slots__ = ()
+
+    def decode(self, *_):
+        return str(self)
+
+    def __eq__(self, other):
+        return str.__eq__(self, other.decode() if isinstance(other, bytes) else other)
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = str.__hash__
 
 
 def _session(session, what, verb):

@@ -139,8 +139,10 @@ def _case_lower(b, index, inputs, *, branches, n_saved):
         return branch
 
     # The saved values of a branch that is not taken need their shapes all the same.
-    shapes = [list(b.jax.eval_shape(lambda g=g: tuple(b.np.asarray(v) for v in b.call(g, inputs))))[own:] if n else []
-              for g, n in zip(branches, n_saved)]  # fmt: skip
+    shapes = [list(b.jax.eval_shape(lambda g=g: tuple(b.np.asarray(v) for v in b.call(g, inputs)))) for g in branches]
+    if any([s.shape for s in other[:own]] != [s.shape for s in shapes[0][:own]] for other in shapes[1:]):
+        b.run_on_host()  # the shape of the result depends on the branch taken
+    shapes = [s[own:] for s in shapes]
     n = len(branches)
     position = b.np.where((index < 0) | (index >= n), n - 1, index)
     return b.lax.switch(position, [run(i) for i in range(n)])
@@ -360,6 +362,10 @@ def _loop_compiled(b, limit, carry, captures, xs, cond, body, reverse):
     turns = xs[0].shape[0] if xs else known_turns(limit, carry, captures, cond, body)
     first = _settled(b, tuple(b.np.asarray(c) for c in carry), lambda state: b.call(body, [
         *state, *captures, *(b.np.zeros(x.shape[1:], x.dtype) for x in xs)], 0)[:n])  # fmt: skip
+    one = b.jax.eval_shape(lambda: tuple(b.np.asarray(v) for v in b.call(body, [
+        *first, *captures, *(b.np.zeros(x.shape[1:], x.dtype) for x in xs)], 0)[:n]))  # fmt: skip
+    if any(o.shape != f.shape for o, f in zip(one, first)):
+        b.run_on_host()  # a loop variable changes its shape
     if turns is not None and (xs or len(body.outputs) > n):
 
         def step(state, row):

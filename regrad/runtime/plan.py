@@ -53,6 +53,7 @@ class Plan:
 
     def __init__(self, graph, fetches, fed):
         self.graph = graph
+        self.asked = tuple(fetches)
         self.nodes = []
         self.producer = {}  # value number -> Node
         self.tensors = []  # value number -> Tensor or variable op, for shapes and messages
@@ -77,6 +78,10 @@ class Plan:
         self.size = len(self.tensors)
         self.keyed, self.keyed_feeds, self.keyed_reads = self._find_keyed()
         self._assign_stages()
+
+    def again(self):
+        """Returns a plan for the same fetches and feeds, made anew."""
+        return Plan(self.graph, self.asked, self.fed)
 
     # -- numbering ------------------------------------------------------------------------
 

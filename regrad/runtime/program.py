@@ -460,6 +460,17 @@ class Runner:
         return results
 
     def run_body(self, arrays):
+        """Returns `_run_body(arrays)`, planning again when an operation turns out not to compile."""
+        while True:
+            try:
+                return self._run_body(arrays)
+            except MustRunOnHost as found:
+                found.mark()
+                self.plan = self.plan.again()
+                self.programs.clear()
+                self.commits = list(self.plan.commits.items())
+
+    def _run_body(self, arrays):
         """Executes the plan; returns the fetched values and {variable: new value}, which is not committed."""
         plan, session = self.plan, self.session
         key = tuple([a.shape for a in arrays])
@@ -651,9 +662,14 @@ class XlaBodies:
 
     is_host = False
 
-    def __init__(self, xla, seeds):
+    def __init__(self, xla, seeds, op):
         self._xla = xla
         self._seeds = seeds
+        self._op = op
+
+    def run_on_host(self):
+        """Gives up compiling this operation: raises what makes the plan be made again with it on the host."""
+        raise MustRunOnHost(self._op)
 
     def __getattr__(self, name):
         return getattr(self._xla, name)
@@ -687,6 +703,27 @@ class XlaBodies:
         return self.np.asarray(row) + self.np.asarray([0, 0, 1], "uint64") * self.np.asarray(iteration).astype("uint64")
 
 
+class MustRunOnHost(Exception):
+    """A branch or loop turned out to need shapes that differ from turn to turn: its plan is made again."""
+
+    def __init__(self, op):
+        super().__init__(op)
+        self.op = op
+
+    def mark(self):
+        """Remembers it, for the op and for the graphs around it."""
+        op = self.op
+        op._host = True
+        graph = op.graph
+        while graph is not None:
+            for name in ("_plan", "_needs_host"):
+                graph.__dict__.pop(name, None)
+            for other in (graph.outer_graph._ops if graph.outer_graph is not None else ()):
+                if other.opdef.extra.get("has_bodies"):
+                    other.__dict__.pop("_host", None)
+            graph = graph.outer_graph
+
+
 class _Inline:
     """What a Stage needs of a Program, for a body traced in place."""
 
@@ -696,7 +733,7 @@ class _Inline:
 
 def xla_for(op, xla, seeds):
     """Returns the backend for one op's lowering: one that can trace bodies, if the op has any."""
-    return XlaBodies(xla, seeds) if op.opdef.extra.get("has_bodies") else xla
+    return XlaBodies(xla, seeds, op) if op.opdef.extra.get("has_bodies") else xla
 
 
 def uninitialized(variable):

@@ -178,7 +178,7 @@ class Segment:
             if groups is not None:
                 operands = _grouped(op, operands)
             try:
-                result = lower(_with_bodies(b, body_seeds) if bodies else b, *operands, **attrs)
+                result = lower(_with_bodies(b, body_seeds, op) if bodies else b, *operands, **attrs)
             except Exception as error:
                 error.add_note(f"while {'executing' if b.is_host else 'lowering'} {op.describe()}")
                 raise
@@ -191,6 +191,7 @@ class Segment:
 
     def run_host(self, args, seeds):
         """Executes the segment with NumPy."""
+        args = [a if type(a) is np.ndarray else np.asarray(a) for a in args]
         with np.errstate(all="ignore"):
             return self.evaluate(HOST, args + self.constants, seeds)
 
@@ -228,10 +229,10 @@ def random_ops_inside(op):
     return found
 
 
-def _with_bodies(b, seeds):
+def _with_bodies(b, seeds, op):
     from regrad.runtime.program import XlaBodies
 
-    return XlaBodies(b, seeds or {})
+    return XlaBodies(b, seeds or {}, op)
 
 
 def _cost(op, infos, node):
@@ -281,6 +282,8 @@ def freeze(value):
         return _frozen_graph(value)
     if isinstance(value, float):
         return ("float", value.hex())  # 0.0 and -0.0 are two values, NaN is one
+    if isinstance(value, str):
+        return ("str", str(value))
     try:
         hash(value)
     except TypeError:
