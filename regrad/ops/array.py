@@ -36,6 +36,7 @@ identityn_op = define_op("IdentityN", "input: [T]", single=False, lower=lambda b
 stopgradient_op = define_op("StopGradient", "input", infer=same, lower=lambda b, x: x, partial=True)
 preventgradient_op = define_op("PreventGradient", "input", infer=same, attrs={"message": ""},
                                lower=lambda b, x, *, message: x)
+guaranteeconst_op = define_op("GuaranteeConst", "input", infer=same, lower=lambda b, x: x, partial=True)
 snapshot_op = define_op("Snapshot", "input", infer=same, lower=lambda b, x: x)
 
 
@@ -47,6 +48,11 @@ def identity(input, name=None):
 def identity_n(input, name=None):
     """Returns a list of tensors like the list `input`, as one operation."""
     return identityn_op(input, name=name)
+
+
+def guarantee_const(input, name=None):
+    """Returns `input`; that it never changes is noted, and changes nothing."""
+    return guaranteeconst_op(input, name=name)
 
 
 def stop_gradient(input, name=None):
@@ -182,8 +188,9 @@ def _dims_from(spec, what):
 fill_op = define_op("Fill", "dims: index_type, value: T", types={"index_type": INDEX}, static=(0,),
                     partial=True, infer=lambda dims, value: Spec(_dims_from(dims, "dims"), value.dtype),
                     lower=lambda b, dims, value: b.np.broadcast_to(value, tuple(int(d) for d in dims)))
-zeroslike_op = define_op("ZerosLike", "x", infer=same, shape_only=(0,),
-                         lower=lambda b, x: b.np.zeros(x.shape, x.dtype))
+zeroslike_op = define_op("ZerosLike", "x", infer=same, shape_only=(0,), lower=lambda b, x:
+                         np.full(x.shape, b"", object)
+                         if x.dtype == object else b.np.zeros(x.shape, x.dtype))
 oneslike_op = define_op("OnesLike", "x", infer=same, shape_only=(0,),
                         lower=lambda b, x: b.np.ones(x.shape, x.dtype))
 
@@ -468,6 +475,27 @@ def transpose(a, perm=None, name="transpose", conjugate=False):
             else:
                 perm = np.arange(len(a.dims) - 1, -1, -1, dtype=np.int32)
         return op(a, perm, name=scope)
+
+
+def matrix_transpose(a, name="matrix_transpose", conjugate=False):
+    """Returns `a` with its last two axes swapped; `conjugate` also conjugates.
+
+    Raises:
+      ValueError: `a` has less than 2 axes.
+    """
+    with get_default_graph().name_scope(name):
+        a = convert_to_tensor(a, name="a")
+        if a.dims is None:
+            from regrad.ops.generate import range as range_
+
+            r = rank(a)
+            perm = concat([range_(0, r - 2), [r - 1, r - 2]], 0)
+        elif len(a.dims) < 2:
+            raise ValueError("Argument 'a' should be a (batch) matrix, with rank >= 2. Found: "
+                             f"{spec_text(a)}")
+        else:
+            perm = [*range(len(a.dims) - 2), len(a.dims) - 1, len(a.dims) - 2]
+        return transpose(a, perm, conjugate=conjugate)
 
 
 def invert_permutation(x, name=None):

@@ -21,7 +21,8 @@ def _pass_on(op, *grads):
     return grads
 
 
-for _op_type in ("Identity", "IdentityN", "Snapshot", "PlaceholderWithDefault", "EnsureShape"):
+for _op_type in ("Identity", "IdentityN", "Snapshot", "PlaceholderWithDefault", "EnsureShape",
+                 "GuaranteeConst"):
     RegisterGradient(_op_type)(_pass_on)
 
 

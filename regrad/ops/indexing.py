@@ -26,6 +26,10 @@ from regrad.ops.array import (
 newaxis = None
 
 
+class OutOfRange(InvalidArgumentError, ValueError):
+    """An index that is out of range, met where the host computes."""
+
+
 # -- StridedSlice ----------------------------------------------------------------------------
 # x[begin:end:stride, ...] as TF encodes it: three vectors with one entry per item between the brackets, and
 # five bit masks that say which entries are "from the start", "to the end", "...", "newaxis" or a single
@@ -135,13 +139,30 @@ def _run_windows(shape, begin, end, strides, known, masks):
     if all(isinstance(v, np.ndarray) for v in (begin, end, strides)):
         # The vectors may hold unknown sizes when a shape is worked out: those entries must not be needed.
         vectors = [[int(e) for e in v] for v in (begin, end, strides)]
-        return (*_windows(shape, *vectors, masks), {})
+        try:
+            return (*_windows(shape, *vectors, masks), {})
+        except ShapeError as error:
+            raise OutOfRange(str(error)) from None
     windows, items = _windows(shape, *known, masks)
     return windows, items, {a: begin[w.entry] for a, w in enumerate(windows) if w.entry is not None}
 
 
 def _at_index(b, i, size):
     return b.np.where(i < 0, i + size, i)
+
+
+def _all_inside(b, indices, limits):
+    """Returns whether every index is in [-limit, limit)."""
+    inside = [(i >= -limit) & (i < limit) for i, limit in zip(indices, limits)]
+    return b.np.all(b.np.stack(inside))
+
+
+def _or_nothing(b, inside, y):
+    """Returns `y`, or what a read out of range gives in compiled code: NaN, for integers an extreme."""
+    kind = y.dtype.kind
+    extreme = {"i": "min", "u": "max"}.get(kind)
+    nothing = getattr(np.iinfo(y.dtype), extreme) if extreme else True if kind == "b" else np.nan
+    return b.np.where(inside, y, b.np.asarray(nothing, y.dtype))
 
 
 def _strided_slice_lower(b, x, begin, end, strides, *, _known, **masks):
@@ -156,6 +177,8 @@ def _strided_slice_lower(b, x, begin, end, strides, *, _known, **masks):
         y = b.lax.slice(x, low, high, step)
     for axis, i in indices.items():
         y = b.lax.dynamic_slice_in_dim(y, _at_index(b, i, x.shape[axis]), 1, axis)
+    if indices:
+        y = _or_nothing(b, _all_inside(b, indices.values(), [x.shape[a] for a in indices]), y)
     flipped = tuple(a for a, w in enumerate(windows) if w.flip)
     if flipped:
         y = b.np.flip(y, flipped)
@@ -194,9 +217,11 @@ def _strided_slice_grad_lower(b, shape, begin, end, strides, dy, *, _known, **ma
     padding = [(w.low, d - w.low - span, w.step - 1) for w, d, span in zip(whole, sizes, spans)]
     dx = b.lax.pad(dy, b.np.zeros((), dy.dtype), padding)
     if indices:
+        inside = _all_inside(b, indices.values(), [shape[a] for a in indices])
         starts = [_at_index(b, indices[a], d) if a in indices else np.int64(0) for a, d in enumerate(shape)]
         starts = [b.np.asarray(s).astype("int32") for s in starts]
-        dx = b.lax.dynamic_update_slice(b.np.zeros(shape, dy.dtype), dx, starts)
+        dx = b.lax.dynamic_update_slice(b.np.zeros(shape, dy.dtype),
+                                        b.np.where(inside, dx, b.np.zeros_like(dx)), starts)
     return dx
 
 
@@ -367,8 +392,17 @@ def _slice_lower(b, x, begin, size):
     if isinstance(begin, np.ndarray):
         begin = [int(i) for i in begin]
         limit = [d if s == -1 else i + int(s) for i, s, d in zip(begin, size, x.shape)]
+        for axis, (i, stop, d) in enumerate(zip(begin, limit, x.shape)):
+            if i < 0 or stop > d:
+                raise OutOfRange(f"Expected begin[{axis}] in [0, {d - stop + i}], but got {i}")
         return x[tuple(map(slice, begin, limit))] if b.is_host else b.lax.slice(x, begin, limit)
-    return b.lax.dynamic_slice(x, list(begin), [int(s) for s in size])
+    size = [int(s) for s in size]
+    inside = _block_inside(b, begin, [d - s for d, s in zip(x.shape, size)])
+    return _or_nothing(b, inside, b.lax.dynamic_slice(x, list(begin), size))
+
+
+def _block_inside(b, begin, last):
+    return b.np.all((begin >= 0) & (begin <= np.array(last, begin.dtype)))
 
 
 slice_op = define_op("Slice", "input: T, begin: Index, size: Index", types={"Index": INDEX}, static=(1, 2),
@@ -404,7 +438,9 @@ def _slice_grad_lower(b, dy, like, begin):
     if isinstance(begin, np.ndarray):
         padding = [(int(i), d - int(i) - n, 0) for i, d, n in zip(begin, like.shape, dy.shape)]
         return b.lax.pad(dy, b.np.zeros((), dy.dtype), padding)
-    return b.lax.dynamic_update_slice(b.np.zeros(like.shape, dy.dtype), dy, list(begin))
+    inside = _block_inside(b, begin, [d - n for d, n in zip(like.shape, dy.shape)])
+    return b.lax.dynamic_update_slice(b.np.zeros(like.shape, dy.dtype),
+                                      b.np.where(inside, dy, b.np.zeros_like(dy)), list(begin))
 
 
 slicegrad_op = define_op("SliceGrad", "dy: T, like: L, begin: Index", shape_only=(1,), static=(2,),
@@ -447,10 +483,6 @@ def _batch_index(b, indices, batch):
     iotas = [b.np.arange(indices.shape[i]).reshape((1,) * i + (-1,) + (1,) * (rank - 1 - i))
              for i in range(batch)]
     return (*iotas, indices)
-
-
-class OutOfRange(InvalidArgumentError, ValueError):
-    """An index that is out of range, met where the host computes."""
 
 
 def check_index(x_shape, index):
@@ -784,8 +816,11 @@ def _strided_assign_lower(b, ref, begin, end, strides, value, *, _known, **masks
         starts[axis] = _at_index(b, i, ref.shape[axis]).astype("int32")
         part = b.lax.dynamic_slice_in_dim(part, starts[axis], 1, axis)
     whole = [w if a not in indices else _Window(0, 1) for a, w in enumerate(windows)]
-    part = part.at[tuple(slice(w.low, w.low + w.count * w.step, w.step) for w in whole)].set(value)
-    return b.lax.dynamic_update_slice(ref, part, starts) if indices else part
+    new = part.at[tuple(slice(w.low, w.low + w.count * w.step, w.step) for w in whole)].set(value)
+    if not indices:
+        return new
+    inside = _all_inside(b, indices.values(), [ref.shape[a] for a in indices])
+    return b.lax.dynamic_update_slice(ref, b.np.where(inside, new, part), starts)
 
 
 stridedsliceassign_op = define_op("StridedSliceAssign",

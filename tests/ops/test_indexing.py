@@ -246,6 +246,38 @@ def test_a_row_named_at_run_time_can_be_assigned():
         w[0].assign([1.0, 2.0])
 
 
+def test_nothing_is_assigned_out_of_range(monkeypatch):
+    monkeypatch.setattr(config, "host_runs", 0)
+    monkeypatch.setattr(config, "tiny_ops", 0)
+    w, i = tf.get_variable("w", initializer=W), tf.placeholder("int32", [])
+    assign = w[i].assign([7.0, 8.0, 9.0])
+    with tf.Session() as sess:
+        sess.run(w.initializer)
+        np.testing.assert_array_equal(sess.run(assign, {i: 4}), W)
+
+
+@pytest.mark.parametrize("index", [4, -5])
+@pytest.mark.parametrize("read", [
+    lambda x, i: x[i], lambda x, i: x[i, ::2], lambda x, i: tf.slice(x, [i, 0], [1, 2]),
+                                  lambda x, i: tf.gather(x, i)])
+def test_an_index_out_of_range_at_run_time(monkeypatch, read, index):
+    """The host says so; compiled code cannot, so the result is NaN, and its gradient goes nowhere."""
+    x, i = tf.placeholder("float32", [None, 3]), tf.placeholder("int32", [])
+    y = read(x, i) * 1.0
+    dx = tf.convert_to_tensor(tf.gradients(y, x)[0])
+    for compiled in (False, True):
+        monkeypatch.setattr(config, "host_runs", 0 if compiled else 9)
+        monkeypatch.setattr(config, "tiny_ops", 0 if compiled else 99)
+        with tf.Session() as sess:
+            feeds = {x: W, i: index}
+            if compiled:
+                assert np.isnan(sess.run(y, feeds)).all() and not sess.run(dx, feeds).any()
+            else:
+                with pytest.raises(tf.errors.InvalidArgumentError,
+                                   match=f"out of bounds|not in|Expected begin.*{index}"):
+                    sess.run(y, feeds)
+
+
 def test_out_of_range_indices_are_left_out_when_compiled():
     """Compiled code raises nothing: what lies outside reads as NaN and is not written."""
     import jax
@@ -265,3 +297,22 @@ def test_the_least_value_fills_segments_without_rows():
             tf.ones([1], dtype), [1], 2)
         got = run([low, high])
         assert got[0].tolist() == [low.dtype.min, 1] and got[1].tolist() == [high.dtype.max, 1]
+
+
+def test_strings_are_arranged_like_numbers():
+    x = tf.placeholder("string", [2, None])
+    words = np.array([[b"a", b"bc"], [b"", b"d"]], object)
+    built = [x[0], x[..., ::-1], tf.gather(x, [1, 1]), tf.concat([x, x], 1), tf.stack([x, x]),
+             tf.reshape(x, [-1]),
+             tf.transpose(x), tf.pad(x, [[0, 0], [1, 0]]), tf.tile(x, [1, 2]), tf.zeros_like(x),
+             tf.zeros([2], tf.string),
+             tf.one_hot([1], 2, "on", "off"), tf.boolean_mask(x, [True, False]), tf.gather_nd(x, [[1, 1]]),
+             tf.split(x, 2)[1], tf.reverse(x, [0]), tf.fill([2], "x"), tf.expand_dims(x, 0), tf.unstack(x)[1]]
+    empty = np.full((2, 2), b"", object)
+    expected = [words[0], words[:, ::-1], words[[1, 1]], np.tile(words, 2), np.stack([words, words]),
+                words.ravel(),
+                words.T, np.concatenate([empty[:, :1], words], 1), np.tile(words, 2), empty, empty[0],
+                [[b"off", b"on"]], words[:1], [b"d"], words[1:], words[::-1], [b"x", b"x"], words[None],
+                words[1]]
+    for got, e in zip(run(built, {x: words}), expected):
+        assert got.tolist() == np.asarray(e, object).tolist()
