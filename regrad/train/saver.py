@@ -11,7 +11,7 @@ from regrad.core.graph_keys import GraphKeys
 from regrad.ops.array import placeholder, reshape
 from regrad.ops.state import assign_op
 from regrad.train import checkpoint
-from regrad.train.global_step import global_step as step_value
+from regrad.train.steps import global_step as step_value
 from regrad.variables.listing import global_variables
 from regrad.variables.partition import PartitionedVariable
 from regrad.variables.variable import Variable

@@ -1,0 +1,151 @@
+"""Dense, Dropout, Flatten."""
+
+from regrad.core import constants
+from regrad.core.graph import Tensor, get_default_graph
+from regrad.core.shapes import TensorShape
+from regrad.layers.base import InputSpec, Layer, call_once, functional
+from regrad.nn import functions
+from regrad.ops import array
+from regrad.ops.flow import cond
+from regrad.ops.matmul import matmul
+from regrad.ops.nn import bias_add
+from regrad.variables.initializers import Zeros
+
+
+def smart_cond(pred, true_fn, false_fn):
+    """Returns what one of two functions gives: chosen now if `pred` is known, else by the graph."""
+    value = constants.known_value(pred) if isinstance(pred, Tensor) else pred
+    if value is None:
+        return cond(pred, true_fn, false_fn)
+    return true_fn() if value else false_fn()
+
+
+class Dense(Layer):
+    """A fully connected layer: activation(inputs @ kernel + bias).
+
+    The inputs, of rank 2 or more, are multiplied along their last axis, whose size must be known.
+
+    Args:
+      units: size of the last axis of the output.
+      activation: function of the output, or None.
+      use_bias: whether there is a bias.
+      kernel_initializer, bias_initializer: initializers; None is the variable scope's, else glorot_uniform.
+      kernel_regularizer, bias_regularizer, activity_regularizer: functions that give losses.
+      kernel_constraint, bias_constraint: functions that optimizers apply to new values.
+      trainable: whether the variables "kernel" ([inputs, units]) and "bias" ([units]) are.
+      name: the layer's name.
+    """
+
+    def __init__(self, units, activation=None, use_bias=True, kernel_initializer=None, bias_initializer=Zeros(),  # noqa: B008
+                 kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
+                 bias_constraint=None, trainable=True, name=None, **kwargs):  # fmt: skip
+        super().__init__(trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs)
+        self.units = int(units)
+        self.activation = activation
+        self.use_bias = use_bias
+        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
+        self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
+        self.kernel_constraint, self.bias_constraint = kernel_constraint, bias_constraint
+        self.input_spec = InputSpec(min_ndim=2)
+
+    def build(self, input_shape):
+        size = TensorShape(input_shape).as_list()[-1]
+        if size is None:
+            raise ValueError("The last dimension of the inputs to `Dense` should be defined. Found `None`.")
+        self.input_spec = InputSpec(min_ndim=2, axes={-1: size})
+        self.kernel = self.add_weight("kernel", [size, self.units], initializer=self.kernel_initializer,
+                                      regularizer=self.kernel_regularizer, constraint=self.kernel_constraint)  # fmt: skip
+        self.bias = self.add_weight("bias", [self.units], initializer=self.bias_initializer,
+                                    regularizer=self.bias_regularizer,
+                                    constraint=self.bias_constraint) if self.use_bias else None  # fmt: skip
+
+    def call(self, inputs):
+        if len(inputs.dims) > 2:
+            with get_default_graph().name_scope("Tensordot") as scope:
+                rows = array.reshape(inputs, [-1, inputs.dims[-1]])
+                sizes = [array.shape(inputs)[i] if d is None else d for i, d in enumerate(inputs.dims[:-1])]
+                outputs = array.reshape(matmul(rows, self.kernel), [*sizes, self.units], name=scope)
+                outputs.set_shape(self.compute_output_shape(inputs.shape))
+        else:
+            outputs = matmul(inputs, self.kernel)
+        if self.bias is not None:
+            outputs = bias_add(outputs, self.bias)
+        return outputs if self.activation is None else self.activation(outputs)
+
+    def compute_output_shape(self, input_shape):
+        return TensorShape(input_shape)[:-1].concatenate(self.units)
+
+
+class Dropout(Layer):
+    """Sets a random part of the elements to 0 while training, and scales the others up so that the expectation stays.
+
+    Args:
+      rate: the part that is dropped, in [0, 1).
+      noise_shape: shape of the random choice, broadcast to the inputs.
+      seed: op seed.
+      name: the layer's name.
+    """
+
+    def __init__(self, rate=0.5, noise_shape=None, seed=None, name=None, **kwargs):
+        super().__init__(name=name, **kwargs)
+        self.rate = rate
+        self.noise_shape = noise_shape
+        self.seed = seed
+
+    def call(self, inputs, training=False):
+        return smart_cond(training, lambda: functions.dropout(inputs, rate=self.rate, noise_shape=self.noise_shape,
+                                                              seed=self.seed),
+                          lambda: array.identity(inputs))  # fmt: skip
+
+    def compute_output_shape(self, input_shape):
+        return TensorShape(input_shape)
+
+
+class Flatten(Layer):
+    """Joins all axes but the first.
+
+    Args:
+      data_format: "channels_last", or "channels_first" to put the channels last before joining.
+      name: the layer's name.
+    """
+
+    def __init__(self, data_format="channels_last", name=None, **kwargs):
+        super().__init__(name=name, **kwargs)
+        self.data_format = data_format
+        self.input_spec = InputSpec(min_ndim=1)
+
+    def call(self, inputs):
+        rank = len(inputs.dims)
+        if self.data_format == "channels_first" and rank > 2:
+            inputs = array.transpose(inputs, [0, *range(2, rank), 1])
+        first = inputs.dims[0]
+        shape = self.compute_output_shape(inputs.shape)
+        outputs = array.reshape(inputs, [array.shape(inputs)[0] if first is None else first, -1 if rank > 1 else 1])
+        outputs.set_shape(shape)
+        return outputs
+
+    def compute_output_shape(self, input_shape):
+        sizes = TensorShape(input_shape).as_list()
+        total = 1
+        for d in sizes[1:]:
+            total = None if d is None or total is None else total * d
+        return TensorShape([sizes[0], total])
+
+
+dense = functional(Dense, "dense")
+
+
+def dropout(inputs, rate=0.5, noise_shape=None, seed=None, training=False, name=None):
+    """Makes a `Dropout` layer and returns its output.
+
+    Args:
+      training: Python bool or bool scalar tensor; without it nothing is dropped.
+      rate, noise_shape, seed, name: as for `Dropout`.
+    """
+    arguments = {"rate": rate, "noise_shape": noise_shape, "seed": seed, "name": name}
+    return call_once(Dropout, inputs, None, arguments, training=training)
+
+
+def flatten(inputs, name=None, data_format="channels_last"):
+    """Makes a `Flatten` layer and returns its output: the inputs with all axes but the first joined."""
+    return call_once(Flatten, inputs, None, {"name": name, "data_format": data_format})
