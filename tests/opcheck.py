@@ -19,7 +19,7 @@ from regrad.core.opdef import Known, Spec
 from regrad.core.shapes import compatible
 from regrad.ops.array import placeholder
 from regrad.runtime.plan import needs_host, shape_only_positions, static_positions
-from regrad.runtime.segment import ShapeOf
+from regrad.runtime.segment import ShapeOf, freeze
 
 ops.load()
 
@@ -46,10 +46,11 @@ def needed(tensors):
     return sorted(seen, key=lambda op: op.id)
 
 
-def evaluate(b, fetches, feeds):
+def evaluate(b, fetches, feeds, seen=None):
     """Returns the values of `fetches` computed by backend `b`.
 
-    What depends on no tracer is computed with NumPy, as the runtime folds it: shapes, and what is made of them.
+    What depends on no tracer is computed with NumPy, as the runtime folds it: shapes, and what is made of them. `seen`
+    collects what was computed: op types with their attributes and the kinds of shapes and dtypes they met.
     """
     env = dict(feeds)
     for op in needed(fetches):
@@ -86,9 +87,17 @@ def evaluate(b, fetches, feeds):
             raise
         results = result if isinstance(result, (tuple, list)) else (result,)
         check_specs(op, results, statics, [env[t] for t in op.inputs])
+        if seen is not None and op.type not in ("Const", "Placeholder"):
+            seen.add((op.type, op.groups, tuple((k, freeze(v)) for k, v in attrs.items()),
+                      tuple(_shape_kind(env[t], i in statics) for i, t in enumerate(op.inputs))))  # fmt: skip
         for t, r in zip(op.outputs, results):
             env[t] = np.asarray(r) if backend.is_host else r
     return [env[t] for t in fetches]
+
+
+def _shape_kind(x, static):
+    """What a compiled lowering may depend on: dtype, and which sizes are 0 and 1; for a static operand its value."""
+    return freeze(x) if static else (str(x.dtype), tuple(d if d < 2 else 2 for d in x.shape))
 
 
 def check_specs(op, results, statics, values):
@@ -296,7 +305,8 @@ class Measured:
                    for i, x in enumerate(self.arrays)]  # fmt: skip
         self.dw = [[random_like(w.shape, w.dtype, rng) for w in level] for level in self.weights]
         self.on_host = {k: built.on_host() for k, built in self.built.items()}
-        self.host = {k: built.grouped(evaluate(HOST, built.fetches(), built.feeds(self.arrays, self.weights)))
+        self.seen = set()
+        self.host = {k: built.grouped(evaluate(HOST, built.fetches(), built.feeds(self.arrays, self.weights), self.seen))
                      for k, built in self.built.items() if self.on_host[k]}  # fmt: skip
         self.low = {}
         for name in case.dtypes:
@@ -310,7 +320,7 @@ class Measured:
                             else random_like(s, np.float32, rng).astype(np.float32)
                             for s, t in zip(built.seed_shapes[0], built.seeds[0])]]  # fmt: skip
             feeds = built.feeds(arrays, weights)
-            host = built.grouped(evaluate(HOST, built.fetches(), feeds)) if built.on_host() else None
+            host = built.grouped(evaluate(HOST, built.fetches(), feeds, self.seen)) if built.on_host() else None
             self.low[name] = arrays, weights, built, host
 
     def _shapes(self, forward):
@@ -332,8 +342,11 @@ class Measured:
 
     # -- by XLA ---------------------------------------------------------------------------------
 
-    def wants_xla(self):
-        return self.error is None and not self.host_only
+    def wants_xla(self, compiled=frozenset()):
+        """True when the row needs a compiler, or holds something that was not compiled for an earlier row."""
+        if self.error is not None or self.host_only:
+            return False
+        return not all(self.on_host.values()) or not self.seen <= compiled
 
     def arguments(self):
         """Returns the arrays that a compiled batch takes for this row."""
@@ -404,13 +417,24 @@ def shifted(args, h):
 STEP = 5e-6
 
 
+_compiled: set = set()
+
+
+def measure(rows):
+    """Measures rows by XLA, as far as they hold something that no earlier row had compiled."""
+    chosen = []
+    for r in rows:
+        if r.wants_xla(_compiled):
+            chosen.append(r)
+            _compiled.update(r.seen)
+    for i in range(0, len(chosen), BATCH):
+        measure_batch(chosen[i:i + BATCH])
+
+
 def measure_batch(rows):
     """Compiles the derivatives of all rows as one function, and runs it at the rows' points and beside them."""
     import jax
 
-    rows = [r for r in rows if r.wants_xla()]
-    if not rows:
-        return
     for r in rows:
         r.xla_error = None
 

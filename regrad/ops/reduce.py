@@ -44,11 +44,13 @@ def _reduction(op_type, lower, types=NUMERIC, partial=False):
 
 
 def _mean(b, x, axis, keepdims):
-    if x.dtype.kind in "iu":
-        total = b.np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
-        n = int(np.prod([x.shape[a] for a in axis], dtype=np.int64))
-        return b.np.asarray(b.np.trunc(total / n)).astype(x.dtype)
-    return b.np.mean(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+    n = int(np.prod([x.shape[a] for a in axis], dtype=np.int64))
+    if x.dtype.kind not in "iu" and n:
+        return b.np.mean(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+    total = b.np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+    if n == 0:  # the mean of nothing is NaN; of no integers, 0
+        return total if x.dtype.kind in "iu" else total * x.dtype.type(np.nan)
+    return b.np.asarray(b.np.trunc(total / n)).astype(x.dtype)
 
 
 sum_op = _reduction("Sum", lambda b, x, axis, keepdims: b.np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype), partial=True)

@@ -15,8 +15,8 @@ def rows(op_type, function, reference, low, high, dtypes=FLOATS, points=(), **mo
     more = {"rtol": 1e-9, "low": low, "high": high} | more
     out = [
         Case(op_type, function, reference, ((3, 4),), dtypes=dtypes, **more),
-        Case(op_type, function, reference, ((),), dtypes=(), **more),
-        Case(op_type, function, reference, ((2, 0),), dtypes=(), **more),
+        Case(op_type, function, reference, ((),), dtypes=(), derivatives=False, **more),
+        Case(op_type, function, reference, ((2, 0),), dtypes=(), derivatives=False, **more),
     ]
     if points:
         out.append(Case(op_type, function, reference, (np.array(points),), dtypes=(), derivatives=False, note="points", **more))
