@@ -18,6 +18,14 @@ _NAMES = {
     "regrad.nn.functions": """dropout log_poisson_loss relu_layer sigmoid_cross_entropy_with_logits
         weighted_cross_entropy_with_logits xw_plus_b zero_fraction""",
     "regrad.nn.embedding": "embedding_lookup",
+    "regrad.nn.sampled": "nce_loss sampled_softmax_loss",
+    "regrad.ops.candidates": """all_candidate_sampler compute_accidental_hits fixed_unigram_candidate_sampler
+        log_uniform_candidate_sampler uniform_candidate_sampler""",
+    "regrad.ops.fractional": "fractional_avg_pool fractional_max_pool",
+    "regrad.ops.layout": "depth_to_space space_to_batch space_to_depth",
+    "regrad.ops.sort": "top_k",
+    "regrad.nn.rnn": """bidirectional_dynamic_rnn dynamic_rnn raw_rnn static_bidirectional_rnn static_rnn
+        static_state_saving_rnn""",
 }  # fmt: skip
 
 _RENAMED = {
@@ -33,6 +41,8 @@ __all__ = sorted(_WHERE)
 
 
 def __getattr__(name):
+    if name == "rnn_cell":
+        return importlib.import_module("regrad.nn.rnn_cell")
     where = _WHERE.get(name)
     if where is None:
         from regrad.core.errors import nearest

@@ -13,7 +13,7 @@ FAMILIES = (
     "indexing", "indexing_grad", "layout", "layout_grad", "linalg", "linalg_grad", "math", "math_grad", "matmul",
     "matmul_grad", "nn", "nn_grad", "norm", "norm_grad", "operators", "partition", "partition_grad", "pool",
     "pool_grad", "random", "random_grad", "reduce", "reduce_grad", "script", "segment", "segment_grad", "sort",
-    "sort_grad", "special", "special_grad", "state", "tensor_array", "tensor_array_grad", "train", "train_grad",
+    "sort_grad", "special", "special_grad", "state", "state_grad", "tensor_array", "tensor_array_grad", "train", "train_grad",
     "vjp",
 )  # fmt: skip
 
