@@ -1,0 +1,297 @@
+"""cond, case, while_loop, map_fn, scan, TensorArray: values, structures, gradients, effects."""
+import numpy as np
+from corpus import Row
+
+ROWS = [
+    Row("cond", """
+p = tf.placeholder(tf.bool)
+x = tf.constant(2.0)
+y = tf.cond(p, lambda: x * 2.0, lambda: x + 10.0)
+result = [run(y, {p: v}) for v in (True, False)]"""),
+    Row("cond of a comparison", """
+x = tf.placeholder(tf.float32)
+y = tf.cond(x > 1.0, lambda: tf.constant(1), lambda: tf.constant(0))
+result = [run(y, {x: v}) for v in (2.0, 0.5)]"""),
+    Row("cond's keyword names", """
+result = run(
+    [
+        tf.cond(tf.constant(True), true_fn=lambda: 1, false_fn=lambda: 2),
+        tf.cond(pred=tf.constant(False), true_fn=lambda: 1, false_fn=lambda: 2),
+    ]
+)"""),
+    Row("cond's older keyword names", """
+result = run(tf.cond(tf.constant(False), fn1=lambda: 1, fn2=lambda: 2))""",
+        expect=np.int32(2)),
+    Row("cond's structures", """
+p = tf.placeholder(tf.bool)
+a = tf.cond(p, lambda: (1, [2.0, 3.0]), lambda: (4, [5.0, 6.0]))
+b = tf.cond(p, lambda: {'x': 1}, lambda: {'x': 2})
+c = tf.cond(p, lambda: [1], lambda: [2])
+result = [run([a, b, c], {p: v}) for v in (True, False)]"""),
+    Row("cond without results", """
+v = tf.Variable(0)
+p = tf.placeholder(tf.bool)
+op = tf.cond(p, lambda: tf.group(v.assign(5)), lambda: tf.group(v.assign(7)))
+run(op, {p: True})
+a = run(v)
+run(op, {p: False})
+result = [a, run(v)]"""),
+    Row("cond runs one branch", """
+v = tf.Variable(0); p = tf.placeholder(tf.bool)
+y = tf.cond(p, lambda: tf.assign_add(v, 1), lambda: tf.assign_add(v, 100))
+run(y, {p: True}); result = run(v)"""),
+    Row("cond computes outer ops in both cases", """
+v = tf.Variable(0); p = tf.placeholder(tf.bool); outer = tf.assign_add(v, 1)
+y = tf.cond(p, lambda: tf.identity(outer), lambda: tf.constant(0))
+run(y, {p: False}); result = run(v)"""),
+    Row("cond with a host function in a branch", """
+calls = []
+p = tf.placeholder(tf.bool)
+y = tf.cond(
+    p,
+    lambda: tf.py_func(lambda: calls.append(1) or np.float32(1), [], tf.float32),
+    lambda: tf.constant(0.0),
+)
+result = [run(y, {p: False}), len(calls), run(y, {p: True}), len(calls)]"""),
+    Row("cond, gradients", """
+p = tf.placeholder(tf.bool); x, w = tf.constant(2.0), tf.constant(3.0)
+y = tf.cond(p, lambda: x * w, lambda: x ** 2); g = tf.gradients(y, [x, w])
+result = [run(g, {p: v}) for v in (True, False)]"""),
+    Row("cond, gradient with an unused branch", """
+p = tf.placeholder(tf.bool)
+x = tf.constant(2.0)
+y = tf.cond(p, lambda: x * 3.0, lambda: tf.constant(1.0))
+(g,) = tf.gradients(y, x)
+result = [run(g, {p: v}) for v in (True, False)]"""),
+    Row("cond, second order", """
+p = tf.placeholder(tf.bool)
+x = tf.constant(2.0)
+y = tf.cond(p, lambda: x**3, lambda: tf.exp(x))
+(g,) = tf.gradients(tf.gradients(y, x)[0], x)
+result = [run(g, {p: v}) for v in (True, False)]"""),
+    Row("cond, gradient hides no NaN", """
+x = tf.placeholder(tf.float32, [])
+y = tf.cond(x > 0, lambda: tf.sqrt(x), lambda: 0.0 * x)
+(g,) = tf.gradients(y, x)
+result = [run(g, {x: v}) for v in (4.0, -1.0)]"""),
+    Row("cond's names", """
+y = tf.cond(tf.constant(True), lambda: tf.constant(1.0, name='inner'), lambda: tf.constant(2.0), name='c')
+result = y.op.name.split('/')[0]"""),
+    Row("case", """
+i = tf.placeholder(tf.int32)
+y = tf.case(
+    [
+        (tf.equal(i, 0), lambda: tf.constant(10)),
+        (i > 3, lambda: tf.constant(20)),
+        (i > 1, lambda: tf.constant(30)),
+    ],
+    default=lambda: tf.constant(40),
+)
+result = [run(y, {i: v}) for v in (0, 1, 2, 5)]"""),
+    Row("case from a dict", """
+i = tf.placeholder(tf.int32)
+y = tf.case(
+    {tf.equal(i, 0): lambda: tf.constant(1), tf.equal(i, 1): lambda: tf.constant(2)},
+    default=lambda: tf.constant(3),
+    exclusive=True,
+)
+result = [run(y, {i: v}) for v in (0, 1, 2)]"""),
+    Row("switch_case", """
+i = tf.placeholder(tf.int32)
+y = tf.switch_case(
+    i, {0: lambda: tf.constant(1), 1: lambda: tf.constant(3)}, default=lambda: tf.constant(9)
+)
+result = [run(y, {i: v}) for v in (0, 1, 2, -1)]"""),
+    Row("while_loop", """
+i, s = tf.while_loop(lambda i, s: i < 5, lambda i, s: (i + 1, s + i), [tf.constant(0), tf.constant(0)])
+result = run([i, s])"""),
+    Row("while_loop of one", """
+y = tf.while_loop(lambda x: x < 100.0, lambda x: x * 2.0, [tf.constant(1.0)])
+result = [isinstance(y, tf.Tensor), float(run(y))]""",
+        expect=[True, 128.0]),
+    Row("while_loop of a list", """
+y = tf.while_loop(lambda x: x < 100.0, lambda x: [x * 2.0], [tf.constant(1.0)])
+result = run(y)"""),
+    Row("while_loop, structures", """
+out = tf.while_loop(
+    lambda i, d: i < 3,
+    lambda i, d: (i + 1, {'a': d['a'] + 1.0, 'b': (d['b'][0] * 2.0,)}),
+    (0, {'a': 1.0, 'b': (1.0,)}),
+)
+result = run(out)"""),
+    Row("while_loop, no turn", """
+x = tf.constant(2.0)
+_, y = tf.while_loop(lambda i, y: i < 0, lambda i, y: (i + 1, y * y), [0, x])
+result = run([y, tf.gradients(y, x)[0]])"""),
+    Row("while_loop, length fed", """
+n = tf.placeholder(tf.int32)
+x = tf.constant(2.0)
+_, y = tf.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y * x), [0, 1.0])
+(g,) = tf.gradients(y, x)
+result = [run([y, g], {n: v}) for v in (1, 3, 5)]"""),
+    Row("while_loop, maximum_iterations", """
+y = tf.while_loop(lambda i: True, lambda i: i + 1, [tf.constant(0)], maximum_iterations=4)
+result = run(y)"""),
+    Row("while_loop, gradient of what is carried and of what is not", """
+x, w = tf.constant(2.0), tf.constant(3.0)
+_, y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.sin(y * w)), [0, x])
+result = run(tf.gradients(y, [x, w]))"""),
+    Row("while_loop, back_prop=False", """
+x = tf.constant(2.0)
+_, y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), [0, 1.0], back_prop=False)
+result = run(y)"""),
+    Row("while_loop, nested", """
+x = tf.constant(1.5)
+_, y = tf.while_loop(
+    lambda i, y: i < 2,
+    lambda i, y: (i + 1, tf.while_loop(lambda j, z: j < 3, lambda j, z: (j + 1, z * x), [0, y])[1]),
+    [0, 1.0],
+)
+result = run([y, tf.gradients(y, x)[0]])"""),
+    Row("cond in a while_loop", """
+x = tf.constant(1.5)
+_, y = tf.while_loop(
+    lambda i, y: i < 4,
+    lambda i, y: (i + 1, tf.cond(tf.equal(i % 2, 0), lambda: y * x, lambda: y + x)),
+    [0, 1.0],
+)
+result = run([y, tf.gradients(y, x)[0]])"""),
+    Row("while_loop in a cond", """
+p = tf.placeholder(tf.bool); x = tf.constant(1.5)
+y = tf.cond(p, lambda: tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), [0, 1.0])[1], lambda: x)
+g, = tf.gradients(y, x); result = [run([y, g], {p: v}) for v in (True, False)]"""),
+    Row("while_loop with a growing shape", """
+_, y = tf.while_loop(
+    lambda i, y: i < 3,
+    lambda i, y: (i + 1, tf.concat([y, [tf.cast(i, tf.float32)]], 0)),
+    [0, tf.zeros([1])],
+    shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])],
+)
+result = [run(y), y.shape.as_list()]"""),
+    Row("while_loop with a variable", """
+v = tf.Variable(2.0)
+_, y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * v), [0, 1.0])
+result = run([y, tf.gradients(y, v)[0]])"""),
+    Row("while_loop with assignments", """
+v = tf.Variable(0.0)
+def body(i):
+    with tf.control_dependencies([tf.assign_add(v, tf.cast(i, tf.float32))]): return i + 1
+run(tf.while_loop(lambda i: i < 5, body, [tf.constant(0)])); result = run(v)"""),
+    Row("while_loop with a host function", """
+seen = []
+def note(i):
+    seen.append(int(i))
+    return i
+run(
+    tf.while_loop(
+        lambda i: i < 3, lambda i: tf.reshape(tf.py_func(note, [i], tf.int32), []) + 1, [tf.constant(0)]
+    )
+)
+result = seen"""),
+    Row("while_loop, override in the body", """
+@tf.RegisterGradient('FlowSin')
+def rule(op, g): return g * 10.0
+x = tf.constant(1.0)
+def body(i, y):
+    with tf.get_default_graph().gradient_override_map({'Sin': 'FlowSin'}): return i + 1, tf.sin(y)
+_, z = tf.while_loop(lambda i, z: i < 3, body, [0, x])
+result = run(tf.gradients(z, x)[0])"""),
+    Row("while_loop, custom_gradient in the body", """
+f = tf.custom_gradient(lambda t: (tf.round(t), lambda dy: dy * 3.0)); x = tf.constant(1.4)
+_, y = tf.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, f(y * 1.3)), [0, x])
+result = run([y, tf.gradients(y, x)[0]])"""),
+    Row("map_fn", """
+x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+y = tf.map_fn(lambda r: tf.reduce_sum(r) * r, x)
+result = run([y, tf.gradients(y, x)[0]])"""),
+    Row("map_fn with a dtype", """
+result = run(tf.map_fn(lambda i: tf.cast(i, tf.float32) / 2.0, tf.constant([1, 2, 3]), dtype=tf.float32))"""),
+    Row("map_fn of tuples", """
+x = tf.constant([1.0, 2.0])
+a, b = tf.map_fn(lambda t: (t[0] + t[1], t[0] * t[1]), (x, x * 10.0))
+result = run([a, b, tf.gradients([a, b], x)[0]])"""),
+    Row("map_fn of unknown length", """
+x = tf.placeholder(tf.float32, [None])
+y = tf.map_fn(tf.sin, x)
+(g,) = tf.gradients(y, x)
+result = [run([y, g], {x: np.arange(n)}) for n in (2, 3)]"""),
+    Row("scan", """
+x = tf.constant([1.0, 2.0, 3.0])
+y = tf.scan(lambda a, b: a * b, x)
+result = run([y, tf.gradients(y, x)[0]])"""),
+    Row("scan with an initializer", """
+x = tf.constant([1.0, 2.0, 3.0])
+s = tf.constant(10.0)
+y = tf.scan(lambda a, b: a + b * b, x, initializer=s)
+result = run([y] + tf.gradients(y, [x, s]))"""),
+    Row("scan, reverse and tuples", """
+x = tf.constant([1.0, 2.0, 3.0])
+y = tf.scan(lambda a, b: (a[0] + b, a[1] * b), x, initializer=(0.0, 1.0), reverse=True)
+result = run(y)"""),
+    Row("foldl and foldr", """
+x = tf.constant([1.0, 2.0, 3.0])
+a, b = tf.foldl(lambda a, b: a - b, x), tf.foldr(lambda a, b: a - b, x)
+result = run([a, b, tf.gradients(a, x)[0], tf.gradients(b, x)[0]])"""),
+    Row("TensorArray", """
+ta = tf.TensorArray(tf.float32, 3).write(0, [1.0, 2.0]).write(2, [5.0, 6.0]).write(1, [3.0, 4.0])
+result = run([ta.stack(), ta.size()])"""),
+    Row("TensorArray, unstack, read and gather", """
+x = tf.constant([1.0, 2.0, 3.0])
+ta = tf.TensorArray(tf.float32, 3, clear_after_read=False).unstack(x)
+y = ta.read(0) * ta.read(2) + tf.reduce_sum(ta.gather([1, 1]))
+result = run([y, tf.gradients(y, x)[0]])"""),
+    Row("TensorArray, concat and split", """
+ta = tf.TensorArray(tf.float32, 2, infer_shape=False).split(tf.constant([1.0, 2.0, 3.0]), [2, 1])
+result = run([ta.concat()])"""),
+    Row("TensorArray, growing", """
+_, ta = tf.while_loop(
+    lambda i, ta: i < 4,
+    lambda i, ta: (i + 1, ta.write(i, i * i)),
+    [0, tf.TensorArray(tf.int32, 0, dynamic_size=True)],
+)
+result = run(ta.stack())"""),
+    Row("TensorArray in a loop, gradient", """
+x = tf.constant([1.0, 2.0, 3.0])
+ta = tf.TensorArray(tf.float32, 3).unstack(x)
+_, total, out = tf.while_loop(
+    lambda i, t, o: i < 3,
+    lambda i, t, o: (i + 1, t + ta.read(i) ** 2, o.write(i, t)),
+    [0, 0.0, tf.TensorArray(tf.float32, 3)],
+)
+result = run([total, out.stack(), tf.gradients(total, x)[0], tf.gradients(out.stack(), x)[0]])"""),
+    Row("dynamic_rnn", """
+k = np.arange(24.0).reshape(6, 4) / 20 - 0.5
+cell = tf.nn.rnn_cell.BasicRNNCell(4)
+x = tf.constant(np.arange(12.0).reshape(2, 3, 2) / 10)
+with tf.variable_scope('r', initializer=tf.constant_initializer(k)):
+    y, s = tf.nn.dynamic_rnn(cell, x, dtype=tf.float64)
+result = [run([y, s, tf.gradients(y, x)[0]]), [v.name for v in tf.trainable_variables()]]"""),
+    Row("dynamic_rnn with lengths", """
+cell = tf.nn.rnn_cell.GRUCell(
+    3, kernel_initializer=tf.constant_initializer(0.2), bias_initializer=tf.constant_initializer(0.1)
+)
+x = tf.constant(np.arange(12.0).reshape(2, 3, 2) / 10, tf.float32)
+y, s = tf.nn.dynamic_rnn(cell, x, sequence_length=[3, 1], dtype=tf.float32)
+result = run([y, s, tf.gradients(s, x)[0]])"""),
+    Row("LSTMCell", """
+cell = tf.nn.rnn_cell.LSTMCell(
+    2, use_peepholes=True, initializer=tf.constant_initializer(0.3), forget_bias=0.5
+)
+x = tf.constant([[1.0, -1.0]])
+y, s = cell(x, cell.zero_state(1, tf.float32))
+result = [run([y, s.c, s.h]), sorted(v.op.name.split('/')[-1] for v in tf.trainable_variables())]"""),
+    Row("MultiRNNCell and static_rnn", """
+cell = tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.BasicLSTMCell(2) for _ in range(2)])
+x = [tf.constant([[1.0, -1.0]]), tf.constant([[0.5, 2.0]])]
+with tf.variable_scope('r', initializer=tf.constant_initializer(0.2)):
+    ys, state = tf.nn.static_rnn(cell, x, dtype=tf.float32)
+result = [run([ys, state[1].c]), sorted(v.name for v in tf.trainable_variables())]"""),
+    Row("bidirectional_dynamic_rnn", """
+c = [tf.nn.rnn_cell.BasicRNNCell(2) for _ in range(2)]
+x = tf.constant(np.arange(12.0).reshape(2, 3, 2) / 10, tf.float32)
+with tf.variable_scope('r', initializer=tf.constant_initializer(0.2)):
+    (f, b), (sf, sb) = tf.nn.bidirectional_dynamic_rnn(
+        c[0], c[1], x, sequence_length=[3, 2], dtype=tf.float32
+    )
+result = run([f, b, sf, sb])"""),
+]
