@@ -23,7 +23,7 @@ _NAMES = {
     "regrad.core.indexed_slices": "IndexedSlices",
     "regrad.core.gradient_registry": "NoGradient NotDifferentiable RegisterGradient",
     "regrad.core.graph_keys": "GraphKeys",
-    "regrad.core.graph_def": "GraphDef NodeDef",
+    "regrad.core.graph_def": "AttrValue GraphDef NodeDef import_graph_def",
     "regrad.framework": """add_to_collection add_to_collections colocate_with container control_dependencies
         convert_to_tensor_or_indexed_slices convert_to_tensor_or_sparse_tensor device
         get_collection get_collection_ref get_seed gradient_override_map init_scope name_scope op_scope

@@ -34,11 +34,11 @@ class name_scope:  # noqa: N801 (TF's name)
     def __enter__(self):
         if self._name is None and self._values is not None:
             raise ValueError(f"At least one of name ({self._name}) and default_name must be provided.")
-        stack = contextlib.ExitStack()
         graph = _graph_of(self._values)
-        stack.enter_context(graph.as_default())
-        scope = stack.enter_context(graph.name_scope(self._name))
-        self._stack = stack
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(graph.as_default())
+            scope = stack.enter_context(graph.name_scope(self._name))
+            self._stack = stack.pop_all()
         return scope
 
     def __exit__(self, *exc):

@@ -8,7 +8,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import Tensor, get_default_graph, variable_of
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.indexed_slices import IndexedSlices
-from regrad.ops.array import identity_n, identityn_op
+from regrad.ops.array import identity, identityn_op
 
 
 def custom_gradient(f=None):
@@ -51,7 +51,7 @@ def _call(f, args, kwargs):
     graph = get_default_graph()
     leaves, rebuild, n_args = _tensor_leaves(args, kwargs)
     # Fresh identities, so that only this call's uses of the arguments count as its inputs.
-    inputs = identity_n(leaves, name="custom_gradient_inputs") if leaves else []
+    inputs = [identity(t) for t in leaves]
     made_before = len(graph._ops)
     new_args, new_kwargs = rebuild(inputs)
     returned = f(*new_args, **new_kwargs)
@@ -84,7 +84,7 @@ def _call(f, args, kwargs):
 
     rule.__name__ = getattr(grad_fn, "__name__", "grad_fn")
     rule.__wrapped__ = grad_fn
-    outputs = identityn_op([*results, *inputs, *reads], name="custom_gradient")
+    outputs = identityn_op([*results, *inputs, *reads])
     outputs[0].op.attached_rules = [rule]
     return nest.pack_sequence_as(result, outputs[:n_results])
 
@@ -173,7 +173,7 @@ def recompute_grad(f):
     def decorated(*args, **kwargs):
         graph = get_default_graph()
         leaves, rebuild, _ = _tensor_leaves(args, kwargs)
-        inputs = identity_n(leaves, name="recompute_inputs")
+        inputs = [identity(t) for t in leaves]
         made_before = len(graph._ops)
         a, k = rebuild(inputs)
         result = f(*a, **k)

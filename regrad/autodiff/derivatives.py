@@ -22,7 +22,7 @@ def jacobian(y, xs, name="jacobian", unconnected_gradients="none", **options):
       A list of tensors (None where no path leads from x to y), or one if `xs` is no list.
     """
     from regrad.ops.flow import while_loop
-    from regrad.ops.indexing import gather
+    from regrad.ops.indexing import one_hot
     from regrad.ops.tensor_array import TensorArray
 
     many = isinstance(xs, (list, tuple))
@@ -37,7 +37,8 @@ def jacobian(y, xs, name="jacobian", unconnected_gradients="none", **options):
             return [None] * len(xs) if many else None
 
         def row(i, *arrays):
-            grads = gradients(gather(flat, i), [xs[k] for k in used], unconnected_gradients="zero", **options)
+            unit = one_hot(i, n, dtype=flat.dtype)
+            grads = gradients(flat, [xs[k] for k in used], grad_ys=[unit], unconnected_gradients="zero", **options)
             return (i + 1, *(a.write(i, convert_to_tensor(g)) for a, g in zip(arrays, grads)))
 
         arrays = [TensorArray(probe[k].dtype, size=n, element_shape=probe[k].shape) for k in used]

@@ -75,12 +75,13 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
         raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
     if not ys:
         raise ValueError("gradients: ys is empty.")
-    graph = _graph_of(ys, xs)
+    graph = _graph_of(ys)
     with graph.as_default(), graph.name_scope(name):
         # A Variable as y is what a run reads; as x it stands for its storage and for every read of it.
         ys = [convert_to_tensor(_sparse_values(y), name="y") for y in ys]
-        xs = [_here(graph, _element(x, "x"), "xs") for x in xs]
-        stops = [_here(graph, _element(s, "stop_gradients"), "stop_gradients") for s in stops]
+        home = ys[0].graph  # inside a body, one may differentiate what was built outside it
+        xs = [_here(home, _element(x, "x"), "xs") for x in xs]
+        stops = [_here(home, _element(s, "stop_gradients"), "stop_gradients") for s in stops]
         sums = Partials(accumulate)
         for t, g in (known_gradients or {}).items():
             sums.know(_element(t, "known_gradients"), g)
@@ -162,6 +163,8 @@ class Walk:
             return
         graph = self.graph
         forward_op, graph._forward_op = graph._forward_op, outputs[0].op
+        # A block in force around gradients() is about the forward graph: what rules build is not stamped with it.
+        scope, graph._override_scope = graph._override_scope, None
         try:
             with graph.name_scope(op.name + "_grad"):
                 rule = op.rule if isinstance(op, GroupStep) else self.resolution.rule_for(op)
@@ -172,7 +175,7 @@ class Walk:
                                  for t, g in zip(outputs, out_grads)]  # fmt: skip
                 in_grads = checked(op, rule, rule.apply(op, out_grads))
         finally:
-            graph._forward_op = forward_op
+            graph._forward_op, graph._override_scope = forward_op, scope
         for t, g in zip(op.inputs, in_grads):
             if g is not None and self.flows(t):
                 sums.add(t, g)
@@ -427,8 +430,8 @@ def _element(x, what):
     return convert_to_tensor(x, name=what)
 
 
-def _graph_of(ys, xs):
-    """Returns the graph to extend: that of ys, or the innermost body among the xs' and the default graph."""
+def _graph_of(ys):
+    """Returns the graph to extend: that of ys, or the body that is being built inside it."""
     graph = _element(ys[0], "y").graph
     default = get_default_graph()
     return default if isinstance(default, FuncGraph) and default.encloses(graph) else graph

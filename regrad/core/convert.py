@@ -176,7 +176,7 @@ def to_array(value, dtype):
             raise TypeError(f"Expected string, got array of type {value.dtype}.")
         return np.array(value).astype(dtype.as_numpy_dtype)
     if value is None:
-        raise TypeError("None values not supported: a tensor was expected. (tf.gradients gives None where no path "
+        raise ValueError("None values not supported: a tensor was expected. (tf.gradients gives None where no path "
                         "leads from ys to an x.)")  # fmt: skip
     if dtype is not None:
         _check_kinds(value, dtype)
@@ -207,7 +207,7 @@ def to_array(value, dtype):
         narrow = array.astype(np.int32)
         return narrow if np.array_equal(narrow, array) else array
     if array.dtype == np.complex128:
-        return array.astype(np.complex64) if isinstance(value, complex) else array
+        return array
     as_dtype(array.dtype)
     return array
 

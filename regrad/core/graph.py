@@ -364,7 +364,7 @@ class Graph:
             # An input made inside the block waits already, so the op that takes it needs no edge of its own.
             if not any(t.op in controller.made for t in inputs):
                 controls += controller.ops
-        return tuple(dict.fromkeys(controls))
+        return tuple(dict.fromkeys(c for c in controls if all(t.op is not c for t in inputs)))
 
     def create_op(self, op_type, inputs, dtypes=None, input_types=None, name=None, attrs=None, op_def=None,
                   compute_shapes=True, compute_device=True):  # fmt: skip
@@ -491,6 +491,11 @@ class Graph:
             self._override_scope = parent
         if mapping and not scope.caught:
             made = sorted({op.type for op in self._ops[made_before:]})
+            if not made and get_default_graph() is not self:
+                raise ValueError(f"gradient_override_map at {scope.where} was opened on a graph that is not the default "
+                                 "graph, and no operation was added to it: the operations made inside the block went to "
+                                 "another graph and keep their rules. Use tf.get_default_graph().gradient_override_map, or "
+                                 "open the graph with `with graph.as_default():` first.")  # fmt: skip
             what = (f"no operation of these types was made inside the block, only {', '.join(made)}" if made else
                     "no operation was added to this graph inside the block; operations made before it keep their rules, and "
                     "new ones go to the default graph, which may be another one")  # fmt: skip

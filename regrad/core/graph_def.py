@@ -10,16 +10,51 @@ _ENUM_NAMES = {
 }  # fmt: skip
 
 
+class AttrValue:
+    """One attribute: `value`, also under TF's field names `s` (bytes), `i`, `f`, `b`, `type`, `shape`, `tensor`, `list`."""
+
+    def __init__(self, value=None):
+        self.value = value
+
+    @property
+    def s(self):
+        return self.value.encode() if isinstance(self.value, str) else self.value
+
+    @s.setter
+    def s(self, value):
+        self.value = value
+
+    i = f = b = type = shape = tensor = list = property(
+        lambda self: self.value, lambda self, value: setattr(self, "value", value))  # fmt: skip
+
+    def __eq__(self, other):
+        return self.value == getattr(other, "value", other)
+
+    __hash__ = None
+
+    def __repr__(self):
+        return "\n".join(_value_lines(self.value, "")) + "\n"
+
+
+class _Attributes(dict):
+    """{name: AttrValue}; asking for a missing one makes it, as a protocol buffer's map does."""
+
+    def __missing__(self, key):
+        value = self[key] = AttrValue()
+        return value
+
+
 class NodeDef:
-    """One operation: `name`, `op` (its type), `input` (names), `device`, `attr` (values)."""
+    """One operation: `name`, `op` (its type), `input` (names), `device`, `attr` ({name: AttrValue})."""
 
     def __init__(self, op):
+        self.operation = op
         self.name = op.name
         self.op = op.type
         self.input = [t.op.name if t.value_index == 0 else t.name for t in op.inputs]
         self.input += ["^" + c.name for c in op.control_inputs]
         self.device = op.device
-        self.attr = _attributes(op)
+        self.attr = _Attributes({k: AttrValue(v) for k, v in _attributes(op).items()})
 
     def __str__(self):
         lines = [f'name: "{self.name}"', f'op: "{self.op}"']
@@ -27,7 +62,7 @@ class NodeDef:
         if self.device:
             lines.append(f'device: "{self.device}"')
         for key in sorted(self.attr):
-            lines += ["attr {", f'  key: "{key}"', "  value {", *_value_lines(self.attr[key]), "  }", "}"]
+            lines += ["attr {", f'  key: "{key}"', "  value {", *_value_lines(self.attr[key].value), "  }", "}"]
         return "\n".join(lines) + "\n"
 
     __repr__ = __str__
@@ -47,6 +82,65 @@ class GraphDef:
 
     def ByteSize(self):
         return len(str(self))
+
+
+def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None):
+    """Adds the operations of a GraphDef to the default graph.
+
+    Gradient overrides recorded in it stay (`_gradient_op_type`); blocks in force here hold for what is imported too.
+
+    Args:
+      graph_def: what `graph.as_graph_def()` gave.
+      input_map: {tensor name in `graph_def`: tensor of the default graph} to use instead.
+      return_elements: names of operations ("y") and tensors ("y:0") to return.
+      name: prefix of the names here; "import" by default, "" for none.
+
+    Returns:
+      A list of what `return_elements` names, or None.
+
+    Raises:
+      TypeError: `graph_def` is no GraphDef of Regrad.
+      ValueError: a name in `input_map` or `return_elements` is not there.
+    """
+    from regrad.core.convert import convert_to_tensor
+    from regrad.core.graph import get_default_graph
+
+    if not isinstance(graph_def, GraphDef):
+        raise TypeError(f"graph_def must be a GraphDef of Regrad, got {type(graph_def).__name__}; TensorFlow's files are "
+                        "read by regrad.interop.")  # fmt: skip
+    graph = get_default_graph()
+    given = {k if ":" in k else k + ":0": convert_to_tensor(v) for k, v in (input_map or {}).items()}
+    ops, used = {}, set()
+
+    def tensor(text):
+        full = text if ":" in text else text + ":0"
+        if full in given:
+            used.add(full)
+            return given[full]
+        op, _, index = full.partition(":")
+        return ops[op].outputs[int(index)]
+
+    with graph.name_scope(name if name is not None else "import"):
+        for node in graph_def.node:
+            old = node.operation
+            inputs = tuple(tensor(text) for text in node.input if not text.startswith("^"))
+            controls = [ops[text[1:]] for text in node.input if text.startswith("^")]
+            attrs = {k: node.attr[k].value if k in node.attr else v for k, v in old.attrs.items()}
+            with graph.control_dependencies(controls):
+                op = ops[node.name] = graph._add(old.opdef, inputs, attrs, node.name, old.groups)
+            rule = node.attr.get("_gradient_op_type")
+            if rule is not None and op.override_scope is None:
+                op._set_attr("_gradient_op_type", rule.value)
+            op.attached_rules = old.attached_rules
+    missing = given.keys() - used
+    if missing:
+        raise ValueError(f"Attempted to map inputs that were not found in graph_def: {sorted(missing)}")
+    if return_elements is None:
+        return None
+    try:
+        return [tensor(e) if ":" in e else ops[e] for e in return_elements]
+    except KeyError as error:
+        raise ValueError(f"Requested return_element {error} not found in graph_def.") from None
 
 
 def node_def(op):

@@ -4,17 +4,19 @@ Capturing costs about a microsecond: the frames' code objects and instruction of
 file names and line numbers only when somebody asks.
 """
 
+import contextlib
 import os
 import sys
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_CONTEXTLIB = contextlib.__file__  # the frames of a `with` block on a generator
 _DEPTH = 4  # a helper that makes a layer, its caller, and two more
 
 
 def user_frames():
     """Returns the innermost frames outside Regrad, innermost first, as ((code, offset), ...)."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and ((name := frame.f_code.co_filename).startswith(_PACKAGE) or name == _CONTEXTLIB):
         frame = frame.f_back
     frames = []
     while frame is not None and len(frames) < _DEPTH:

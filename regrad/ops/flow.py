@@ -175,8 +175,8 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
       strict: keep a list of one element as a list.
 
     Raises:
-      TypeError: `pred` is a Python bool, a branch is not callable, or the branches' dtypes differ.
-      ValueError: the branches return different structures.
+      TypeError: `pred` is a Python bool, or a branch is not callable.
+      ValueError: the branches return different structures or dtypes.
     """
     true_fn, false_fn = true_fn or fn1, false_fn or fn2
     for f, what in ((true_fn, "true_fn"), (false_fn, "false_fn")):
@@ -205,7 +205,7 @@ def _choose(op, selector, functions, strict, names):
             nest.assert_same_structure(structures[0], s)
         for i, (a, b) in enumerate(zip(graphs[0].outputs, g.outputs)):
             if a.dtype is not b.dtype:
-                raise TypeError(f"Outputs of {names[0]} and {n} must have the same type(s): output {i} is {spec_text(a)} "
+                raise ValueError(f"Outputs of {names[0]} and {n} must have the same type(s): output {i} is {spec_text(a)} "
                                 f"and {spec_text(b)}.")  # fmt: skip
     captures = set_captures(graphs, 0)
     made = op(selector, captures, branches=tuple(graphs), n_saved=(0,) * len(graphs), name="If")

@@ -40,9 +40,9 @@ def _is_row(returned, dims):
 
 
 def _argument(x):
-    """What the function receives: an array of its own, which it may change; bytes for a scalar string."""
+    """What the function receives: an array of its own, which it may change; of rank 0 a NumPy scalar, or bytes."""
     x = np.array(x)
-    return x[()] if x.dtype == np.object_ and x.ndim == 0 else x
+    return x if x.ndim else x[()]
 
 
 def _result(token, func, i, value, dtype, dims):
@@ -72,6 +72,9 @@ pyfuncstateless_op = define_op("PyFuncStateless", "input: [Tin]", attrs=_ATTRS, 
 eagerpyfunc_op = define_op("EagerPyFunc", "input: [Tin]", attrs=_ATTRS, infer=_py_func_infer, lower=_py_func_lower,
                            host=True, stateful=True, single=False)  # fmt: skip
 
+for _op in (pyfunc_op, pyfuncstateless_op, eagerpyfunc_op):
+    _op.extra["user_code"] = True  # its exceptions are the user's own
+
 for _op_type in ("PyFunc", "PyFuncStateless", "EagerPyFunc"):
     NotDifferentiable(_op_type)
 
@@ -80,7 +83,7 @@ def py_func(func, inp, Tout, stateful=True, name=None, grad=None, shape=None):
     """Returns the outputs of a Python function called on the values of `inp` when the graph runs.
 
     Args:
-      func: function of NumPy arrays, one per input (each its own copy; a scalar string comes as bytes); returns one
+      func: function of NumPy arrays, one per input (each its own copy; NumPy scalars and bytes for rank 0); returns one
         array per dtype in `Tout`, or None where `Tout` is empty.
       inp: list of tensors.
       Tout: list of dtypes, or one dtype.

@@ -130,6 +130,9 @@ scatter_op = define_op("TensorArrayScatterV3", "flow_in: T, indices: Tidx, value
                        infer=_scatter_infer, lower=_scatter_lower)  # fmt: skip
 
 
+unstack_op = define_op("TensorArrayUnstack", "value", infer=lambda v: Spec(v.dims, v.dtype), lower=lambda b, v: v)
+
+
 class TensorArray:
     """A list of tensors of one dtype and (by default) one shape.
 
@@ -246,9 +249,7 @@ class TensorArray:
     def unstack(self, value, name=None):
         """Returns the array holding the rows of `value`."""
         value = convert_to_tensor(value, name="value")
-        from regrad.ops.array import identity
-
-        new = self._with(identity(value, name=name or "TensorArrayUnstack"))
+        new = self._with(unstack_op(value, name=name or "TensorArrayUnstack"))
         new._element_shape = None if value.dims is None else value.dims[1:]
         return new
 

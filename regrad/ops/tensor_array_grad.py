@@ -1,5 +1,6 @@
 """Gradient rules for `tensor_array.py`: what is written by rows is read by rows, and the other way round."""
 
+from regrad.core.convert import convert_to_tensor
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.ops.array import expand_dims, reshape, shape, zeros_like
@@ -35,3 +36,9 @@ def _scatter_grad(op, dflow):
     indices, value = op.inputs[1:]
     dvalue = gather_op(dflow, indices)
     return scatter_op(dflow, indices, zeros_like(dvalue)), None, dvalue
+
+
+@RegisterGradient("TensorArrayUnstack")
+def _unstack_grad(op, dflow):
+    # Rows that were read come as slices: here, where the array began, they become whole.
+    return convert_to_tensor(dflow)

@@ -99,7 +99,7 @@ class Stage:
         infos = self.infos
         outputs = op.outputs
         if not node.written:
-            for t in outputs:
+            for t in (*outputs, *op.inputs):  # what is known of all of them was checked when the op was made
                 if not fully_known(t.dims):
                     break
             else:
@@ -598,6 +598,9 @@ class Runner:
         try:
             result = opdef.lower(backend, *operands, **_declared(op))
         except Exception as error:
+            if isinstance(error, (ValueError, TypeError, IndexError)) and not (
+                    opdef.extra.get("user_code") or opdef.extra.get("has_bodies")):  # fmt: skip
+                raise InvalidArgumentError(None, op, f"{op.type}: {error}") from error
             if not getattr(error, "_regrad_op", None):
                 error.add_note(f"while running {op.describe()}")
                 try:

@@ -8,6 +8,7 @@ import threading
 
 import numpy as np
 
+from regrad.core.errors import InvalidArgumentError
 from regrad.core.graph import FuncGraph, op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import Known
@@ -179,6 +180,8 @@ class Segment:
                 operands = _grouped(op, operands)
             try:
                 result = lower(_with_bodies(b, body_seeds, op) if bodies else b, *operands, **attrs)
+            except (ValueError, TypeError, IndexError, ZeroDivisionError) as error:
+                raise InvalidArgumentError(None, op, f"{op.type}: {error}") from error
             except Exception as error:
                 error.add_note(f"while {'executing' if b.is_host else 'lowering'} {op.describe()}")
                 raise
