@@ -29,6 +29,10 @@ def variant(opdef, **changes):
     return other
 
 
+class BadValue(InvalidArgumentError, ValueError):
+    """A shape or value that an operation cannot take, met where it computes."""
+
+
 # -- passing on --------------------------------------------------------------------------
 identity_op = define_op("Identity", "input", infer=same, lower=lambda b, x: x, partial=True)
 identityn_op = define_op("IdentityN", "input: [T]", single=False, lower=lambda b, xs: tuple(xs),
@@ -85,8 +89,14 @@ def _ensure_shape_infer(x, *, shape):
     return Spec(merge(x.dims, shape, "ensure_shape: the tensor's shape and the one it should have,"), x.dtype)
 
 
+def _ensure_shape_lower(b, x, *, shape):
+    if not compatible(x.shape, shape):
+        raise BadValue(f"Shape of tensor {text(x.shape)} is not compatible with expected shape {text(shape)}")
+    return x
+
+
 ensureshape_op = define_op("EnsureShape", "input", attrs={"shape": None}, infer=_ensure_shape_infer,
-                           partial=True, lower=lambda b, x, *, shape: x)
+                           partial=True, lower=_ensure_shape_lower)
 
 
 def ensure_shape(x, shape, name=None):
@@ -354,9 +364,16 @@ def _reshape_infer(x, shape):
     return Spec(dims, x.dtype)
 
 
+def _reshape_lower(b, x, shape):
+    sizes = tuple(int(d) for d in shape)
+    if -1 not in sizes and size_of(sizes) != size_of(x.shape):
+        raise BadValue(f"Input to reshape is a tensor with {size_of(x.shape)} values, but the requested "
+                       f"shape {text(sizes)} has {size_of(sizes)}")
+    return b.np.reshape(x, sizes)
+
+
 reshape_op = define_op("Reshape", "tensor: T, shape: Tshape", types={"Tshape": INDEX}, static=(1,),
-                       infer=_reshape_infer,
-                       partial=True, lower=lambda b, x, shape: b.np.reshape(x, tuple(int(d) for d in shape)))
+                       infer=_reshape_infer, partial=True, lower=_reshape_lower)
 reshapelike_op = define_op("ReshapeLike", "x: T, like: L", infer=lambda x, like: Spec(like.dims, x.dtype),
                            shape_only=(1,), lower=lambda b, x, like: b.np.reshape(x, like.shape))
 

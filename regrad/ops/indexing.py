@@ -5,12 +5,13 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import INDEX, NUMERIC, REAL
-from regrad.core.errors import InvalidArgumentError, ShapeError
+from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.core.shapes import Dimension, broadcast, compatible, merge, size_of
 from regrad.ops.array import (
+    BadValue,
     axis_in,
     broadcast_like,
     concat,
@@ -26,7 +27,7 @@ from regrad.ops.array import (
 newaxis = None
 
 
-class OutOfRange(InvalidArgumentError, ValueError):
+class OutOfRange(BadValue):
     """An index that is out of range, met where the host computes."""
 
 
@@ -891,7 +892,8 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool_, name=None):
     with get_default_graph().name_scope(name or "SequenceMask"):
         lengths = convert_to_tensor(lengths)
         if maxlen is None:
-            maxlen = maximum(reduce_max(lengths), 0)
+            known = lengths.value()
+            maxlen = maximum(reduce_max(lengths), 0) if known is None else known.max(initial=0)
         maxlen = convert_to_tensor(maxlen, dtype=None if hasattr(maxlen, "dtype") else lengths.dtype)
         if maxlen.rank not in (None, 0):
             raise ValueError("maxlen must be scalar for sequence_mask")
