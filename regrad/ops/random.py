@@ -7,16 +7,18 @@ seeds give what TensorFlow's CPU kernels give; `docs/differences.md` says where 
 Gradients: `random_grad.py`. Tests: `tests/cases/random.py`, `tests/variables/test_random.py`.
 """
 
+import math as pymath
+
 import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
-from regrad.core.dtypes import FLOATING, INDEX, as_dtype
+from regrad.core.dtypes import FLOATING, INDEX, REAL, as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import FuncGraph, get_default_graph
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, broadcasted, define_op, spec_text
 from regrad.core.shapes import as_dims, fully_known, size_of
-from regrad.ops import math
+from regrad.ops import array, math
 
 # -- seeds -----------------------------------------------------------------------------------
 DEFAULT_GRAPH_SEED = 87654321
@@ -92,11 +94,12 @@ def _philox(counter, key):
 class _Stream:
     """The words of one op in one run: a key, and a 128-bit counter of which the low half counts blocks."""
 
-    def __init__(self, rng, drawn):
-        """Args: rng: uint64[3] (graph seed, op seed, earlier runs); drawn: numbers that a run draws."""
+    def __init__(self, rng, drawn, reserved=_RESERVED):
+        """Args: rng: uint64[3] (graph seed, op seed, earlier runs); drawn: numbers that a run draws; reserved: counter
+        steps set aside for each."""
         self.key = _low(rng[0:1]), _high(rng[0:1])
         self.upper = _low(rng[1:2]), _high(rng[1:2])
-        self.start = rng[2:3] * np.uint64(drawn * _RESERVED)
+        self.start = rng[2:3] * np.uint64(drawn * reserved)
 
     @classmethod
     def of_seed(cls, b, seed):
@@ -447,3 +450,378 @@ def _stateless_scaled(op, shape, seed, mean, stddev, dtype, name):
         mean = convert_to_tensor(mean, dtype=dtype, name="mean")
         stddev = convert_to_tensor(stddev, dtype=dtype, name="stddev")
         return math.add_op(op(shape, seed, dtype=dtype) * stddev, mean, name=scope)
+
+# -- RandomShuffle -----------------------------------------------------------------------------------
+def _shuffle_infer(x, **attrs):
+    return [Spec(x.dims, x.dtype), Spec((1,) if x.dims == () else (x.dims and x.dims[0],), dtypes.int32)]
+
+
+def _shuffle_lower(b, rng, value, *, seed, seed2):
+    """Fisher-Yates from the front: element i changes places with one of those from i on."""
+    n = value.shape[0] if value.shape else 1
+    order = np.arange(n, dtype=np.int32)
+    if n < 2:
+        return value, order
+    drawn = _Stream(rng, -(-n // 4), reserved=1).words(b, n - 1, 1)[0] % np.arange(n, 1, -1).astype(np.uint32)
+    if b.is_host:
+        for i, j in enumerate(drawn.tolist()):
+            order[i], order[i + j] = order[i + j], order[i]
+        return value[order], order
+
+    def swap(i, order):
+        j = i + drawn[i].astype(np.int32)
+        x, y = order[i], order[j]
+        return order.at[i].set(y).at[j].set(x)
+
+    order = b.lax.fori_loop(0, n - 1, swap, b.np.asarray(order))
+    return value[order], order
+
+
+# The second output, which item went where, is for the gradient.
+randomshuffle_op = define_op("RandomShuffle", "value", attrs=SEEDS, random=True, infer=_shuffle_infer, lower=_shuffle_lower)
+
+
+def random_shuffle(value, seed=None, name=None):
+    """Returns `value` with the items of its first axis in random order.
+
+    Gradient: each item's goes back to where it came from.
+    """
+    return randomshuffle_op(value, name=name, **_seeds(seed))[0]
+
+
+# -- Multinomial -----------------------------------------------------------------------------------------
+def _multinomial_infer(logits, num_samples, **attrs):
+    if logits.rank not in (None, 2):
+        raise ShapeError(f"logits should be a matrix, got {spec_text(logits)}")
+    n = num_samples.partial()
+    if n is not None and n < 0:
+        raise ValueError(f"num_samples should be nonnegative, got {n}")
+    return Spec((None if logits.dims is None else logits.dims[0], n), attrs["output_dtype"])
+
+
+def _categorical(b, stream, logits, num_samples, output_dtype):
+    """Draws columns by the inverse of each row's cumulative distribution; columns that are not finite have no chance."""
+    rows, n = logits.shape[0], int(num_samples)
+    x = logits.astype(np.float64)
+    finite = b.np.isfinite(x)
+    top = b.np.max(b.np.where(finite, x, -np.inf), axis=1, keepdims=True)
+    total = b.np.cumsum(b.np.where(finite, b.np.exp(b.np.where(finite, x - top, 0.0)), 0.0), axis=1)
+    words = stream.words(b, rows * n * 2, 1)[0].reshape(rows, n, 2)
+    wanted = _unit(b, (words[..., 0], words[..., 1]), dtypes.float64) * total[:, -1:]
+    # The first column whose running total exceeds the draw.
+    if b.is_host:
+        columns = [np.searchsorted(t, w, side="right") for t, w in zip(total, wanted)]
+        columns = np.stack(columns) if rows else np.zeros((0, n))
+    else:
+        columns = b.jax.vmap(lambda t, w: b.np.searchsorted(t, w, side="right"))(total, wanted)
+    return columns.astype(output_dtype.as_numpy_dtype)
+
+
+multinomial_op = define_op(
+    "Multinomial", "logits: T, num_samples: int32", attrs={**SEEDS, "output_dtype": dtypes.int64}, static=(1,), random=True,
+    types={"T": REAL}, infer=_multinomial_infer, lower=lambda b, rng, logits, n, *, seed, seed2, output_dtype:
+    _categorical(b, _Stream(rng, logits.shape[0] * -(-int(n) // 4) * 4, 2 * _RESERVED), logits, n, output_dtype))  # fmt: skip
+statelessmultinomial_op = define_op(
+    "StatelessMultinomial", "logits: T, num_samples: int32, seed: Tseed", attrs={"output_dtype": dtypes.int64}, static=(1,),
+    types={"T": REAL, "Tseed": INDEX}, infer=lambda logits, n, seed, *, output_dtype:
+    _multinomial_infer(logits, n, output_dtype=output_dtype), lower=lambda b, logits, n, seed, *, output_dtype:
+    _categorical(b, _Stream.of_seed(b, seed), logits, n, output_dtype))  # fmt: skip
+
+
+def multinomial(logits, num_samples, seed=None, name=None, output_dtype=None):
+    """Returns `num_samples` draws per row, [rows, num_samples] of int64 (or `output_dtype`), from the categorical
+    distributions whose unnormalised log-probabilities are the rows of `logits`."""
+    return multinomial_op(logits, num_samples, name=name or "multinomial/Multinomial",
+                          output_dtype=as_dtype(output_dtype or dtypes.int64), **_seeds(seed))  # fmt: skip
+
+
+def categorical(logits, num_samples, dtype=None, seed=None, name=None):
+    """Returns draws from categorical distributions: `multinomial` by its later name."""
+    return multinomial_op(logits, num_samples, name=name or "categorical/Multinomial",
+                          output_dtype=as_dtype(dtype or dtypes.int64), **_seeds(seed))  # fmt: skip
+
+
+def stateless_multinomial(logits, num_samples, seed, output_dtype=dtypes.int64, name=None):
+    """Returns draws as `multinomial` does, a function of `seed` (two integers) alone."""
+    return statelessmultinomial_op(logits, num_samples, seed, name=name or "stateless_multinomial",
+                                   output_dtype=as_dtype(output_dtype))  # fmt: skip
+
+
+stateless_categorical = stateless_multinomial
+
+
+# -- rejection, one stream per number ---------------------------------------------------------------------
+class _Sequence:
+    """Words of many streams at once, one per number, read at the pace of each: what a rejecting sampler needs.
+
+    A block gives two uniform or two normal float64 numbers; TF reads the second one first. The state is a tuple of
+    arrays, so that it can be carried through a compiled loop: next block, numbers left, the pair at hand.
+    """
+
+    def __init__(self, b, stream, first, convert):
+        self.b = b
+        self.stream = stream
+        self.first = first
+        self.convert = convert
+
+    def start(self):
+        zero = self.b.np.zeros(self.first.shape, np.float64)
+        return self.b.np.zeros(self.first.shape, np.int32), zero, zero
+
+    def next(self, state, block, active):
+        """Returns (number, state, next block); only streams in `active` move on."""
+        np_ = self.b.np
+        left, pair0, pair1 = state
+        empty = active & (left == 0)
+        new0, new1 = self.convert(self.b, self.stream.block(self.b, self.first + block))
+        pair0, pair1 = np_.where(empty, new0, pair0), np_.where(empty, new1, pair1)
+        block = block + empty.astype(np.uint64)
+        left = np_.where(empty, 2, left)
+        number = np_.where(left == 2, pair1, pair0)
+        return number, (left - active.astype(np.int32), pair0, pair1), block
+
+
+def _two_uniform(b, w):
+    return _unit(b, w[:2], dtypes.float64), _unit(b, w[2:], dtypes.float64)
+
+
+def _two_normal(b, w):
+    return _box_muller(b, w, dtypes.float64)
+
+
+def _gamma_lower(b, rng, shape, alpha, *, seed, seed2):
+    """Marsaglia & Tsang 2000; an alpha below 1 through alpha + 1 and a power of a uniform number."""
+    np_ = b.np
+    count, dims = size_of(_dims(shape)), alpha.shape
+    a = np_.repeat(np_.reshape(alpha, (-1,)).astype(np.float64), count)
+    n = a.shape[0]
+    stream = _Stream(rng, n)
+    first = np_.arange(n, dtype=np.uint64) * np.uint64(_RESERVED)
+    normals, uniforms = _Sequence(b, stream, first, _two_normal), _Sequence(b, stream, first, _two_uniform)
+    small, unit = a < 1, a == 1
+    d = a + np_.where(small, 2.0 / 3, -1.0 / 3)
+    c = (1.0 / 3) / np_.sqrt(d)
+
+    def searching(state):
+        return np_.any(~state[1])
+
+    def step(state):
+        result, done, block, ns, us = state
+        active = ~done
+        x, ns, block = normals.next(ns, block, active & ~unit)
+        v = 1 + c * x
+        positive = active & (unit | (v > 0))
+        v = np_.where(v > 0, v, 1.0) ** 3
+        u, us, block = uniforms.next(us, block, positive)
+        x2 = x * x
+        good = (u < 1 - 0.0331 * x2 * x2) | (np_.log(u) < 0.5 * x2 + d * (1 - v + np_.log(v)))
+        good = positive & (good | unit)
+        p, us, block = uniforms.next(us, block, good & small)
+        drawn = np_.where(unit, -np_.log1p(-u), d * v * np_.where(small, p ** (1 / np_.where(small, a, 1.0)), 1.0))
+        return np_.where(good, drawn, result), done | good, block, ns, us
+
+    start = (np_.zeros(n, np.float64), np_.zeros(n, bool), np_.zeros(n, np.uint64), normals.start(), uniforms.start())
+    found = _while(b, searching, step, start)[0]
+    by_alpha = np_.reshape(found, (-1, count)) if n else np_.zeros((alpha.size, count), np.float64)
+    return np_.reshape(by_alpha.T, _dims(shape) + dims).astype(alpha.dtype)
+
+
+def _samples_infer(shape, parameter, **attrs):
+    dims = _sizes(shape)
+    known = None if dims is None or parameter.dims is None else dims + parameter.dims
+    return Spec(known, attrs.get("dtype") or parameter.dtype)
+
+
+randomgamma_op = define_op("RandomGamma", "shape: S, alpha: T", attrs=SEEDS, static=(0,), random=True,
+                           types={"S": INDEX, "T": FLOATING}, infer=_samples_infer, lower=_gamma_lower)  # fmt: skip
+randomgammagrad_op = define_op("RandomGammaGrad", "alpha, sample", types={"T": FLOATING}, infer=broadcasted, xla_only=True,
+                               lower=lambda b, alpha, sample: b.lax.random_gamma_grad(
+                                   *b.np.broadcast_arrays(alpha, sample)))  # fmt: skip
+
+
+def random_gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
+    """Returns draws from gamma distributions, of shape `shape` + the broadcast shape of `alpha` and `beta`.
+
+    Args:
+      shape: vector of sizes: how many draws of each.
+      alpha: shape parameters, positive.
+      beta: inverse scales; 1 by default.
+      dtype: floating type of the parameters, where they are Python numbers.
+      seed: op seed.
+
+    Gradient: flows to `alpha` (implicitly, Figurnov et al. 2018) and `beta`.
+    """
+    dtype = as_dtype(dtype)
+    with get_default_graph().name_scope(name or "random_gamma"):
+        shape = _shape_tensor(shape)
+        alpha = convert_to_tensor(alpha, name="alpha", dtype=None if hasattr(alpha, "dtype") else dtype)
+        beta = convert_to_tensor(1 if beta is None else beta, name="beta", dtype=alpha.dtype)
+        # Zeros of the common shape make `alpha` have it, with a gradient that sums back.
+        alpha = alpha + array.zeros_like(beta)
+        draw = randomgamma_op(shape, alpha, **_seeds(seed))
+        smallest = np.finfo(alpha.dtype.as_numpy_dtype).tiny
+        return math.maximum(convert_to_tensor(smallest, dtype=alpha.dtype), draw / beta)
+
+
+# -- RandomPoissonV2 -----------------------------------------------------------------------------------------
+def _poisson_lower(b, rng, shape, rate, *, seed, seed2, dtype):
+    """Rates below 10 by multiplying uniform numbers (Knuth); others by transformed rejection (Hormann 1993)."""
+    np_ = b.np
+    count, dims = size_of(_dims(shape)), rate.shape
+    lam = np_.repeat(np_.reshape(rate, (-1,)).astype(np.float64), count)
+    n = lam.shape[0]
+    stream = _Stream(rng, n)
+    uniforms = _Sequence(b, stream, np_.arange(n, dtype=np.uint64) * np.uint64(_RESERVED), _two_uniform)
+    small = lam < 10
+    limit = np_.exp(-np_.where(small, lam, 1.0))
+    log_rate = np_.log(np_.where(small, 10.0, lam))
+    spread = 0.931 + 2.53 * np_.sqrt(np_.where(small, 10.0, lam))
+    a = -0.059 + 0.02483 * spread
+    inverse_alpha = 1.1239 + 1.1328 / (spread - 3.4)
+    log_gamma = np.vectorize(pymath.lgamma, otypes=[np.float64]) if b.is_host else b.lax.lgamma
+
+    def searching(state):
+        return np_.any(~state[1])
+
+    def step(state):
+        result, done, product, block, us = state
+        active = ~done
+        u, us, block = uniforms.next(us, block, active)
+        # Few events: count factors until the product is small enough.
+        product = np_.where(active & small, product * u, product)
+        ended = small & (product <= limit)
+        # Many: a candidate from an envelope, accepted by area or by the exact ratio.
+        v, us, block = uniforms.next(us, block, active & ~small)
+        u = u - 0.5
+        shifted = 0.5 - np_.abs(u)
+        k = np_.floor((2 * a / shifted + spread) * u + lam + 0.43)
+        sure = (shifted >= 0.07) & (v <= 0.9277 - 3.6224 / (spread - 2))
+        hopeless = (k < 0) | (shifted < 0.013) & (v > shifted)
+        left = np_.log(v * inverse_alpha / (a / (shifted * shifted) + spread))
+        right = -lam + k * log_rate - log_gamma(np_.maximum(k, 0.0) + 1)
+        accepted = ~small & (sure | ~hopeless & (left <= right))
+        result = np_.where(active & small & ~ended, result + 1, np_.where(active & accepted, k, result))
+        return result, done | active & (ended | accepted), product, block, us
+
+    # A rate that is no positive number gives NaN, or the result would never be found.
+    valid = np_.isfinite(lam) & (lam >= 0)
+    start = (np_.where(valid, 0.0, np.nan), ~valid, np_.ones(n, np.float64), np_.zeros(n, np.uint64), uniforms.start())
+    found = _while(b, searching, step, start)[0]
+    by_rate = np_.reshape(found, (-1, count)) if n else np_.zeros((rate.size, count), np.float64)
+    return np_.reshape(by_rate.T, _dims(shape) + dims).astype(dtype.as_numpy_dtype)
+
+
+randompoisson_op = define_op(
+    "RandomPoissonV2", "shape: S, rate: R", attrs={**SEEDS, "dtype": dtypes.int64}, static=(0,), random=True,
+    types={"S": INDEX, "R": REAL}, infer=_samples_infer, lower=_poisson_lower)  # fmt: skip
+
+
+def random_poisson(lam, shape, dtype=dtypes.float32, seed=None, name=None):
+    """Returns draws from Poisson distributions, of shape `shape` + the shape of `lam`, the rates.
+
+    Args:
+      lam: rates, at least 0.
+      shape: vector of sizes: how many draws of each.
+      dtype: type of the result, floating or integer.
+      seed: op seed.
+    """
+    with get_default_graph().name_scope(name or "random_poisson"):
+        shape = _shape_tensor(shape)
+        return randompoisson_op(shape, lam, dtype=as_dtype(dtype), **_seeds(seed))
+
+
+# -- ParameterizedTruncatedNormal --------------------------------------------------------------------------
+def _interval_infer(shape, means, stdevs, minvals, maxvals, **attrs):
+    dims = _sizes(shape)
+    for name, x in (("means", means), ("stdevs", stdevs), ("minvals", minvals), ("maxvals", maxvals)):
+        if x.rank is not None and x.rank > 1:
+            raise ShapeError(f"{name} must be a scalar or a vector with one value per batch item, got {spec_text(x)}")
+        if x.rank == 1 and dims and None not in (x.dims[0], dims[0]) and x.dims[0] not in (1, dims[0]):
+            raise ShapeError(f"{name} has {x.dims[0]} values for a batch of {dims[0]}")
+    return Spec(dims, means.dtype)
+
+
+def _interval_lower(b, rng, shape, means, stdevs, minvals, maxvals, *, seed, seed2):
+    """Rejection from the proposal that suits the interval: normal, uniform, or exponential for a tail (Robert 1995)."""
+    np_ = b.np
+    dims = _dims(shape)
+    n = size_of(dims)
+    if n == 0:
+        return np_.zeros(dims, means.dtype)
+    mean, stdev, low, high = (np_.ravel(np_.broadcast_to(np_.reshape(x.astype(np.float64), (-1,) + (1,) * (len(dims) - 1)),
+                                                         dims)) for x in (means, stdevs, minvals, maxvals))  # fmt: skip
+    a, z = (low - mean) / stdev, (high - mean) / stdev
+    flip = z < -a  # the side nearer to the mean comes first
+    a, z = np_.where(flip, -z, a), np_.where(flip, -a, z)
+    stream = _Stream(rng, n)
+    first = np_.arange(n, dtype=np.uint64) * np.uint64(_RESERVED)
+    normals, uniforms = _Sequence(b, stream, first, _two_normal), _Sequence(b, stream, first, _two_uniform)
+    inside = (a <= 0) & (z >= 0)
+    centre = np_.where(np_.isfinite(a), a, 0.0)
+    rate = (centre + np_.sqrt(centre * centre + 4)) / 2
+    use_normal = inside & (z - a > 2.5)
+    use_tail = ~use_normal & (z - centre > 1 / rate) & (a > 0)
+    width = np_.where(use_normal | use_tail, 1.0, z - centre)
+    nearest = np_.where(inside, 0.0, centre)
+
+    def searching(state):
+        return np_.any(~state[1])
+
+    def step(state):
+        result, done, block, ns, us = state
+        active = ~done
+        x, ns, block = normals.next(ns, block, active & use_normal)
+        u, us, block = uniforms.next(us, block, active & ~use_normal)
+        v, us, block = uniforms.next(us, block, active & ~use_normal)
+        tail = centre - np_.log1p(-u) / rate
+        flat = centre + u * width
+        x = np_.where(use_normal, x, np_.where(use_tail, tail, flat))
+        ratio = np_.where(use_tail, -0.5 * (x - rate) ** 2, 0.5 * (nearest * nearest - x * x))
+        good = active & (x >= a) & (x <= z) & (use_normal | (v <= np_.exp(ratio)))
+        return np_.where(good, x, result), done | good, block, ns, us
+
+    # An interval that is none gives NaN, or the result would never be found.
+    valid = (stdev > 0) & (a < z)
+    start = (np_.where(valid, 0.0, np.nan), ~valid, np_.zeros(n, np.uint64), normals.start(), uniforms.start())
+    x = _while(b, searching, step, start)[0]
+    return np_.reshape(mean + stdev * np_.where(flip, -x, x), dims).astype(means.dtype)
+
+
+parameterizedtruncatednormal_op = define_op(
+    "ParameterizedTruncatedNormal", "shape: S, means: T, stdevs: T, minvals: T, maxvals: T", attrs=SEEDS, static=(0,),
+    random=True, types={"S": INDEX, "T": FLOATING}, infer=_interval_infer, lower=_interval_lower)  # fmt: skip
+
+
+def parameterized_truncated_normal(shape, means=0.0, stddevs=1.0, minvals=-2.0, maxvals=2.0, dtype=dtypes.float32, seed=None,
+                                   name=None):  # fmt: skip
+    """Returns draws from normal distributions cut off outside of [minvals, maxvals].
+
+    Args:
+      shape: vector of sizes; the first is the batch.
+      means, stddevs, minvals, maxvals: scalars, or vectors of one value per batch item; the bounds may be infinite.
+      dtype: floating type of the parameters, where they are Python numbers.
+      seed: op seed. The numbers are not TensorFlow's; their distribution is.
+    """
+    dtype = as_dtype(dtype)
+    with get_default_graph().name_scope(name or "parameterized_truncated_normal"):
+        shape = _shape_tensor(shape)
+        given = [convert_to_tensor(x, name=n, dtype=None if hasattr(x, "dtype") else dtype)
+                 for x, n in ((means, "means"), (stddevs, "stddevs"), (minvals, "minvals"), (maxvals, "maxvals"))]  # fmt: skip
+        return parameterizedtruncatednormal_op(shape, *given, **_seeds(seed))
+
+
+def random_crop(value, size, seed=None, name=None):
+    """Returns a window of shape `size` cut from `value` at a random place."""
+    with get_default_graph().name_scope(name or "random_crop"):
+        from regrad.ops.indexing import slice_
+
+        value = convert_to_tensor(value, name="value")
+        size = convert_to_tensor(size, dtype=None if hasattr(size, "dtype") else dtypes.int32, name="size")
+        wanted = size.partial()
+        if value.dims is not None and wanted is not None:
+            for i, (d, s) in enumerate(zip(value.dims, wanted)):
+                if d is not None and s is not None and s > d:
+                    raise ValueError(f"Need value.shape >= size, got {list(value.dims)} and {list(wanted)} (axis {i})")
+        limit = array.shape(value) - size + 1
+        drawn = random_uniform(array.shape(limit), maxval=size.dtype.max, dtype=size.dtype, seed=seed)
+        return slice_(value, math.floormod(drawn, limit), size, name="random_crop")
