@@ -152,6 +152,7 @@ class TensorArray:
         self._dynamic = bool(dynamic_size)
         self._element_shape = as_dims(element_shape)
         self._name = name or "TensorArray"
+        self._pieces = None  # elements of different shapes, from `split`
         if flow is not None:
             self._flow = flow
             return
@@ -206,6 +207,8 @@ class TensorArray:
 
     def read(self, index, name=None):
         """Returns element `index`."""
+        if self._pieces is not None:
+            return self._piece(index)
         value = read_op(self._flow, index, name=name or "TensorArrayReadV3")
         value.set_shape(self._element_shape)
         return value
@@ -240,6 +243,9 @@ class TensorArray:
         """Returns the elements joined along their first axis."""
         from regrad.ops.array import concat, reshape, shape
 
+        if self._pieces is not None:
+            return concat(self._pieces, 0, name=name or "concat")
+
         with get_default_graph().name_scope(name or "TensorArrayConcat"):
             row = self._element_shape
             if row is not None and None not in row:
@@ -258,14 +264,33 @@ class TensorArray:
         return self._with(scatter_op(self._flow, indices, value, name=name))
 
     def split(self, value, lengths, name=None):
-        """Returns the array of `value` cut along its first axis into parts of one length (the `lengths` must agree)."""
-        from regrad.ops.array import concat, reshape, shape, size
+        """Returns the array of `value` cut along its first axis into parts of the given lengths.
 
-        value, lengths = convert_to_tensor(value), convert_to_tensor(lengths, dtype=None)
+        Parts of different lengths make an array that can be read at constant indices, concatenated, and nothing else.
+
+        Raises:
+          ValueError: how many parts there are is not known while the graph is built.
+        """
+        from regrad.ops.array import reshape, split
+
+        value = convert_to_tensor(value)
+        lengths = convert_to_tensor(lengths)
         known = lengths.value()
-        if known is not None and len(set(known.tolist())) > 1:
-            raise ValueError(f"TensorArray.split: the parts must have one length, got {known.tolist()}.")
-        return self.unstack(reshape(value, concat([[size(lengths), -1], shape(value)[1:]], 0)), name=name)
+        if known is not None and len(set(known.tolist())) == 1 and value.rank is not None:
+            rows = [d if d is not None else -1 for d in value.dims[1:]]
+            return self.unstack(reshape(value, [len(known), int(known[0]), *rows]), name=name)
+        if not lengths.dims or lengths.dims[0] is None:
+            raise ValueError("TensorArray.split: the number of parts must be known while the graph is built.")
+        new = self._with(self._flow)
+        new._pieces = split(value, lengths, name=name or "TensorArraySplit")
+        return new
+
+    def _piece(self, index):
+        """Returns element `index` of an array of parts of different lengths."""
+        at = convert_to_tensor(index).value()
+        if at is None:
+            raise ValueError("A TensorArray whose elements differ in shape is read at constant indices only.")
+        return self._pieces[int(at)]
 
     def size(self, name=None):
         """Returns the number of elements, an int32 scalar."""

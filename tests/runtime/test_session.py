@@ -260,3 +260,8 @@ def test_shapes_computed_from_data(session):
 def test_a_plan_prints_what_runs(session):
     y = tf.py_func(lambda v: v, [tf.constant(1.0) * 2.0], tf.float32, name="host")
     assert "PyFunc 'host'" in str(session.plan(y + 1.0))
+
+
+def test_an_override_message_names_the_users_line(graph):
+    with pytest.warns(tf.RegradWarning, match=r"test_session\.py:\d+"), graph.gradient_override_map({"Relu": "X"}):
+        tf.constant(1.0)
