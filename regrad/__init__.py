@@ -26,8 +26,7 @@ _NAMES = {
     "regrad.core.graph_def": "AttrValue GraphDef NodeDef import_graph_def",
     "regrad.framework": """add_to_collection add_to_collections colocate_with container control_dependencies
         convert_to_tensor_or_indexed_slices convert_to_tensor_or_sparse_tensor device
-        get_collection get_collection_ref get_seed gradient_override_map init_scope name_scope op_scope
-        set_random_seed""",
+        get_collection get_collection_ref gradient_override_map name_scope op_scope""",
     "regrad.autodiff.overrides": """Override OverrideError View attach bridge get_gradient_function overriding
         set_graph_rule""",
     "regrad.autodiff.transforms": """clip_gradient mask_gradient noise_gradient normalize_gradient reverse_gradient
@@ -66,12 +65,14 @@ _NAMES = {
         unsorted_segment_prod unsorted_segment_sqrt_n unsorted_segment_sum""",
     "regrad.ops.sort": "argsort searchsorted sort unravel_index",
     "regrad.ops.special": "betainc digamma erf erfc igamma igammac lbeta lgamma polygamma zeta",
-    "regrad.ops.random": """random_normal random_uniform truncated_normal""",
+    "regrad.ops.random": """get_seed multinomial random_crop random_gamma random_normal random_poisson random_shuffle
+        random_uniform set_random_seed truncated_normal""",
     "regrad.variables.assign": """assign assign_add assign_sub count_up_to scatter_add scatter_div scatter_max scatter_min
         scatter_mul scatter_sub scatter_update""",
     "regrad.variables.initializers": """constant_initializer glorot_normal_initializer glorot_uniform_initializer
         ones_initializer orthogonal_initializer random_normal_initializer random_uniform_initializer
         truncated_normal_initializer uniform_unit_scaling_initializer variance_scaling_initializer zeros_initializer""",
+    "regrad.variables.lifting": "init_scope",
     "regrad.variables.listing": """all_variables assert_variables_initialized global_variables global_variables_initializer
         initialize_all_variables initialize_local_variables initialize_variables is_variable_initialized
         local_variables local_variables_initializer model_variables moving_average_variables

@@ -84,16 +84,6 @@ def gradient_override_map(op_type_map):
     return get_default_graph().gradient_override_map(op_type_map)
 
 
-@contextlib.contextmanager
-def init_scope():
-    """Lifts ops out of functions, branches, loops and control dependencies, to the program's own graph."""
-    graph = get_default_graph()
-    root = graph.root if isinstance(graph, FuncGraph) else graph
-    scope = graph.get_name_scope()
-    with root.as_default(), root.control_dependencies(None), root.name_scope(scope + "/" if scope else None):
-        yield
-
-
 def add_to_collection(name, value):
     """Adds `value` to a collection of the default graph."""
     get_default_graph().add_to_collection(name, value)
@@ -112,33 +102,6 @@ def get_collection(key, scope=None):
 def get_collection_ref(key):
     """Returns a collection's own list."""
     return get_default_graph().get_collection_ref(key)
-
-
-def set_random_seed(seed):
-    """Sets the graph-level seed of the default graph: see `get_seed`."""
-    get_default_graph().seed = seed
-
-
-DEFAULT_GRAPH_SEED = 87654321
-
-
-def get_seed(op_seed):
-    """Returns (graph seed, op seed) for a random op that was given `op_seed`, by TF1's rule.
-
-    Neither set: (None, None), and every session draws differently. Only the graph's: the op's number in the graph
-    takes the place of its seed. Only the op's: a default graph seed.
-    """
-    graph = get_default_graph()
-    graph_seed = graph.seed
-    if graph_seed is not None:
-        # The number of ops made before, so that equal programs draw equal numbers.
-        seeds = graph_seed, len(graph._ops) if op_seed is None else op_seed
-    elif op_seed is not None:
-        seeds = DEFAULT_GRAPH_SEED, op_seed
-    else:
-        return None, None
-    low, high = (s & 0x7FFFFFFF if s >= 0 else -((-s) & 0x7FFFFFFF) for s in seeds)
-    return (0, 2**31 - 1) if (low, high) == (0, 0) else (low, high)
 
 
 def convert_to_tensor_or_indexed_slices(value, dtype=None, name=None):
