@@ -35,6 +35,9 @@ _NAMES = {
     "regrad.autodiff.custom": "custom_gradient grad_pass_through recompute_grad",
     "regrad.autodiff.derivatives": "forward_gradients hessian_vector_product hessians jacobian jvp view_gradients",
     "regrad.autodiff.gradients": "AggregationMethod UnconnectedGradients gradients",
+    "regrad.runtime.trace": "ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata RunOptions",
+    "regrad.core.sparse": """SparseTensor SparseTensorValue sparse_placeholder sparse_tensor_dense_matmul
+        sparse_tensor_to_dense sparse_to_dense""",
     "regrad.runtime.session": "InteractiveSession Session",
     "regrad.ops.math": """abs acos acosh add add_n asin asinh atan atan2 atanh cast ceil cos cosh div div_no_nan divide exp
         expm1 floor floor_div floordiv floormod log log1p maximum minimum mod multiply negative pow realdiv reciprocal rint

@@ -502,7 +502,11 @@ class Runner:
             elif stage.segments:
                 self._run_segment(stage.segments[0], env)
             for node in stage.hosts:
-                self._run_host(node, env, stage.infos)
+                if session.recorder is None:
+                    self._run_host(node, env, stage.infos)
+                else:
+                    session.recorder.step(node.op.name, "host", 1,
+                                          lambda n=node, i=stage.infos: self._run_host(n, env, i))  # fmt: skip
             stage = stage.follow(env) if stage.waits else stage.next
             if stage is not None:
                 infos = stage.infos
@@ -553,7 +557,9 @@ class Runner:
                 raise self._missing(v)
         random = segment.random_ops + segment.body_random_ops
         seeds = self.session.seeds(random) if random else ()
-        if segment.on_host():
+        if self.session.recorder is not None:
+            results = self._recorded(segment, args, seeds)
+        elif segment.on_host():
             results = segment.run_host(args, seeds)
         else:
             with self.session.xla_context():
@@ -561,6 +567,16 @@ class Runner:
         segment.runs += 1
         for v, r in zip(segment.outs, results):
             env[v] = r
+
+    def _recorded(self, segment, args, seeds):
+        """Executes a segment as `_run_segment` does, timing it."""
+        name = f"{segment.nodes[0].op.name} ... {segment.nodes[-1].op.name}"
+        if segment.on_host():
+            return self.session.recorder.step(name, "segment (NumPy)", len(segment.nodes),
+                                              lambda: segment.run_host(args, seeds))  # fmt: skip
+        with self.session.xla_context():
+            return self.session.recorder.step(name, "segment (XLA)", len(segment.nodes),
+                                              lambda: segment.run_compiled(args, seeds))  # fmt: skip
 
     def _missing(self, v):
         t = self.plan.tensors[v]

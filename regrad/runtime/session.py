@@ -12,6 +12,7 @@ from regrad.runtime import segment as segments
 from regrad.runtime.feeds import Fetches, feed_array, feed_tensors
 from regrad.runtime.plan import Plan, body_plan
 from regrad.runtime.program import Runner
+from regrad.runtime.trace import Recorder
 
 _MAX_RUNNERS = 4096  # plans kept per session; a program that builds new ops for every run would grow without end
 
@@ -50,6 +51,7 @@ class Session:
         self._closed = False
         self._contexts = []
         self._partial = {}
+        self.recorder = None
 
     # -- running ------------------------------------------------------------------------------
 
@@ -60,7 +62,7 @@ class Session:
           fetches: a Tensor, Operation, Variable, name, IndexedSlices, or any nesting of lists, tuples, dicts and
             namedtuples of them.
           feed_dict: {tensor: value}: any tensor may be given a value instead of being computed.
-          options, run_metadata: accepted; see `regrad.runtime.trace`.
+          options, run_metadata: `RunOptions(trace_level=RunOptions.FULL_TRACE)` and a RunMetadata record every step.
 
         Returns:
           The same structure holding NumPy arrays (NumPy scalars for rank 0, None for operations), which the caller owns.
@@ -77,8 +79,19 @@ class Session:
             structure = self._structure(fetches)
             tensors, arrays = self._feeds(feed_dict)
             runner = self._runner(structure, tensors)
+            if run_metadata is not None and getattr(options, "trace_level", 0):
+                return self._traced(runner, structure, arrays, run_metadata)
             values = runner.run(arrays)
             return structure.rebuild([own(v) for v in values])
+
+    def _traced(self, runner, structure, arrays, metadata):
+        self.recorder = Recorder(metadata)
+        try:
+            values = [own(v) for v in runner.run(arrays)]
+            self.recorder.done(runner.plan)
+        finally:
+            self.recorder = None
+        return structure.rebuild(values)
 
     def _structure(self, fetches):
         """Returns the Fetches for a structure, remembered for those that can be dictionary keys."""

@@ -265,3 +265,22 @@ def test_a_plan_prints_what_runs(session):
 def test_an_override_message_names_the_users_line(graph):
     with pytest.warns(tf.RegradWarning, match=r"test_session\.py:\d+"), graph.gradient_override_map({"Relu": "X"}):
         tf.constant(1.0)
+
+
+def test_a_traced_run_lists_its_steps(session):
+    y = tf.py_func(lambda v: v, [tf.tanh(tf.placeholder_with_default(np.float32(0.5), []))], tf.float32, name="host") * 2.0
+    metadata = tf.RunMetadata()
+    session.run(y, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
+    assert [s.kind for s in metadata.steps] == ["segment (NumPy)", "host", "segment (NumPy)"]
+    assert metadata.steps[1].name == "host" and "host" in str(metadata) and '"ph": "X"' in metadata.to_chrome_trace()
+
+
+def test_sparse_tensors_are_fed_and_fetched(session):
+    sp = tf.sparse_placeholder(tf.float32, [2, 3])
+    dense = tf.sparse_tensor_to_dense(sp)
+    value = tf.SparseTensorValue([[0, 1], [1, 2]], np.array([5.0, 7.0], np.float32), [2, 3])
+    product = tf.sparse_tensor_dense_matmul(sp, np.ones((3, 1), np.float32))
+    got, want, times = session.run([sp, dense, product], {sp: value})
+    assert got.values.tolist() == [5.0, 7.0]
+    assert want.tolist() == [[0, 5, 0], [0, 0, 7]]
+    assert times.tolist() == [[5], [7]]

@@ -1,0 +1,127 @@
+"""What a run did, and how long each step took: `RunOptions`, `RunMetadata`, and the settings TF1 programs pass.
+
+    metadata = tf.RunMetadata()
+    session.run(y, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
+    print(metadata)                                  # a table of steps
+    open("trace.json", "w").write(metadata.to_chrome_trace())     # for chrome://tracing or Perfetto
+"""
+
+import json
+import time
+
+
+class Options:
+    """Named settings, kept as attributes; nested ones (`config.gpu_options.allow_growth = True`) appear when used."""
+
+    def __init__(self, **settings):
+        self.__dict__.update(settings)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        value = self.__dict__[name] = Options()
+        return value
+
+    def __bool__(self):
+        return bool(self.__dict__)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.__dict__.items())})"
+
+
+class ConfigProto(Options):
+    """Settings of a session. Accepted: XLA decides on devices, threads and memory."""
+
+
+class GPUOptions(Options):
+    """Accepted."""
+
+
+class OptimizerOptions(Options):
+    """Accepted."""
+
+    OFF, ON_1, ON_2 = 0, 1, 2
+    L0, L1 = -1, 0
+
+
+class GraphOptions(Options):
+    """Accepted."""
+
+
+class RunOptions(Options):
+    """How to run: `RunOptions(trace_level=RunOptions.FULL_TRACE)` records every step in a RunMetadata."""
+
+    NO_TRACE, SOFTWARE_TRACE, HARDWARE_TRACE, FULL_TRACE = 0, 1, 2, 3
+
+    def __init__(self, trace_level=0, timeout_in_ms=0, report_tensor_allocations_upon_oom=False, **settings):
+        super().__init__(trace_level=trace_level, timeout_in_ms=timeout_in_ms,
+                         report_tensor_allocations_upon_oom=report_tensor_allocations_upon_oom, **settings)  # fmt: skip
+
+
+class Step:
+    """One step of a run.
+
+    Attributes:
+      name: what it was.
+      kind: "segment (XLA)", "segment (NumPy)" or "host".
+      start, seconds: since the run began, and how long it took, in seconds.
+      ops: number of operations.
+      compiled: True when the step was compiled in this run (its time is in `seconds`).
+    """
+
+    def __init__(self, name, kind, start, seconds, ops, compiled):
+        self.name, self.kind, self.start, self.seconds = name, kind, start, seconds
+        self.ops, self.compiled = ops, compiled
+
+
+class RunMetadata:
+    """What `session.run(..., options=RunOptions(trace_level=...), run_metadata=this)` filled in.
+
+    Attributes:
+      steps: list of Steps, in order.
+      plan: the Plan, printable.
+      seconds: the whole run.
+    """
+
+    def __init__(self):
+        self.steps = []
+        self.plan = None
+        self.seconds = 0.0
+
+    def to_chrome_trace(self):
+        """Returns the steps as JSON for chrome://tracing."""
+        events = [{"name": s.name, "cat": s.kind, "ph": "X", "ts": s.start * 1e6, "dur": s.seconds * 1e6, "pid": 0, "tid": 0,
+                   "args": {"ops": s.ops, "compiled": s.compiled}} for s in self.steps]  # fmt: skip
+        return json.dumps({"traceEvents": events})
+
+    def __str__(self):
+        lines = [f"{'step':40} {'kind':16} {'ops':>6} {'ms':>10}  "]
+        lines += [f"{s.name[:40]:40} {s.kind:16} {s.ops:6} {1e3 * s.seconds:10.3f}  {'compiled' if s.compiled else ''}"
+                  for s in self.steps]  # fmt: skip
+        return "\n".join([*lines, f"{'run':40} {'':16} {'':6} {1e3 * self.seconds:10.3f}"])
+
+
+class Recorder:
+    """Times the steps of one run for a RunMetadata."""
+
+    def __init__(self, metadata):
+        self.metadata = metadata
+        self.began = time.perf_counter()
+
+    def step(self, name, kind, ops, action):
+        """Returns `action()`, timed until its results are there."""
+        from regrad.runtime import segment
+
+        before, start = segment.compile_count, time.perf_counter()
+        results = action()
+        for r in results or ():
+            if hasattr(r, "block_until_ready"):
+                r.block_until_ready()
+        end = time.perf_counter()
+        self.metadata.steps.append(Step(name, kind, start - self.began, end - start, ops,
+                                        segment.compile_count > before))  # fmt: skip
+        return results
+
+    def done(self, plan):
+        self.metadata.plan = plan
+        self.metadata.seconds = time.perf_counter() - self.began
