@@ -36,7 +36,7 @@ _NAMES = {
     "regrad.autodiff.derivatives": "forward_gradients hessian_vector_product hessians jacobian jvp view_gradients",
     "regrad.autodiff.gradients": "AggregationMethod UnconnectedGradients gradients",
     "regrad.runtime.trace": "ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata RunOptions",
-    "regrad.core.sparse": """SparseTensor SparseTensorValue sparse_placeholder sparse_tensor_dense_matmul
+    "regrad.ops.sparse": """SparseTensor SparseTensorValue sparse_placeholder sparse_tensor_dense_matmul
         sparse_tensor_to_dense sparse_to_dense""",
     "regrad.runtime.session": "InteractiveSession Session",
     "regrad.ops.math": """abs acos acosh add add_n asin asinh atan atan2 atanh cast ceil cos cosh div div_no_nan divide exp
@@ -51,7 +51,7 @@ _NAMES = {
     "regrad.ops.array": """broadcast_to concat expand_dims fill identity identity_n invert_permutation ones ones_like
         placeholder placeholder_with_default rank reshape shape shape_n size split squeeze stack stop_gradient transpose
         unstack zeros zeros_like bitcast broadcast_dynamic_shape broadcast_static_shape check_numerics ensure_shape
-        parallel_stack""",
+        guarantee_const matrix_transpose parallel_stack""",
     "regrad.ops.cumulative": "cumprod cumsum",
     "regrad.ops.diag": """diag diag_part matrix_band_part matrix_diag matrix_diag_part matrix_set_diag tensor_diag
         tensor_diag_part""",
@@ -61,7 +61,7 @@ _NAMES = {
     "regrad.ops.layout": """batch_to_space batch_to_space_nd depth_to_space extract_image_patches extract_volume_patches meshgrid
         pad repeat required_space_to_batch_paddings reverse reverse_sequence reverse_v2 roll space_to_batch
         space_to_batch_nd space_to_depth tile""",
-    "regrad.ops.partition": """dynamic_partition dynamic_stitch listdiff parallel_dynamic_stitch setdiff1d unique
+    "regrad.ops.partition": """sparse_mask dynamic_partition dynamic_stitch listdiff parallel_dynamic_stitch setdiff1d unique
         unique_with_counts""",
     "regrad.ops.segment": """segment_max segment_mean segment_min segment_prod segment_sum sparse_segment_mean
         sparse_segment_sqrt_n sparse_segment_sum unsorted_segment_max unsorted_segment_mean unsorted_segment_min
@@ -125,8 +125,7 @@ def __getattr__(name):
     where = _WHERE.get(name)
     if where is not None:
         module = importlib.import_module(where[0])
-        if where[0].startswith("regrad.ops") or where[0].startswith("regrad.autodiff"):
-            importlib.import_module("regrad.ops.operators")
+        importlib.import_module("regrad.ops.operators")  # a tensor, however it was made, has its operators
         value = globals()[name] = getattr(module, where[1])
         return value
     if name in _MODULES:

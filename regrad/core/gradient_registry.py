@@ -12,6 +12,9 @@ ALIASES = {
     "AddV2": "Add", "BatchMatMul": "BatchMatMulV2", "Inv": "Reciprocal", "InvGrad": "ReciprocalGrad",
     "Gather": "GatherV2", "Concat": "ConcatV2", "TopK": "TopKV2", "BiasAddV1": "BiasAdd",
     "ResourceApplyGradientDescent": "ApplyGradientDescent", "SelfAdjointEig": "SelfAdjointEigV2",
+    "MatrixDiag": "MatrixDiagV2", "MatrixDiagV3": "MatrixDiagV2", "MatrixDiagPart": "MatrixDiagPartV2",
+    "MatrixDiagPartV3": "MatrixDiagPartV2", "MatrixSetDiag": "MatrixSetDiagV2", "MatrixSetDiagV3": "MatrixSetDiagV2",
+    "SpaceToBatch": "SpaceToBatchND", "BatchToSpace": "BatchToSpaceND", "ScatterNdNonAliasingAdd": "TensorScatterAdd",
     "RefIdentity": "Identity", "Reverse": "ReverseV2", "ParallelDynamicStitch": "DynamicStitch",
 }  # fmt: skip
 

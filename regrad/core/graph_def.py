@@ -159,7 +159,7 @@ def _attributes(op):
         if arg.is_list:
             attrs["N"] = count
         position += count
-    attrs |= {k: v for k, v in op.attrs.items() if v is not None}
+    attrs |= {k: v for k, v in op.attrs.items() if v is not None and not k.startswith("_known")}
     if op.override_scope is not None and (rule := op.override_scope.named_rule(op.type)) is not None:
         attrs["_gradient_op_type"] = rule
     return attrs

@@ -268,9 +268,10 @@ def test_an_override_message_names_the_users_line(graph):
 
 
 def test_a_traced_run_lists_its_steps(session):
-    y = tf.py_func(lambda v: v, [tf.tanh(tf.placeholder_with_default(np.float32(0.5), []))], tf.float32, name="host") * 2.0
+    x = tf.placeholder(tf.float32, [])
+    y = tf.py_func(lambda v: v, [tf.tanh(x)], tf.float32, name="host") * 2.0
     metadata = tf.RunMetadata()
-    session.run(y, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
+    session.run(y, {x: 0.5}, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
     assert [s.kind for s in metadata.steps] == ["segment (NumPy)", "host", "segment (NumPy)"]
     assert metadata.steps[1].name == "host" and "host" in str(metadata) and '"ph": "X"' in metadata.to_chrome_trace()
 

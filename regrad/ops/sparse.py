@@ -7,6 +7,10 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.shapes import TensorShape
+from regrad.ops.array import broadcast_to, expand_dims, fill, placeholder, shape, transpose
+from regrad.ops.indexing import gather, scatter_nd, tensor_scatter_update
+from regrad.ops.math import cast
+from regrad.ops.segment import unsorted_segment_sum
 
 SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
 
@@ -69,7 +73,6 @@ class SparseTensor:
 
 def sparse_placeholder(dtype, shape=None, name=None):
     """Returns a SparseTensor to be fed with a SparseTensorValue."""
-    from regrad.ops.array import placeholder
 
     name = name or "Placeholder"
     rank = None if shape is None else len(shape)
@@ -79,21 +82,16 @@ def sparse_placeholder(dtype, shape=None, name=None):
 
 def sparse_tensor_to_dense(sp_input, default_value=None, validate_indices=True, name=None):
     """Returns the dense tensor, `default_value` (0) where nothing is given. The gradient reaches the values."""
-    from regrad.ops.indexing import scatter_nd, tensor_scatter_update
-    from regrad.ops.array import fill
-    from regrad.ops.math import cast
 
-    shape = cast(sp_input.dense_shape, dtypes.int64)
+    dims = cast(sp_input.dense_shape, dtypes.int64)
     if default_value is None:
-        return scatter_nd(sp_input.indices, sp_input.values, shape, name=name)
-    return tensor_scatter_update(fill(shape, convert_to_tensor(default_value, dtype=sp_input.dtype)), sp_input.indices,
+        return scatter_nd(sp_input.indices, sp_input.values, dims, name=name)
+    return tensor_scatter_update(fill(dims, convert_to_tensor(default_value, dtype=sp_input.dtype)), sp_input.indices,
                                  sp_input.values)  # fmt: skip
 
 
 def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0, validate_indices=True, name=None):
     """Returns a dense tensor of `output_shape` with `sparse_values` at `sparse_indices` and `default_value` elsewhere."""
-    from regrad.ops.array import broadcast_to, expand_dims, fill, shape
-    from regrad.ops.indexing import tensor_scatter_update
 
     indices, values = convert_to_tensor(sparse_indices), convert_to_tensor(sparse_values)
     if indices.rank == 0:
@@ -107,9 +105,6 @@ def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0
 
 def sparse_tensor_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
     """Returns the product of a sparse matrix and a dense one, by gathering rows and adding: gradients reach both."""
-    from regrad.ops.array import expand_dims, transpose
-    from regrad.ops.indexing import gather
-    from regrad.ops.segment import unsorted_segment_sum
 
     b = convert_to_tensor(b)
     b = transpose(b) if adjoint_b else b
