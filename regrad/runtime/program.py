@@ -7,12 +7,13 @@ host operation gives, the walk stops there; the rest is specialised when the val
 
 import signal
 import threading
+import warnings
 
 import numpy as np
 
 
 from regrad.core.errors import FailedPreconditionError, InternalError, InvalidArgumentError
-from regrad.core.graph import Tensor, op_arguments, variable_of
+from regrad.core.graph import RegradWarning, Tensor, op_arguments, variable_of
 from regrad.core.host import HOST
 from regrad.core.opdef import Known, Spec, spec_text
 from regrad.core.shapes import compatible, fully_known, size_of
@@ -548,7 +549,22 @@ class Runner:
         session = self.session
         program = self.programs[key] = Program(self.plan, arrays, session)
         session.plans += 1
+        if config.recompile_warning and len(self.programs) == config.recompile_warning + 1:
+            self._warn_of_recompiling()
         return program
+
+    def _warn_of_recompiling(self):
+        """Says, once, which feeds keep this plan from being compiled once for all."""
+        keys = list(self.programs)
+        keyed = bool(self.plan.keyed_feeds or self.plan.keyed_reads)
+        shapes = [k[0] if keyed else k for k in keys]
+        names = [t.name for i, t in enumerate(self.plan.fed) if len({s[i] for s in shapes}) > 1]
+        names += [f"{self.plan.fed[i].name} (its value, which a shape depends on)" for n, i in enumerate(self.plan.keyed_feeds)
+                  if len({k[1 + n] for k in keys}) > 1]  # fmt: skip
+        warnings.warn(
+            f"The same fetches were prepared for {len(keys)} different shapes, each compiled anew when it turns out hot; "
+            f"what varies: {', '.join(names) or 'a variable'}. Feed a few sizes only (pad the batch and mask the rest), or "
+            "set regrad.config.recompile_warning = 0 to hear no more of it.", RegradWarning, stacklevel=6)  # fmt: skip
 
     def _run_segment(self, segment, env):
         args = [env[v] for v in segment.ins]

@@ -285,3 +285,12 @@ def test_sparse_tensors_are_fed_and_fetched(session):
     assert got.values.tolist() == [5.0, 7.0]
     assert want.tolist() == [[0, 5, 0], [0, 0, 7]]
     assert times.tolist() == [[5], [7]]
+
+
+def test_recompiling_for_ever_is_said_once(session):
+    x = tf.placeholder(tf.float32, [None], name="x")
+    y = tf.reduce_sum(x * 2.0)
+    with pytest.warns(tf.RegradWarning, match="what varies: x:0") as heard:
+        for n in range(1, 40):
+            session.run(y, {x: np.ones(n)})
+    assert len(heard) == 1
