@@ -51,7 +51,8 @@ def _host_scipy(op_type, name, types):
 
         out = np.empty(x.shape, x.dtype)
         for i in np.ndindex(x.shape[:-2]):
-            y = getattr(scipy.linalg, name)(x[i]) if x.shape[-1] else x[i]
+            wide = x[i].astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+            y = getattr(scipy.linalg, name)(wide) if x.shape[-1] else wide
             if x.dtype.kind != "c" and np.iscomplexobj(y):
                 # A real matrix may have a complex result; TF's op has the input's dtype, and no room for it.
                 y = y.real if np.allclose(y.imag, 0) else np.full_like(y.real, np.nan)
@@ -278,8 +279,8 @@ def _svd_function(b, full):
     """Returns the function x -> (s, u, v) with its derivative, to all orders.
 
     With Y = U^H dX V: ds = diag(Y), and U turns by the Hermitian part of Y S over the gaps s_j^2 - s_i^2, V by that of
-    S Y. Terms of equal values, between which the vectors may be turned at will, are 0: functions that such turns leave
-    alone get the right gradient. Columns of full factors beyond the values turn no more than they must.
+    S Y. Terms of equal values, between which the vectors may be turned at will, are 0. Columns of full factors beyond the
+    values turn no more than they must.
     """
     np_ = b.np
 
@@ -346,7 +347,8 @@ def svd(tensor, full_matrices=False, compute_uv=True, name=None):
     Returns:
       (s, u, v), or s: s [..., p] real, largest first; v itself, not its adjoint (NumPy gives the adjoint).
 
-    Gradient: all shapes; where values are equal, right for what does not depend on the choice of their vectors.
+    Gradient: all shapes. Where values are equal it leaves out the turn of their vectors towards one another, which has
+    no derivative: it is finite, and right for functions of the values and of the subspaces of equal ones.
     """
     with get_default_graph().name_scope(name or "svd") as scope:
         s, u, v = svd_op(tensor, compute_uv=bool(compute_uv), full_matrices=bool(full_matrices), name=scope)
@@ -392,8 +394,8 @@ selfadjointeig_op = define_op("SelfAdjointEigV2", "input", attrs={"compute_v": T
 def self_adjoint_eig(tensor, name=None):
     """Returns (e, v): eigenvalues, ascending and real, and eigenvectors as columns, of each Hermitian matrix.
 
-    Only the lower triangle of `tensor` is read, and only there the gradient is not 0. Where values are equal, the
-    gradient is right for what does not depend on the choice of their vectors.
+    Only the lower triangle of `tensor` is read, and only there the gradient is not 0. Where values are equal it leaves out
+    the turn of their vectors towards one another, as that of `svd` does.
     """
     return tuple(selfadjointeig_op(tensor, compute_v=True, name=name))
 
@@ -409,10 +411,9 @@ def _eig_infer(x, *, compute_v, Tout):
 
 
 def _eig_lower(b, x, *, compute_v, Tout):
-    if not compute_v:
-        return b.np.linalg.eigvals(x).astype(Tout.as_numpy_dtype), b.np.zeros((0,), Tout.as_numpy_dtype)
     e, v = b.lax.linalg.eig(x, compute_left_eigenvectors=False, enable_eigvec_derivs=True)
-    return e.astype(Tout.as_numpy_dtype), v.astype(Tout.as_numpy_dtype)
+    e, v = e.astype(Tout.as_numpy_dtype), v.astype(Tout.as_numpy_dtype)
+    return e, v if compute_v else b.np.zeros((0,), v.dtype)
 
 
 eig_op = define_op("Eig", "input", attrs={"compute_v": True, "Tout": None}, types=_TYPES, infer=_eig_infer,
@@ -912,7 +913,7 @@ def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
 
     with get_default_graph().name_scope(name or "lu_solve"):
         lower_upper = convert_to_tensor(lower_upper, name="lower_upper")
-        rhs = convert_to_tensor(rhs, name="rhs", dtype=None if hasattr(rhs, "dtype") else lower_upper.dtype)
+        rhs = convert_to_tensor(rhs, name="rhs", preferred_dtype=lower_upper.dtype)
         perm = convert_to_tensor(perm, dtype=None if hasattr(perm, "dtype") else dtypes.int32)
         if rhs.rank is None:
             raise ValueError("lu_solve: rhs must have a known rank.")
