@@ -1,8 +1,10 @@
-"""`tf.losses`: losses over batches, weighted, reduced to a scalar, and entered in the graph's collection of losses.
+"""`tf.losses`: losses over batches, weighted, reduced to a scalar, and entered in the graph's collection of
+losses.
 
 Every loss has the arguments
 
-    weights: multiplies the elements: a scalar, or a tensor of the rank of the losses whose sizes are theirs or 1.
+    weights: multiplies the elements: a scalar, or a tensor of the rank of the losses whose sizes are theirs
+      or 1.
     scope: name scope.
     loss_collection: where the result is entered; None for nowhere.
     reduction: one of `Reduction`; by default the sum over the number of elements whose weight is not 0.
@@ -20,10 +22,12 @@ from regrad.ops.compare import equal, greater, select
 from regrad.ops.generate import range as range_
 from regrad.ops.reduce import reduce_sum
 
-__all__ = ["Reduction", "absolute_difference", "add_loss", "compute_weighted_loss", "cosine_distance", "get_losses",
-           "get_regularization_loss", "get_regularization_losses", "get_total_loss", "hinge_loss", "huber_loss",
+__all__ = ["Reduction", "absolute_difference", "add_loss", "compute_weighted_loss", "cosine_distance",
+           "get_losses",
+           "get_regularization_loss", "get_regularization_losses", "get_total_loss", "hinge_loss",
+           "huber_loss",
            "log_loss", "mean_pairwise_squared_error", "mean_squared_error", "sigmoid_cross_entropy",
-           "softmax_cross_entropy", "sparse_softmax_cross_entropy"]  # fmt: skip
+           "softmax_cross_entropy", "sparse_softmax_cross_entropy"]
 
 
 class Reduction:
@@ -98,9 +102,10 @@ def _check_broadcast(weights, losses):
     if w is None or v is None or not w:
         return
     if len(w) != len(v) or any(a not in (None, 1) and b is not None and a != b for a, b in zip(w, v)):
-        raise ValueError(f"weights can not be broadcast to values. values.rank={len(v)}. weights.rank={len(w)}. "
-                         f"values.shape={losses.shape}. weights.shape={weights.shape}. A weight is a scalar, or has "
-                         "the rank of the values and their sizes or 1.")  # fmt: skip
+        raise ValueError(f"weights can not be broadcast to values. values.rank={len(v)}. "
+                         f"weights.rank={len(w)}. values.shape={losses.shape}. "
+                         f"weights.shape={weights.shape}. A weight is a scalar, or has the rank of the "
+                         "values and their sizes or 1.")
 
 
 def _present(weights, losses):
@@ -109,11 +114,12 @@ def _present(weights, losses):
     return broadcast_like(present, losses)
 
 
-def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES, reduction=_BY_NONZERO):
+def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
+                          reduction=_BY_NONZERO):
     """Returns `losses` times `weights`, reduced, and enters the result in `loss_collection`.
 
-    Integers and float16 are computed in float32; the result has the dtype of `losses`. The quotient of a sum over no
-    weight at all is 0.
+    Integers and float16 are computed in float32; the result has the dtype of `losses`. The quotient of a sum
+    over no weight at all is 0.
 
     Raises:
       ValueError: `reduction` is unknown, or `weights` do not fit `losses`.
@@ -142,7 +148,7 @@ def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection=Graph
 
 
 def _two(labels, predictions, label_name="labels", prediction_name="predictions", dtype=dtypes.float32):
-    """Returns both as tensors of one shape: in float32, whatever came, as TF does, or in the dtype of the logits."""
+    """Returns both as tensors of one shape and dtype; TF makes float32 of all but logits."""
     if labels is None or predictions is None:
         raise ValueError(f"{label_name if labels is None else prediction_name} must not be None.")
     predictions = convert_to_tensor(predictions, name=prediction_name)
@@ -150,14 +156,14 @@ def _two(labels, predictions, label_name="labels", prediction_name="predictions"
     predictions = math.cast(predictions, dtype or predictions.dtype)
     labels = math.cast(labels, predictions.dtype)
     if not compatible(predictions.dims, labels.dims):
-        raise ValueError(f"Shapes {predictions.shape} and {labels.shape} are incompatible: {prediction_name} and "
-                         f"{label_name} must have the same shape.")  # fmt: skip
+        raise ValueError(f"Shapes {predictions.shape} and {labels.shape} are incompatible: "
+                         f"{prediction_name} and {label_name} must have the same shape.")
     return labels, predictions
 
 
-# -- losses ----------------------------------------------------------------------------------------------------
+# -- losses ----------------------------------------------------------------------------------------
 def absolute_difference(labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
-                        reduction=_BY_NONZERO):  # fmt: skip
+                        reduction=_BY_NONZERO):
     """Returns the weighted mean of |predictions - labels|."""
     with get_default_graph().name_scope(scope or "absolute_difference") as scope:
         labels, predictions = _two(labels, predictions)
@@ -166,8 +172,8 @@ def absolute_difference(labels, predictions, weights=1.0, scope=None, loss_colle
 
 
 def cosine_distance(labels, predictions, axis=None, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
-                    reduction=_BY_NONZERO, dim=None):  # fmt: skip
-    """Returns the weighted mean of 1 - sum(labels * predictions) along `axis`: both are of length 1 already."""
+                    reduction=_BY_NONZERO, dim=None):
+    """Returns the weighted mean of 1 - sum(labels * predictions) along `axis`, for unit vectors."""
     axis = one_of("axis", axis, "dim", dim)
     if axis is None:
         raise ValueError("You must specify 'axis'.")
@@ -177,7 +183,8 @@ def cosine_distance(labels, predictions, axis=None, weights=1.0, scope=None, los
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
-def hinge_loss(labels, logits, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES, reduction=_BY_NONZERO):
+def hinge_loss(labels, logits, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
+               reduction=_BY_NONZERO):
     """Returns the weighted mean of max(0, 1 - y * logits), y being -1 and 1 for labels 0 and 1."""
     with get_default_graph().name_scope(scope or "hinge_loss") as scope:
         labels, logits = _two(labels, logits, "labels", "logits")
@@ -186,7 +193,7 @@ def hinge_loss(labels, logits, weights=1.0, scope=None, loss_collection=GraphKey
 
 
 def huber_loss(labels, predictions, weights=1.0, delta=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
-               reduction=_BY_NONZERO):  # fmt: skip
+               reduction=_BY_NONZERO):
     """Returns the weighted mean of e^2 / 2 where |e| <= delta and delta * (|e| - delta / 2) elsewhere."""
     with get_default_graph().name_scope(scope or "huber_loss") as scope:
         labels, predictions = _two(labels, predictions)
@@ -197,8 +204,8 @@ def huber_loss(labels, predictions, weights=1.0, delta=1.0, scope=None, loss_col
 
 
 def log_loss(labels, predictions, weights=1.0, epsilon=1e-7, scope=None, loss_collection=GraphKeys.LOSSES,
-             reduction=_BY_NONZERO):  # fmt: skip
-    """Returns the weighted mean of -z log(p + epsilon) - (1 - z) log(1 - p + epsilon), p being `predictions`."""
+             reduction=_BY_NONZERO):
+    """Returns the weighted mean of -z log(p + epsilon) - (1 - z) log(1 - p + epsilon)."""
     with get_default_graph().name_scope(scope or "log_loss") as scope:
         labels, predictions = _two(labels, predictions)
         losses = -math.multiply(labels, math.log(predictions + epsilon)) \
@@ -206,7 +213,8 @@ def log_loss(labels, predictions, weights=1.0, epsilon=1e-7, scope=None, loss_co
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
-def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES):
+def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None,
+                                loss_collection=GraphKeys.LOSSES):
     """Returns the mean, over pairs of elements of one example, of the squared difference of their errors.
 
     Args:
@@ -224,7 +232,8 @@ def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, lo
         # Over all pairs, the sum of (e_i - e_j)^2 is 2 n sum(e^2) - 2 (sum e)^2.
         squares = reduce_sum(math.square(errors), axes, keepdims=True)
         total = reduce_sum(errors, axes, keepdims=True)
-        per_example = 2.0 * math.div_no_nan(squares, others) - 2.0 * math.div_no_nan(math.square(total), present * others)
+        per_example = 2.0 * (math.div_no_nan(squares, others)
+                             - math.div_no_nan(math.square(total), present * others))
         loss = reduce_sum(math.multiply(per_example, weights))
         loss = select(greater(reduce_sum(present), 0), loss, array.zeros_like(loss), name="value")
         add_loss(loss, loss_collection)
@@ -232,7 +241,7 @@ def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, lo
 
 
 def mean_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
-                       reduction=_BY_NONZERO):  # fmt: skip
+                       reduction=_BY_NONZERO):
     """Returns the weighted mean of (predictions - labels) ** 2."""
     with get_default_graph().name_scope(scope or "mean_squared_error") as scope:
         labels, predictions = _two(labels, predictions)
@@ -241,7 +250,7 @@ def mean_squared_error(labels, predictions, weights=1.0, scope=None, loss_collec
 
 
 def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothing=0, scope=None,
-                          loss_collection=GraphKeys.LOSSES, reduction=_BY_NONZERO):  # fmt: skip
+                          loss_collection=GraphKeys.LOSSES, reduction=_BY_NONZERO):
     """Returns the weighted mean of `tf.nn.sigmoid_cross_entropy_with_logits`.
 
     `label_smoothing` moves the labels towards 1/2 by that share.
@@ -255,8 +264,8 @@ def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothi
 
 
 def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0, scope=None,
-                          loss_collection=GraphKeys.LOSSES, reduction=_BY_NONZERO):  # fmt: skip
-    """Returns the weighted mean of `tf.nn.softmax_cross_entropy_with_logits`, a loss per example; none flows to labels.
+                          loss_collection=GraphKeys.LOSSES, reduction=_BY_NONZERO):
+    """Returns the weighted mean of `tf.nn.softmax_cross_entropy_with_logits` over examples.
 
     `label_smoothing` moves the labels towards 1 / classes by that share.
     """
@@ -270,8 +279,13 @@ def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0,
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
+def _without_column(x, rank):
+    """Returns `x` without its last axis when it has `rank` axes and the last may be of size 1."""
+    return array.squeeze(x, [-1]) if rank and x.rank == rank and x.dims[-1] in (None, 1) else x
+
+
 def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
-                                 reduction=_BY_NONZERO):  # fmt: skip
+                                 reduction=_BY_NONZERO):
     """Returns the weighted mean of `tf.nn.sparse_softmax_cross_entropy_with_logits`, a loss per example.
 
     Args:
@@ -282,10 +296,8 @@ def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None, loss_c
         raise ValueError(f"{'labels' if labels is None else 'logits'} must not be None.")
     with get_default_graph().name_scope(scope or "sparse_softmax_cross_entropy_loss") as scope:
         labels, logits = convert_to_tensor(labels, name="labels"), convert_to_tensor(logits, name="logits")
-        if None not in (labels.rank, logits.rank) and labels.rank == logits.rank and labels.dims[-1] in (None, 1):
-            labels = array.squeeze(labels, [-1])
+        labels = _without_column(labels, logits.rank)
         weights = convert_to_tensor(weights, name="weights")
-        if weights.rank and labels.rank is not None and weights.rank == labels.rank + 1 and weights.dims[-1] in (None, 1):
-            weights = array.squeeze(weights, [-1])
+        weights = _without_column(weights, None if labels.rank is None else labels.rank + 1)
         losses = nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)

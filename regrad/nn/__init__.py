@@ -1,4 +1,4 @@
-"""`tf.nn`: TF1's names for the building blocks of neural networks. The table says where each is; all load on first use."""
+"""`tf.nn`: TF1's names for the building blocks of neural networks, each loaded on first use."""
 
 import importlib
 
@@ -6,14 +6,15 @@ _NAMES = {
     "regrad.ops.nn": """bias_add crelu elu in_top_k l2_loss leaky_relu log_softmax relu relu6 selu softmax
         softmax_cross_entropy_with_logits softmax_cross_entropy_with_logits_v2 softplus softsign
         sparse_softmax_cross_entropy_with_logits swish""",
-    "regrad.ops.conv": """atrous_conv2d atrous_conv2d_transpose conv1d conv1d_transpose conv2d conv2d_backprop_filter
-        conv2d_backprop_input conv2d_transpose conv3d conv3d_transpose convolution depthwise_conv2d depthwise_conv2d_native
-        depthwise_conv2d_native_backprop_filter depthwise_conv2d_native_backprop_input dilation2d erosion2d
-        separable_conv2d""",
-    "regrad.ops.pool": """avg_pool avg_pool1d avg_pool2d avg_pool3d avg_pool_v2 max_pool max_pool1d max_pool2d max_pool3d
-        max_pool_v2 max_pool_with_argmax pool""",
-    "regrad.ops.norm": """batch_norm_with_global_normalization batch_normalization fused_batch_norm l2_normalize
-        local_response_normalization lrn moments normalize_moments sufficient_statistics weighted_moments""",
+    "regrad.ops.conv": """atrous_conv2d atrous_conv2d_transpose conv1d conv1d_transpose conv2d
+        conv2d_backprop_filter conv2d_backprop_input conv2d_transpose conv3d conv3d_transpose
+        convolution depthwise_conv2d depthwise_conv2d_native depthwise_conv2d_native_backprop_filter
+        depthwise_conv2d_native_backprop_input dilation2d erosion2d separable_conv2d""",
+    "regrad.ops.pool": """avg_pool avg_pool1d avg_pool2d avg_pool3d avg_pool_v2 max_pool max_pool1d max_pool2d
+        max_pool3d max_pool_v2 max_pool_with_argmax pool""",
+    "regrad.ops.norm": """batch_norm_with_global_normalization batch_normalization fused_batch_norm
+        l2_normalize local_response_normalization lrn moments normalize_moments
+        sufficient_statistics weighted_moments""",
     "regrad.ops.math": "sigmoid tanh",
     "regrad.nn.functions": """dropout log_poisson_loss relu_layer sigmoid_cross_entropy_with_logits
         weighted_cross_entropy_with_logits xw_plus_b zero_fraction""",
@@ -26,7 +27,7 @@ _NAMES = {
     "regrad.ops.sort": "top_k",
     "regrad.nn.rnn": """bidirectional_dynamic_rnn dynamic_rnn raw_rnn static_bidirectional_rnn static_rnn
         static_state_saving_rnn""",
-}  # fmt: skip
+}
 
 _RENAMED = {
     "conv3d_backprop_filter": ("regrad.ops.conv", "conv3d_backprop_filter_v2"),

@@ -13,19 +13,22 @@ def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_
     Args:
       params: the table [rows, ...], a tensor or variable; or a list of the parts of one.
       ids: int32 or int64 of any shape.
-      partition_strategy: how a list holds the table. "mod": row i is in part i % n; "div": parts are consecutive.
+      partition_strategy: how a list holds the table. "mod": row i is in part i % n; "div": parts are
+        consecutive.
       validate_indices: accepted.
       max_norm: rows are scaled down to at most this L2 norm.
 
     Returns:
-      A tensor of shape ids.shape + params.shape[1:]. Its gradient with respect to a variable is an IndexedSlices.
+      A tensor of shape ids.shape + params.shape[1:]. Its gradient with respect to a variable is an
+      IndexedSlices.
 
     Raises:
       ValueError: `params` is empty, or `partition_strategy` is another word.
     """
     if params is None or isinstance(params, (list, tuple)) and not params:
         raise ValueError("Need at least one param")
-    parts = list(params) if isinstance(params, (list, tuple)) or hasattr(params, "_get_variable_list") else [params]
+    several = isinstance(params, (list, tuple)) or hasattr(params, "_get_variable_list")
+    parts = list(params) if several else [params]
     if partition_strategy not in ("mod", "div"):
         raise ValueError(f"Unrecognized partition strategy: {partition_strategy}; it is 'mod' or 'div'.")
     with get_default_graph().name_scope(name or "embedding_lookup") as scope:
@@ -48,8 +51,8 @@ def _clipped(rows, ids, max_norm):
 
 def _partitioned(parts, ids, strategy, max_norm):
     """Looks up each id in its part, and puts the rows back in order."""
-    from regrad.ops.partition import dynamic_partition, dynamic_stitch
     from regrad.ops.generate import range as range_
+    from regrad.ops.partition import dynamic_partition, dynamic_stitch
 
     n = len(parts)
     tables = [convert_to_tensor(p) for p in parts]

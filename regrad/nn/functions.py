@@ -17,11 +17,12 @@ from regrad.ops.reduce import reduce_mean
 
 
 def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None):
-    """Returns `x` with a random part of its elements set to 0 and the others scaled up, so that the expectation stays.
+    """Returns `x` with a random part of it set to 0 and the rest scaled up: the expectation stays.
 
     Args:
       x: floating tensor.
-      keep_prob: the probability that an element is kept; or give `rate` = 1 - keep_prob. A number or a scalar tensor.
+      keep_prob: the probability that an element is kept; or give `rate` = 1 - keep_prob. A number or a scalar
+        tensor.
       noise_shape: shape of the random choice, broadcast to `x`; None in it takes the size of `x`.
       seed: op seed; see `set_random_seed`.
 
@@ -40,7 +41,7 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
         x = convert_to_tensor(x, name="x")
         if not x.dtype.is_floating:
             raise ValueError("x has to be a floating point tensor since it's going to be scaled. Got a "
-                             f"{x.dtype.name} tensor instead.")  # fmt: skip
+                             f"{x.dtype.name} tensor instead.")
         if number and rate == 0:
             return x
         if not number:
@@ -62,7 +63,7 @@ def _noise_shape(x, noise_shape):
     if dims is None or x.dims is None or len(dims) != len(x.dims):
         return noise_shape
     return array.stack([array.shape(x)[i] if a is None and b is None else b if a is None else a
-                        for i, (a, b) in enumerate(zip(dims, x.dims))])  # fmt: skip
+                        for i, (a, b) in enumerate(zip(dims, x.dims))])
 
 
 # -- losses per element --------------------------------------------------------------------------------
@@ -80,14 +81,16 @@ def _same_shape(a, b, what):
 
 def _pair(logits, other, name):
     logits = convert_to_tensor(logits, name="logits")
-    return logits, convert_to_tensor(other, name=name, dtype=None if hasattr(other, "_as_graph_element") else logits.dtype)
+    return logits, convert_to_tensor(other, name=name,
+                                     dtype=None if hasattr(other, "_as_graph_element") else logits.dtype)
 
 
 def sigmoid_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
     """Returns the cross entropy of sigmoid(logits) and `labels` for each element, without overflow.
 
     Args:
-      labels: tensor of the shape and dtype of `logits`, of probabilities: classes need not exclude each other.
+      labels: tensor of the shape and dtype of `logits`, of probabilities: classes need not exclude each
+        other.
       logits: float32 or float64.
 
     Formula: max(x, 0) - x z + log(1 + exp(-|x|)), x being the logits and z the labels.
@@ -130,7 +133,8 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
         if not compute_full_loss:
             return loss
         small = logical_and(greater_equal(targets, 0), less_equal(targets, 1))
-        safe = select(small, array.ones_like(targets), targets)  # log 0 must not reach the gradient of the branch not taken
+        safe = select(small, array.ones_like(targets),
+                      targets)  # log 0 must not reach the gradient of the branch not taken
         stirling = safe * math.log(safe) - safe + 0.5 * math.log(2 * _math.pi * safe)
         return loss + select(small, array.zeros_like(targets), stirling)
 

@@ -12,9 +12,9 @@ from regrad.ops.nn import softmax_cross_entropy_with_logits_v2
 from regrad.ops.reduce import reduce_any, reduce_sum
 
 
-def _logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, subtract_log_q,
-            remove_accidental_hits, partition_strategy, seed):  # fmt: skip
-    """Returns (logits, labels) [batch, num_true + num_sampled]: the true classes first, sharing a label of 1."""
+def _logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
+            subtract_log_q, remove_accidental_hits, partition_strategy, seed):
+    """Returns (logits, labels) [batch, num_true + num_sampled]: the true classes first."""
     weights = list(weights) if isinstance(weights, (list, tuple)) else weights
     labels = math.cast(labels, dtypes.int64)
     if sampled_values is None:
@@ -35,16 +35,18 @@ def _logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true,
     if remove_accidental_hits:
         hit = reduce_any(equal(array.expand_dims(labels, 2), sampled), 1)
         # Not -inf: a product with a label of 0 would be NaN.
-        sampled_logits = select(hit, array.zeros_like(sampled_logits) + sampled_logits.dtype.min, sampled_logits)
+        sampled_logits = select(hit, array.zeros_like(sampled_logits) + sampled_logits.dtype.min,
+                                sampled_logits)
     if subtract_log_q:
         true_logits -= math.log(true_count)
         sampled_logits -= math.log(sampled_count)
     logits = array.concat([true_logits, sampled_logits], 1)
-    return logits, array.concat([array.ones_like(true_logits) / num_true, array.zeros_like(sampled_logits)], 1)
+    return logits, array.concat([array.ones_like(true_logits) / num_true, array.zeros_like(sampled_logits)],
+                                1)
 
 
 def nce_loss(weights, biases, labels, inputs, num_sampled, num_classes, num_true=1, sampled_values=None,
-             remove_accidental_hits=False, partition_strategy="mod", name="nce_loss"):  # fmt: skip
+             remove_accidental_hits=False, partition_strategy="mod", name="nce_loss"):
     """Returns the noise-contrastive estimation loss of each example (Gutmann and Hyvarinen 2010), [batch].
 
     Args:
@@ -57,21 +59,22 @@ def nce_loss(weights, biases, labels, inputs, num_sampled, num_classes, num_true
       partition_strategy: see `embedding_lookup`.
     """
     with get_default_graph().name_scope(name):
-        logits, labels = _logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, True,
-                                 remove_accidental_hits, partition_strategy, None)  # fmt: skip
+        logits, labels = _logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true,
+                                 sampled_values, True, remove_accidental_hits, partition_strategy, None)
         losses = sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name="sampled_losses")
         return reduce_sum(losses, 1)
 
 
-def sampled_softmax_loss(weights, biases, labels, inputs, num_sampled, num_classes, num_true=1, sampled_values=None,
-                         remove_accidental_hits=True, partition_strategy="mod", name="sampled_softmax_loss",
-                         seed=None):  # fmt: skip
+def sampled_softmax_loss(weights, biases, labels, inputs, num_sampled, num_classes, num_true=1,
+                         sampled_values=None, remove_accidental_hits=True, partition_strategy="mod",
+                         name="sampled_softmax_loss",
+                         seed=None):
     """Returns the softmax cross entropy over the true and the sampled classes (Jean et al. 2014), [batch].
 
     Arguments as in `nce_loss`; for training only, since it underestimates the full loss.
     """
     with get_default_graph().name_scope(name):
-        logits, labels = _logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, True,
-                                 remove_accidental_hits, partition_strategy, seed)  # fmt: skip
+        logits, labels = _logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true,
+                                 sampled_values, True, remove_accidental_hits, partition_strategy, seed)
         labels = array.stop_gradient(labels, name="labels_stop_gradient")
         return softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits)

@@ -1,4 +1,5 @@
-"""Drawing a few classes out of many: the candidate samplers behind `tf.nn.nce_loss` and `tf.nn.sampled_softmax_loss`.
+"""Drawing a few classes out of many: the candidate samplers behind `tf.nn.nce_loss` and
+`tf.nn.sampled_softmax_loss`.
 
 They run on the host: without repetition, how long a draw takes depends on what is drawn.
 """
@@ -15,7 +16,7 @@ from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.ops.random import get_seed
 
 CandidateSampler = collections.namedtuple(
-    "CandidateSampler", ["sampled_candidates", "true_expected_count", "sampled_expected_count"])  # fmt: skip
+    "CandidateSampler", ["sampled_candidates", "true_expected_count", "sampled_expected_count"])
 AccidentalHits = collections.namedtuple("AccidentalHits", ["indices", "ids", "weights"])
 
 _ATTRS = {"num_true": 1, "num_sampled": None, "unique": True, "range_max": None, "seed": 0, "seed2": 0}
@@ -26,7 +27,8 @@ def _true_classes(true_classes, num_true):
         raise ShapeError(f"true_classes must be a matrix [batch, num_true], got {spec_text(true_classes)}")
     dims = true_classes.dims or (None, num_true)
     if dims[1] not in (None, num_true):
-        raise ShapeError(f"true_classes must have num_true = {num_true} columns, got {spec_text(true_classes)}")
+        raise ShapeError(f"true_classes must have num_true = {num_true} columns, got "
+                         f"{spec_text(true_classes)}")
     return dims[0], num_true
 
 
@@ -36,7 +38,7 @@ def _infer(true_classes, *, num_true, num_sampled, **attrs):
 
 
 def _draw(random, draw, num_sampled, unique):
-    """Returns (classes, number of draws): `draw(n)` gives n classes; repeated ones are drawn again when `unique`."""
+    """Returns (classes, number of draws) of `draw(n)`; repeated ones are drawn again when `unique`."""
     if not unique:
         return draw(num_sampled), num_sampled
     chosen, tries = {}, 0
@@ -66,15 +68,16 @@ def _sampler(op_type, probabilities, attrs=None):
         cumulative = np.cumsum(p)
 
         def draw(n):
-            return np.searchsorted(cumulative, random.random(n) * cumulative[-1], side="right").clip(0, range_max - 1)
+            return np.searchsorted(cumulative, random.random(n) * cumulative[-1],
+                                   side="right").clip(0, range_max - 1)
 
         sampled, tries = _draw(random, draw, num_sampled, unique)
         return (sampled.astype(np.int64), _expected(p[true_classes], num_sampled, unique, tries),
-                _expected(p[sampled], num_sampled, unique, tries))  # fmt: skip
+                _expected(p[sampled], num_sampled, unique, tries))
 
     NotDifferentiable(op_type)
-    return define_op(op_type, "true_classes: int64", attrs=_ATTRS | (attrs or {}), infer=_infer, lower=lower, random=True, stateful=True,
-                     host=True)  # fmt: skip
+    return define_op(op_type, "true_classes: int64", attrs=_ATTRS | (attrs or {}), infer=_infer, lower=lower,
+                     random=True, stateful=True, host=True)
 
 
 def _log_uniform(range_max):
@@ -95,15 +98,16 @@ def _unigrams(range_max, vocab_file="", distortion=1.0, num_reserved_ids=0, unig
 loguniform_op = _sampler("LogUniformCandidateSampler", _log_uniform)
 uniform_op = _sampler("UniformCandidateSampler", lambda range_max: np.full(range_max, 1 / range_max))
 fixedunigram_op = _sampler("FixedUnigramCandidateSampler", _unigrams,
-                           {"vocab_file": "", "distortion": 1.0, "num_reserved_ids": 0, "unigrams": ()})  # fmt: skip
+                           {"vocab_file": "", "distortion": 1.0, "num_reserved_ids": 0, "unigrams": ()})
 
 
 def _sample(op, true_classes, num_true, num_sampled, unique, range_max, seed, name, **more):
     if unique and num_sampled > range_max:
         raise ValueError(f"{op.type}: {num_sampled} different classes cannot be drawn out of {range_max}.")
     seed, seed2 = get_seed(seed)
-    return CandidateSampler(*op(true_classes, num_true=int(num_true), num_sampled=int(num_sampled), unique=bool(unique),
-                                range_max=int(range_max), seed=seed or 0, seed2=seed2 or 0, name=name, **more))  # fmt: skip
+    return CandidateSampler(*op(true_classes, num_true=int(num_true), num_sampled=int(num_sampled),
+                                unique=bool(unique), range_max=int(range_max), seed=seed or 0,
+                                seed2=seed2 or 0, name=name, **more))
 
 
 def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed=None, name=None):
@@ -114,60 +118,67 @@ def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range
       unique: draw no class twice.
 
     Returns:
-      (sampled_candidates, true_expected_count, sampled_expected_count): int64 [num_sampled]; float32 [batch, num_true]
-      and [num_sampled], how often each class is expected among the samples.
+      (sampled_candidates, true_expected_count, sampled_expected_count): int64 [num_sampled]; float32 [batch,
+      num_true] and [num_sampled], how often each class is expected among the samples.
     """
     return _sample(uniform_op, true_classes, num_true, num_sampled, unique, range_max, seed, name)
 
 
-def log_uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed=None, name=None):
-    """Draws class k with probability log((k + 2) / (k + 1)) / log(range_max + 1): classes sorted by frequency (Zipf).
+def log_uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed=None,
+                                  name=None):
+    """Draws class k with probability log((k + 2) / (k + 1)) / log(range_max + 1) (Zipf's law).
 
     Arguments and result as in `uniform_candidate_sampler`.
     """
     return _sample(loguniform_op, true_classes, num_true, num_sampled, unique, range_max, seed, name)
 
 
-def fixed_unigram_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, vocab_file="", distortion=1.0,
-                                    num_reserved_ids=0, num_shards=1, shard=0, unigrams=(), seed=None, name=None):  # fmt: skip
-    """Draws classes in proportion to given counts, `unigrams` or the last column of `vocab_file`, to the power `distortion`.
+def fixed_unigram_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, vocab_file="",
+                                    distortion=1.0, num_reserved_ids=0, num_shards=1, shard=0, unigrams=(),
+                                    seed=None, name=None):
+    """Draws classes by given counts, `unigrams` or the last column of `vocab_file`, ** `distortion`.
 
-    Arguments and result as in `uniform_candidate_sampler`; `num_reserved_ids` classes at the start are never drawn. Only
-    one shard is supported.
+    Arguments and result as in `uniform_candidate_sampler`; `num_reserved_ids` classes at the start are never
+    drawn. Only one shard is supported.
     """
     if num_shards != 1 or shard:
-        raise ValueError(f"fixed_unigram_candidate_sampler: only num_shards=1 is supported, got {num_shards}.")
-    return _sample(fixedunigram_op, true_classes, num_true, num_sampled, unique, range_max, seed, name, vocab_file=vocab_file,
-                   distortion=float(distortion), num_reserved_ids=int(num_reserved_ids), unigrams=tuple(unigrams))  # fmt: skip
+        raise ValueError("fixed_unigram_candidate_sampler: only num_shards=1 is supported, got "
+                         f"{num_shards}.")
+    return _sample(fixedunigram_op, true_classes, num_true, num_sampled, unique, range_max, seed, name,
+                   vocab_file=vocab_file, distortion=float(distortion),
+                   num_reserved_ids=int(num_reserved_ids), unigrams=tuple(unigrams))
 
 
 # -- all classes, and accidental hits ------------------------------------------------------------------------
 def _all_lower(b, true_classes, *, num_true, num_sampled, unique, **attrs):
-    return (np.arange(num_sampled, dtype=np.int64), np.ones(true_classes.shape, np.float32), np.ones(num_sampled, np.float32))
+    return (np.arange(num_sampled, dtype=np.int64), np.ones(true_classes.shape, np.float32),
+            np.ones(num_sampled, np.float32))
 
 
-all_op = define_op("AllCandidateSampler", "true_classes: int64", attrs=_ATTRS, infer=_infer, host=True, lower=_all_lower)
+all_op = define_op("AllCandidateSampler", "true_classes: int64", attrs=_ATTRS, infer=_infer, host=True,
+                   lower=_all_lower)
 NotDifferentiable("AllCandidateSampler")
 
 
 def all_candidate_sampler(true_classes, num_true, num_sampled, unique, seed=None, name=None):
     """Returns all classes 0 .. num_sampled - 1, each expected once; for testing."""
-    return CandidateSampler(*all_op(true_classes, num_true=int(num_true), num_sampled=int(num_sampled), unique=bool(unique),
-                                    range_max=int(num_sampled), name=name))  # fmt: skip
+    return CandidateSampler(*all_op(true_classes, num_true=int(num_true), num_sampled=int(num_sampled),
+                                    unique=bool(unique), range_max=int(num_sampled), name=name))
 
 
 def _hits_lower(b, true_classes, sampled_candidates, *, num_true, seed, seed2):
     rows, _, columns = np.nonzero(true_classes[:, :, None] == sampled_candidates)
-    return (rows.astype(np.int32), columns.astype(np.int64), np.full(len(rows), -np.finfo(np.float32).max, np.float32))
+    return (rows.astype(np.int32), columns.astype(np.int64),
+            np.full(len(rows), -np.finfo(np.float32).max, np.float32))
 
 
 hits_op = define_op("ComputeAccidentalHits", "true_classes: int64, sampled_candidates: int64",
                     attrs={"num_true": 1, "seed": 0, "seed2": 0}, host=True, lower=_hits_lower,
                     infer=lambda true_classes, sampled, *, num_true, seed, seed2:
-                    [Spec((None,), int32), Spec((None,), int64), Spec((None,), float32)])  # fmt: skip
+                    [Spec((None,), int32), Spec((None,), int64), Spec((None,), float32)])
 NotDifferentiable("ComputeAccidentalHits")
 
 
 def compute_accidental_hits(true_classes, sampled_candidates, num_true, seed=None, name=None):
-    """Returns where samples are true classes: (row in `true_classes`, place in `sampled_candidates`, -FLOAT_MAX) lists."""
+    """Returns where samples are true: (rows of `true_classes`, places of samples, -FLOAT_MAX)."""
     return AccidentalHits(*hits_op(true_classes, sampled_candidates, num_true=int(num_true), name=name))

@@ -1,7 +1,7 @@
 """Convolutions of one to three dimensions, their transposes, depthwise and separable ones, and dilation.
 
-Gradients: `conv_grad.py`. A filter is [*window, input channels, output channels]; with fewer input channels than the
-input has, the channels fall into groups. How they are computed is in `convolve.py`.
+Gradients: `conv_grad.py`. A filter is [*window, input channels, output channels]; with fewer input channels
+than the input has, the channels fall into groups. How they are computed is in `convolve.py`.
 """
 
 import functools
@@ -40,10 +40,10 @@ def _conv_infer(x, w, *, strides, padding, data_format, dilations, explicit_padd
     c, per_group, out = dims[channels], kernel[-2], kernel[-1]
     if None not in (c, per_group) and (per_group == 0 or c % per_group):
         raise ShapeError(f"the input depth {c} is no multiple of the depth of the filter, {per_group}: input "
-                         f"{spec_text(x)} in the format {data_format}, filter {spec_text(w)}")  # fmt: skip
+                         f"{spec_text(x)} in the format {data_format}, filter {spec_text(w)}")
     if None not in (c, per_group, out) and out % (c // per_group):
-        raise ShapeError(f"the filter {spec_text(w)} has {out} output channels, which must be a multiple of the "
-                         f"{c // per_group} groups that it makes of the channels of {spec_text(x)}")  # fmt: skip
+        raise ShapeError(f"the filter {spec_text(w)} has {out} output channels, which must be a multiple of "
+                         f"the {c // per_group} groups that it makes of the channels of {spec_text(x)}")
     windows = conv_windows(x.dims, kernel[:-2], data_format, strides, dilations, padding, explicit_paddings)
     return Spec(_put(dims, {channels: out} | {v.axis: v.out for v in windows}), x.dtype)
 
@@ -64,7 +64,8 @@ def _sizes_of(spec, rank, what):
 
 def _agree(forward, dy, what):
     if not compatible(forward.dims, dy.dims):
-        raise ShapeError(f"out_backprop is {spec_text(dy)}, but the convolution of {what} has shape {text(forward.dims)}")
+        raise ShapeError(f"out_backprop is {spec_text(dy)}, but the convolution of {what} has shape "
+                         f"{text(forward.dims)}")
 
 
 def _conv_input_infer(input_sizes, w, dy, *, data_format, infer=_conv_infer, **attrs):
@@ -91,8 +92,9 @@ def _conv_filter_infer(x, filter_sizes, dy, *, data_format, infer=_conv_infer, *
 
 # -- Conv2D, Conv3D and their gradients ---------------------------------------------------------------
 _FLOAT = {"T": FLOATING}
-_ATTRS_2D = {"strides": None, "use_cudnn_on_gpu": True, "padding": None, "explicit_paddings": (), "data_format": "NHWC",
-             "dilations": (1, 1, 1, 1)}  # fmt: skip
+_ATTRS_2D = {"strides": None, "use_cudnn_on_gpu": True, "padding": None, "explicit_paddings": (),
+             "data_format": "NHWC",
+             "dilations": (1, 1, 1, 1)}
 _ATTRS_3D = {"strides": None, "padding": None, "data_format": "NDHWC", "dilations": (1, 1, 1, 1, 1)}
 
 
@@ -115,11 +117,12 @@ def _restored(b, x, data_format):
 
 
 def _lowerings(forward, by_input, by_filter):
-    """Returns the lowerings of a convolution and of its two gradients, from functions of channels-last arrays."""
+    """Returns the lowerings of a convolution and of its gradients from functions of channels-last arrays."""
 
     def lower(b, x, w, **attrs):
         layout = attrs["data_format"]
-        return _restored(b, forward(b, _last(b, x, layout), w, _windows(x.shape, w.shape[:-2], **attrs)), layout)
+        return _restored(b, forward(b, _last(b, x, layout), w, _windows(x.shape, w.shape[:-2], **attrs)),
+                         layout)
 
     def lower_input(b, sizes, w, dy, **attrs):
         layout = attrs["data_format"]
@@ -138,18 +141,24 @@ def _lowerings(forward, by_input, by_filter):
     return lower, lower_input, lower_filter
 
 
-_conv_lower, _conv_input_lower, _conv_filter_lower = _lowerings(convolve.forward, convolve.by_input, convolve.by_filter)
-conv2d_op = define_op("Conv2D", "input, filter", attrs=_ATTRS_2D, types=_FLOAT, infer=_conv_infer, lower=_conv_lower)  # fmt: skip
-conv2dinput_op = define_op("Conv2DBackpropInput", "input_sizes: int32, filter: T, out_backprop: T", attrs=_ATTRS_2D,
-                           types=_FLOAT, static=(0,), infer=_conv_input_infer, lower=_conv_input_lower)  # fmt: skip
-conv2dfilter_op = define_op("Conv2DBackpropFilter", "input: T, filter_sizes: int32, out_backprop: T", attrs=_ATTRS_2D,
-                            types=_FLOAT, static=(1,), infer=_conv_filter_infer, lower=_conv_filter_lower)  # fmt: skip
-conv3d_op = define_op("Conv3D", "input, filter", attrs=_ATTRS_3D, types=_FLOAT, infer=_conv_infer, lower=_conv_lower)  # fmt: skip
-conv3dinput_op = define_op("Conv3DBackpropInputV2", "input_sizes: Tshape, filter: T, out_backprop: T", attrs=_ATTRS_3D,
-                           types={"T": FLOATING, "Tshape": dtypes.INDEX}, static=(0,), infer=_conv_input_infer,
-                           lower=_conv_input_lower)  # fmt: skip
-conv3dfilter_op = define_op("Conv3DBackpropFilterV2", "input: T, filter_sizes: int32, out_backprop: T", attrs=_ATTRS_3D,
-                            types=_FLOAT, static=(1,), infer=_conv_filter_infer, lower=_conv_filter_lower)  # fmt: skip
+_conv_lower, _conv_input_lower, _conv_filter_lower = _lowerings(convolve.forward, convolve.by_input,
+                                                                convolve.by_filter)
+conv2d_op = define_op("Conv2D", "input, filter", attrs=_ATTRS_2D, types=_FLOAT, infer=_conv_infer,
+                      lower=_conv_lower)
+conv2dinput_op = define_op("Conv2DBackpropInput", "input_sizes: int32, filter: T, out_backprop: T",
+                           attrs=_ATTRS_2D, types=_FLOAT, static=(0,), infer=_conv_input_infer,
+                           lower=_conv_input_lower)
+conv2dfilter_op = define_op("Conv2DBackpropFilter", "input: T, filter_sizes: int32, out_backprop: T",
+                            attrs=_ATTRS_2D, types=_FLOAT, static=(1,), infer=_conv_filter_infer,
+                            lower=_conv_filter_lower)
+conv3d_op = define_op("Conv3D", "input, filter", attrs=_ATTRS_3D, types=_FLOAT, infer=_conv_infer,
+                      lower=_conv_lower)
+conv3dinput_op = define_op("Conv3DBackpropInputV2", "input_sizes: Tshape, filter: T, out_backprop: T",
+                           attrs=_ATTRS_3D, types={"T": FLOATING, "Tshape": dtypes.INDEX}, static=(0,),
+                           infer=_conv_input_infer, lower=_conv_input_lower)
+conv3dfilter_op = define_op("Conv3DBackpropFilterV2", "input: T, filter_sizes: int32, out_backprop: T",
+                            attrs=_ATTRS_3D, types=_FLOAT, static=(1,), infer=_conv_filter_infer,
+                            lower=_conv_filter_lower)
 
 
 def _attrs(spatial, strides, padding, data_format, dilations):
@@ -158,13 +167,15 @@ def _attrs(spatial, strides, padding, data_format, dilations):
     if strides is None:
         raise ValueError("strides must be given: an int, or a list of them.")
     padding, explicit = as_padding(padding, data_format)
-    attrs = {"strides": per_axis(strides, data_format, "strides"), "padding": padding, "data_format": data_format,
-             "dilations": per_axis(dilations, data_format, "dilations")}  # fmt: skip
+    attrs = {"strides": per_axis(strides, data_format, "strides"), "padding": padding,
+             "data_format": data_format,
+             "dilations": per_axis(dilations, data_format, "dilations")}
     for c in "NC":
         at = data_format.index(c)
         if attrs["strides"][at] != 1 or attrs["dilations"][at] != 1:
             raise ValueError("strides and dilations in the batch and depth axes must be 1: got strides "
-                             f"{list(attrs['strides'])}, dilations {list(attrs['dilations'])} for {data_format}.")  # fmt: skip
+                             f"{list(attrs['strides'])}, dilations {list(attrs['dilations'])} for "
+                             f"{data_format}.")
     if spatial == 2:
         attrs["explicit_paddings"] = explicit
     elif explicit:
@@ -173,16 +184,16 @@ def _attrs(spatial, strides, padding, data_format, dilations):
 
 
 def conv2d(input, filter=None, strides=None, padding=None, use_cudnn_on_gpu=True, data_format="NHWC",
-           dilations=(1, 1, 1, 1), name=None, filters=None):  # fmt: skip
+           dilations=(1, 1, 1, 1), name=None, filters=None):
     """Returns the 2-D convolution (cross-correlation) of images with a filter.
 
     Args:
       input: floating [batch, height, width, channels], or in the order that `data_format` says.
-      filter: [height, width, input channels, output channels], of the dtype of `input`. With a divisor of the input's
-        channels as its input channels, it is a grouped convolution.
+      filter: [height, width, input channels, output channels], of the dtype of `input`. With a divisor of the
+        input's channels as its input channels, it is a grouped convolution.
       strides: int, or a list of 1, 2 or 4.
-      padding: "SAME" (zeros around, the output has size ceil(size / stride)), "VALID" (none), or a pair of sizes per
-        axis, [[0, 0], [top, bottom], [left, right], [0, 0]].
+      padding: "SAME" (zeros around, the output has size ceil(size / stride)), "VALID" (none), or a pair of
+        sizes per axis, [[0, 0], [top, bottom], [left, right], [0, 0]].
       use_cudnn_on_gpu: accepted.
       data_format: "NHWC" or "NCHW".
       dilations: int, or a list of 1, 2 or 4: the distance between the filter's taps.
@@ -196,22 +207,25 @@ def conv2d(input, filter=None, strides=None, padding=None, use_cudnn_on_gpu=True
     return conv2d_op(input, filter, name=name, **_attrs(2, strides, padding, data_format, dilations))
 
 
-def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=None, padding=None, use_cudnn_on_gpu=True,
-                          data_format="NHWC", dilations=(1, 1, 1, 1), name=None, filters=None):  # fmt: skip
-    """Returns the gradient of `conv2d` with respect to its input of shape `input_sizes`, given that of its output."""
+def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=None, padding=None,
+                          use_cudnn_on_gpu=True, data_format="NHWC", dilations=(1, 1, 1, 1), name=None,
+                          filters=None):
+    """Returns the gradient of `conv2d` with respect to its input, of shape `input_sizes`."""
     filter = one_of("filter", filter, "filters", filters)
-    return conv2dinput_op(input_sizes, filter, out_backprop, name=name, **_attrs(2, strides, padding, data_format, dilations))
+    return conv2dinput_op(input_sizes, filter, out_backprop, name=name,
+                          **_attrs(2, strides, padding, data_format, dilations))
 
 
-def conv2d_backprop_filter(input, filter_sizes, out_backprop, strides=None, padding=None, use_cudnn_on_gpu=True,
-                           data_format="NHWC", dilations=(1, 1, 1, 1), name=None):  # fmt: skip
-    """Returns the gradient of `conv2d` with respect to its filter of shape `filter_sizes`, given that of its output."""
-    return conv2dfilter_op(input, filter_sizes, out_backprop, name=name, **_attrs(2, strides, padding, data_format, dilations))
+def conv2d_backprop_filter(input, filter_sizes, out_backprop, strides=None, padding=None,
+                           use_cudnn_on_gpu=True, data_format="NHWC", dilations=(1, 1, 1, 1), name=None):
+    """Returns the gradient of `conv2d` with respect to its filter, of shape `filter_sizes`."""
+    return conv2dfilter_op(input, filter_sizes, out_backprop, name=name,
+                           **_attrs(2, strides, padding, data_format, dilations))
 
 
-def conv3d(input, filter=None, strides=None, padding=None, data_format="NDHWC", dilations=(1, 1, 1, 1, 1), name=None,
-           filters=None):  # fmt: skip
-    """Returns the 3-D convolution of [batch, depth, height, width, channels] with a filter [d, h, w, in, out].
+def conv3d(input, filter=None, strides=None, padding=None, data_format="NDHWC", dilations=(1, 1, 1, 1, 1),
+           name=None, filters=None):
+    """Returns the 3-D convolution of [batch, depth, height, width, channels] with [d, h, w, in, out].
 
     Args as `conv2d`; `padding` is "SAME" or "VALID", `data_format` "NDHWC" or "NCDHW".
     """
@@ -220,15 +234,17 @@ def conv3d(input, filter=None, strides=None, padding=None, data_format="NDHWC", 
 
 
 def conv3d_backprop_input_v2(input_sizes, filter, out_backprop, strides, padding, data_format="NDHWC",
-                             dilations=(1, 1, 1, 1, 1), name=None):  # fmt: skip
+                             dilations=(1, 1, 1, 1, 1), name=None):
     """Returns the gradient of `conv3d` with respect to its input of shape `input_sizes`."""
-    return conv3dinput_op(input_sizes, filter, out_backprop, name=name, **_attrs(3, strides, padding, data_format, dilations))
+    return conv3dinput_op(input_sizes, filter, out_backprop, name=name,
+                          **_attrs(3, strides, padding, data_format, dilations))
 
 
 def conv3d_backprop_filter_v2(input, filter_sizes, out_backprop, strides, padding, data_format="NDHWC",
-                              dilations=(1, 1, 1, 1, 1), name=None):  # fmt: skip
+                              dilations=(1, 1, 1, 1, 1), name=None):
     """Returns the gradient of `conv3d` with respect to its filter of shape `filter_sizes`."""
-    return conv3dfilter_op(input, filter_sizes, out_backprop, name=name, **_attrs(3, strides, padding, data_format, dilations))
+    return conv3dfilter_op(input, filter_sizes, out_backprop, name=name,
+                           **_attrs(3, strides, padding, data_format, dilations))
 
 
 # -- depthwise: every input channel has filters of its own -----------------------------------------------
@@ -242,8 +258,8 @@ def _depthwise_infer(x, w, *, data_format, **attrs):
     else:
         h, width, own, multiplier = w.dims
         if None not in (c, own) and c != own:
-            raise ShapeError(f"Dimensions must be equal: the input {spec_text(x)} has {c} channels, the filter "
-                             f"{spec_text(w)} is for {own}")  # fmt: skip
+            raise ShapeError(f"Dimensions must be equal: the input {spec_text(x)} has {c} channels, the "
+                             f"filter {spec_text(w)} is for {own}")
         c = own if c is None else c
         kernel = (h, width, 1, None if None in (c, multiplier) else c * multiplier)
     return _conv_infer(Spec(x.dims, x.dtype), Spec(kernel, w.dtype), data_format=data_format, **attrs)
@@ -259,15 +275,17 @@ def _depthwise_filter_infer(x, filter_sizes, dy, **attrs):
 
 _ATTRS_DEPTHWISE = {"strides": None, "padding": None, "data_format": "NHWC", "dilations": (1, 1, 1, 1)}
 _depthwise_lower, _depthwise_input_lower, _depthwise_filter_lower = _lowerings(
-    convolve.depthwise, convolve.depthwise_by_input, convolve.depthwise_by_filter)  # fmt: skip
+    convolve.depthwise, convolve.depthwise_by_input, convolve.depthwise_by_filter)
 depthwise_op = define_op("DepthwiseConv2dNative", "input, filter", attrs=_ATTRS_DEPTHWISE, types=_FLOAT,
-                         infer=_depthwise_infer, lower=_depthwise_lower)  # fmt: skip
+                         infer=_depthwise_infer, lower=_depthwise_lower)
 depthwiseinput_op = define_op("DepthwiseConv2dNativeBackpropInput",
-                              "input_sizes: int32, filter: T, out_backprop: T", attrs=_ATTRS_DEPTHWISE, types=_FLOAT,
-                              static=(0,), infer=_depthwise_input_infer, lower=_depthwise_input_lower)  # fmt: skip
+                              "input_sizes: int32, filter: T, out_backprop: T", attrs=_ATTRS_DEPTHWISE,
+                              types=_FLOAT, static=(0,), infer=_depthwise_input_infer,
+                              lower=_depthwise_input_lower)
 depthwisefilter_op = define_op("DepthwiseConv2dNativeBackpropFilter",
-                               "input: T, filter_sizes: int32, out_backprop: T", attrs=_ATTRS_DEPTHWISE, types=_FLOAT,
-                               static=(1,), infer=_depthwise_filter_infer, lower=_depthwise_filter_lower)  # fmt: skip
+                               "input: T, filter_sizes: int32, out_backprop: T", attrs=_ATTRS_DEPTHWISE,
+                               types=_FLOAT, static=(1,), infer=_depthwise_filter_infer,
+                               lower=_depthwise_filter_lower)
 
 
 def _depthwise_attrs(strides, padding, data_format, dilations):
@@ -277,7 +295,8 @@ def _depthwise_attrs(strides, padding, data_format, dilations):
     return attrs
 
 
-def depthwise_conv2d_native(input, filter, strides, padding, data_format="NHWC", dilations=(1, 1, 1, 1), name=None):
+def depthwise_conv2d_native(input, filter, strides, padding, data_format="NHWC", dilations=(1, 1, 1, 1),
+                            name=None):
     """Returns the convolution of each channel with filters of its own.
 
     Args:
@@ -288,33 +307,36 @@ def depthwise_conv2d_native(input, filter, strides, padding, data_format="NHWC",
     Returns:
       [batch, out height, out width, channels * multiplier]: the filters of one channel stay together.
     """
-    return depthwise_op(input, filter, name=name, **_depthwise_attrs(strides, padding, data_format, dilations))
+    return depthwise_op(input, filter, name=name,
+                        **_depthwise_attrs(strides, padding, data_format, dilations))
 
 
-def depthwise_conv2d_native_backprop_input(input_sizes, filter, out_backprop, strides, padding, data_format="NHWC",
-                                           dilations=(1, 1, 1, 1), name=None):  # fmt: skip
-    """Returns the gradient of `depthwise_conv2d_native` with respect to its input of shape `input_sizes`."""
+def depthwise_conv2d_native_backprop_input(input_sizes, filter, out_backprop, strides, padding,
+                                           data_format="NHWC",
+                                           dilations=(1, 1, 1, 1), name=None):
+    """Returns the gradient of `depthwise_conv2d_native` by its input, of shape `input_sizes`."""
     return depthwiseinput_op(input_sizes, filter, out_backprop, name=name,
-                             **_depthwise_attrs(strides, padding, data_format, dilations))  # fmt: skip
+                             **_depthwise_attrs(strides, padding, data_format, dilations))
 
 
-def depthwise_conv2d_native_backprop_filter(input, filter_sizes, out_backprop, strides, padding, data_format="NHWC",
-                                            dilations=(1, 1, 1, 1), name=None):  # fmt: skip
-    """Returns the gradient of `depthwise_conv2d_native` with respect to its filter of shape `filter_sizes`."""
+def depthwise_conv2d_native_backprop_filter(input, filter_sizes, out_backprop, strides, padding,
+                                            data_format="NHWC",
+                                            dilations=(1, 1, 1, 1), name=None):
+    """Returns the gradient of `depthwise_conv2d_native` by its filter, of shape `filter_sizes`."""
     return depthwisefilter_op(input, filter_sizes, out_backprop, name=name,
-                              **_depthwise_attrs(strides, padding, data_format, dilations))  # fmt: skip
+                              **_depthwise_attrs(strides, padding, data_format, dilations))
 
 
 def depthwise_conv2d(input, filter, strides, padding, rate=None, name=None, data_format=None, dilations=None):
-    """Returns `depthwise_conv2d_native` with `rate` (or `dilations`), one or two ints, between the filter's taps."""
+    """Returns `depthwise_conv2d_native` with the filter's taps `rate` (one or two ints) apart."""
     rate = one_of("rate", rate, "dilations", dilations)
     with get_default_graph().name_scope(name or "depthwise") as scope:
         return depthwise_conv2d_native(input, filter, strides, padding, data_format or "NHWC",
-                                       1 if rate is None else rate, name=scope)  # fmt: skip
+                                       1 if rate is None else rate, name=scope)
 
 
-def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding, rate=None, name=None, data_format=None,
-                     dilations=None):  # fmt: skip
+def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding, rate=None, name=None,
+                     data_format=None, dilations=None):
     """Returns a depthwise convolution followed by one of size 1x1 that mixes the channels.
 
     Args:
@@ -326,21 +348,25 @@ def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding
     with get_default_graph().name_scope(name or "separable_conv2d") as scope:
         pointwise_filter = convert_to_tensor(pointwise_filter, name="pointwise_filter")
         if pointwise_filter.dims is not None and not compatible(pointwise_filter.dims, (1, 1, None, None)):
-            raise ShapeError(f"separable_conv2d: pointwise_filter must be [1, 1, in, out], got {spec_text(pointwise_filter)}")
-        y = depthwise_conv2d(input, depthwise_filter, strides, padding, rate, "depthwise", data_format, dilations)
+            raise ShapeError("separable_conv2d: pointwise_filter must be [1, 1, in, out], got "
+                             f"{spec_text(pointwise_filter)}")
+        y = depthwise_conv2d(input, depthwise_filter, strides, padding, rate, "depthwise", data_format,
+                             dilations)
         return conv2d(y, pointwise_filter, 1, "VALID", data_format=data_format or "NHWC", name=scope)
 
 
 # -- transposed -----------------------------------------------------------------------------------------
 
-def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, padding="SAME", data_format="NHWC", name=None,
-                     input=None, filters=None, dilations=None):  # fmt: skip
+def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, padding="SAME",
+                     data_format="NHWC", name=None,
+                     input=None, filters=None, dilations=None):
     """Returns the transpose (the gradient) of `conv2d`, often called deconvolution.
 
     Args:
       value: floating [batch, height, width, channels] (or "NCHW").
       filter: [height, width, output channels, channels of `value`].
-      output_shape: vector of 4 sizes: the shape of the result, an input that `conv2d` would take to the shape of `value`.
+      output_shape: vector of 4 sizes: the shape of the result, an input that `conv2d` would take to the shape
+        of `value`.
       strides, padding, data_format, dilations: of the convolution that is transposed.
       input, filters: newer names of `value` and `filter`.
 
@@ -350,15 +376,16 @@ def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, p
     value, filter = one_of("value", value, "input", input), one_of("filter", filter, "filters", filters)
     with get_default_graph().name_scope(name or "conv2d_transpose") as scope:
         return conv2d_backprop_input(output_shape, filter, value, strides, padding, data_format=data_format,
-                                     dilations=dilations, name=scope)  # fmt: skip
+                                     dilations=dilations, name=scope)
 
 
-def conv3d_transpose(value, filter=None, output_shape=None, strides=None, padding="SAME", data_format="NDHWC", name=None,
-                     input=None, filters=None, dilations=None):  # fmt: skip
+def conv3d_transpose(value, filter=None, output_shape=None, strides=None, padding="SAME", data_format="NDHWC",
+                     name=None, input=None, filters=None, dilations=None):
     """Returns the transpose (the gradient) of `conv3d`; arguments as in `conv2d_transpose`."""
     value, filter = one_of("value", value, "input", input), one_of("filter", filter, "filters", filters)
     with get_default_graph().name_scope(name or "conv3d_transpose") as scope:
-        return conv3d_backprop_input_v2(output_shape, filter, value, strides, padding, data_format, dilations, name=scope)
+        return conv3d_backprop_input_v2(output_shape, filter, value, strides, padding, data_format, dilations,
+                                        name=scope)
 
 
 def atrous_conv2d(value, filters, rate, padding, name=None):
@@ -368,7 +395,7 @@ def atrous_conv2d(value, filters, rate, padding, name=None):
 
 
 def atrous_conv2d_transpose(value, filters, output_shape, rate, padding, name=None):
-    """Returns the transpose of `atrous_conv2d`: [height, width, output channels, channels of `value`] filters."""
+    """Returns the transpose of `atrous_conv2d`; filters are [height, width, output, input channels]."""
     with get_default_graph().name_scope(name or "atrous_conv2d_transpose") as scope:
         return conv2d_backprop_input(output_shape, filters, value, 1, padding, dilations=rate, name=scope)
 
@@ -378,12 +405,12 @@ def _conv1d_arguments(data_format, strides, dilations):
     data_format = as_format({"NHWC": "NWC", "NCHW": "NCW"}.get(as_text(data_format), data_format), 1)
     return (data_format, data_format.replace("W", "HW"), data_format.index("W"),
             [1, per_axis(strides, data_format, "stride")[data_format.index("W")]],
-            [1, per_axis(dilations, data_format, "dilations")[data_format.index("W")]])  # fmt: skip
+            [1, per_axis(dilations, data_format, "dilations")[data_format.index("W")]])
 
 
-def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu=None, data_format=None, name=None,
-           input=None, dilations=None):  # fmt: skip
-    """Returns the 1-D convolution of [batch, width, channels] ("NWC", or "NCW") with a filter [width, in, out].
+def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu=None, data_format=None,
+           name=None, input=None, dilations=None):
+    """Returns the 1-D convolution of [batch, width, channels] ("NWC", or "NCW") with [width, in, out].
 
     Args as `conv2d`, with one number each for `stride` and `dilations`; `input` is the newer name of `value`.
     """
@@ -396,20 +423,21 @@ def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu
         return array.squeeze(y, [axis])
 
 
-def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NWC", dilations=None, name=None):
+def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NWC", dilations=None,
+                     name=None):
     """Returns the transpose of `conv1d`: filters are [width, output channels, channels of `input`]."""
     with get_default_graph().name_scope(name or "conv1d_transpose"):
         _, wide, axis, strides, rates = _conv1d_arguments(data_format, strides, dilations)
         input = convert_to_tensor(input, name="value")
         sizes = convert_to_tensor(output_shape, name="output_shape", preferred_dtype=dtypes.int32)
         sizes = array.concat([sizes[:axis], [1], sizes[axis:]], 0)
-        y = conv2d_backprop_input(sizes, array.expand_dims(filters, 0), array.expand_dims(input, axis), strides, padding,
-                                  data_format=wide, dilations=rates)  # fmt: skip
+        y = conv2d_backprop_input(sizes, array.expand_dims(filters, 0), array.expand_dims(input, axis),
+                                  strides, padding, data_format=wide, dilations=rates)
         return array.squeeze(y, [axis])
 
 
-def convolution(input, filter=None, padding=None, strides=None, dilation_rate=None, name=None, data_format=None, filters=None,
-                dilations=None):  # fmt: skip
+def convolution(input, filter=None, padding=None, strides=None, dilation_rate=None, name=None,
+                data_format=None, filters=None, dilations=None):
     """Returns the convolution of 1, 2 or 3 spatial dimensions, as the rank of `filter` says.
 
     Args:
@@ -425,11 +453,14 @@ def convolution(input, filter=None, padding=None, strides=None, dilation_rate=No
         input, filter = convert_to_tensor(input, name="input"), convert_to_tensor(filter, name="filter")
         rank = filter.rank if filter.rank is not None else input.rank
         if rank not in (3, 4, 5):
-            raise ValueError(f"Cannot apply convolution: the filter must have 3, 4 or 5 axes, got {spec_text(filter)}.")
+            raise ValueError("Cannot apply convolution: the filter must have 3, 4 or 5 axes, got "
+                             f"{spec_text(filter)}.")
         if np.max(strides or 1) > 1 and np.max(dilation_rate or 1) > 1:
-            raise ValueError(f"strides > 1 not supported in conjunction with dilation_rate > 1: got {strides}, {dilation_rate}.")
+            raise ValueError("strides > 1 not supported in conjunction with dilation_rate > 1: got "
+                             f"{strides}, {dilation_rate}.")
         function = (conv1d, conv2d, conv3d)[rank - 3]
-        return function(input, filter, strides or 1, padding, data_format=data_format, dilations=dilation_rate or 1, name=scope)
+        return function(input, filter, strides or 1, padding, data_format=data_format,
+                        dilations=dilation_rate or 1, name=scope)
 
 
 # -- Dilation2D: the largest of input plus filter ------------------------------------------------------------
@@ -438,8 +469,8 @@ def _dilation_infer(x, w, *, strides, rates, padding):
     _rank_is(w, 3, "filter")
     dims, kernel = x.dims or (None,) * 4, w.dims or (None,) * 3
     if None not in (dims[3], kernel[2]) and dims[3] != kernel[2]:
-        raise ShapeError(f"Dimensions must be equal: the input {spec_text(x)} has {dims[3]} channels, the filter "
-                         f"{spec_text(w)} is for {kernel[2]}")  # fmt: skip
+        raise ShapeError(f"Dimensions must be equal: the input {spec_text(x)} has {dims[3]} channels, the "
+                         f"filter {spec_text(w)} is for {kernel[2]}")
     windows = conv_windows(x.dims, kernel[:2], "NHWC", strides, rates, padding)
     channels = kernel[2] if dims[3] is None else dims[3]
     return Spec(_put(dims, {3: channels} | {v.axis: v.out for v in windows}), x.dtype)
@@ -452,7 +483,7 @@ def _dilation_windows(x, w, strides, rates, padding):
 def _dilation_taps(b, x, w, **attrs):
     """Returns input tap + filter tap for each element of the window; padding is below every number."""
     return [tap + weight for tap, weight in
-            zip(taps(b, x, _dilation_windows(x, w, **attrs), -np.inf), w.reshape(-1, w.shape[2]))]  # fmt: skip
+            zip(taps(b, x, _dilation_windows(x, w, **attrs), -np.inf), w.reshape(-1, w.shape[2]))]
 
 
 def _dilation_lower(b, x, w, **attrs):
@@ -479,7 +510,7 @@ def _dilation_input_lower(b, x, w, dy, **attrs):
 
 def _dilation_filter_lower(b, x, w, dy, **attrs):
     shares = [b.np.sum(b.np.where(mask, dy, dy.dtype.type(0)), axis=(0, 1, 2), dtype=dy.dtype)
-              for mask in _dilation_chosen(b, x, w, **attrs)]  # fmt: skip
+              for mask in _dilation_chosen(b, x, w, **attrs)]
     return b.np.stack(shares).reshape(w.shape)
 
 
@@ -502,19 +533,22 @@ def _like(i):
 
 
 _ATTRS_DILATION = {"strides": None, "rates": None, "padding": None}
-dilation2d_op = define_op("Dilation2D", "input, filter", attrs=_ATTRS_DILATION, types=_FLOAT, infer=_dilation_infer,
-                          lower=_dilation_lower)  # fmt: skip
-dilation2dinput_op = define_op("Dilation2DBackpropInput", "input, filter, out_backprop", attrs=_ATTRS_DILATION, types=_FLOAT,
-                               infer=_like(0), lower=_dilation_input_lower)  # fmt: skip
-dilation2dfilter_op = define_op("Dilation2DBackpropFilter", "input, filter, out_backprop", attrs=_ATTRS_DILATION,
-                                types=_FLOAT, infer=_like(1), lower=_dilation_filter_lower)  # fmt: skip
+dilation2d_op = define_op("Dilation2D", "input, filter", attrs=_ATTRS_DILATION, types=_FLOAT,
+                          infer=_dilation_infer, lower=_dilation_lower)
+dilation2dinput_op = define_op("Dilation2DBackpropInput", "input, filter, out_backprop",
+                               attrs=_ATTRS_DILATION, types=_FLOAT, infer=_like(0),
+                               lower=_dilation_input_lower)
+dilation2dfilter_op = define_op("Dilation2DBackpropFilter", "input, filter, out_backprop",
+                                attrs=_ATTRS_DILATION, types=_FLOAT, infer=_like(1),
+                                lower=_dilation_filter_lower)
 # What a change of input and filter does to the output: the transpose of both gradients, for second order.
-dilation2dchange_op = define_op("Dilation2DGradGrad", "input, filter, input_grad, filter_grad", attrs=_ATTRS_DILATION,
-                                types=_FLOAT, infer=_like(None), lower=_dilation_gradgrad_lower)  # fmt: skip
+dilation2dchange_op = define_op("Dilation2DGradGrad", "input, filter, input_grad, filter_grad",
+                                attrs=_ATTRS_DILATION, types=_FLOAT, infer=_like(None),
+                                lower=_dilation_gradgrad_lower)
 
 
-def dilation2d(input, filter=None, strides=None, rates=None, padding=None, name=None, filters=None, dilations=None,
-               data_format="NHWC"):  # fmt: skip
+def dilation2d(input, filter=None, strides=None, rates=None, padding=None, name=None, filters=None,
+               dilations=None, data_format="NHWC"):
     """Returns the greyscale dilation: the largest of input + filter over each window.
 
     Args:
@@ -528,7 +562,8 @@ def dilation2d(input, filter=None, strides=None, rates=None, padding=None, name=
     if as_text(data_format) != "NHWC":
         raise ValueError(f"dilation2d: data_format must be NHWC, got {data_format!r}.")
     attrs = _depthwise_attrs(strides, padding, "NHWC", rates)
-    return dilation2d_op(input, filter, strides=attrs["strides"], rates=attrs["dilations"], padding=attrs["padding"], name=name)
+    return dilation2d_op(input, filter, strides=attrs["strides"], rates=attrs["dilations"],
+                         padding=attrs["padding"], name=name)
 
 
 def erosion2d(value, kernel, strides, rates, padding, name=None):

@@ -1,5 +1,5 @@
-"""Gradient rules for `conv.py`. A convolution y = x * w is bilinear, and so are its two transposes; each of the three has
-the other two as its derivatives.
+"""Gradient rules for `conv.py`. A convolution y = x * w is bilinear, and so are its two transposes; each of
+the three has the other two as its derivatives.
 """
 
 from regrad.core.gradient_registry import RegisterGradient
@@ -28,14 +28,15 @@ def _bilinear(forward, by_input, by_filter, op_types):
 
 
 _bilinear(conv.conv2d_op, conv.conv2dinput_op, conv.conv2dfilter_op,
-          ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"))  # fmt: skip
+          ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"))
 _bilinear(conv.conv3d_op, conv.conv3dinput_op, conv.conv3dfilter_op,
-          ("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"))  # fmt: skip
+          ("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"))
 _bilinear(conv.depthwise_op, conv.depthwiseinput_op, conv.depthwisefilter_op,
-          ("DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter"))  # fmt: skip
+          ("DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput",
+           "DepthwiseConv2dNativeBackpropFilter"))
 
 
-# -- Dilation2D: piecewise linear; each window passes its gradient to one input element and one filter tap ----------
+# -- Dilation2D: each window passes its gradient to one input element and to one filter tap ----------
 def _dilation(op):
     return {name: op.attrs[name] for name in conv.dilation2d_op.attrs}
 
@@ -43,7 +44,8 @@ def _dilation(op):
 @RegisterGradient("Dilation2D")
 def _dilation2d_grad(op, dy):
     x, w = op.inputs
-    return conv.dilation2dinput_op(x, w, dy, **_dilation(op)), conv.dilation2dfilter_op(x, w, dy, **_dilation(op))
+    return conv.dilation2dinput_op(x, w, dy,
+                                   **_dilation(op)), conv.dilation2dfilter_op(x, w, dy, **_dilation(op))
 
 
 @RegisterGradient("Dilation2DBackpropInput")
@@ -62,4 +64,4 @@ def _dilation2dfilter_grad(op, g):
 def _dilation2dchange_grad(op, g):
     x, w, _, _ = op.inputs
     return (zeros_like(x), zeros_like(w), conv.dilation2dinput_op(x, w, g, **_dilation(op)),
-            conv.dilation2dfilter_op(x, w, g, **_dilation(op)))  # fmt: skip
+            conv.dilation2dfilter_op(x, w, g, **_dilation(op)))

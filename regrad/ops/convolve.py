@@ -1,8 +1,9 @@
 """How convolutions are computed: the three products of a bilinear map, y = x * w, in the forms that are fast.
 
-All work on channels-last arrays and on the Windows of the spatial axes; `conv.py` defines the ops. On the host, and in
-the shapes where XLA on a CPU does better with them, a convolution is a sum over the filter's taps: of matrix products
-of the shifted input (forward), of shifted products (by the input), and one product for each tap (by the filter).
+All work on channels-last arrays and on the Windows of the spatial axes; `conv.py` defines the ops. On the
+host, and in the shapes where XLA on a CPU does better with them, a convolution is a sum over the filter's
+taps: of matrix products of the shifted input (forward), of shifted products (by the input), and one product
+  for each tap (by the filter).
 """
 
 import math
@@ -32,7 +33,7 @@ def _matrices(w):
 
 
 def _by_group(b, function, groups, *arrays):
-    """Returns the results for each group of channels, side by side; `arrays` are cut along their last axis."""
+    """Returns the results for each group of channels side by side; `arrays` are cut on their last axis."""
     parts = zip(*(b.np.split(a, groups, -1) for a in arrays))
     return b.np.concatenate([function(*part) for part in parts], -1)
 
@@ -60,8 +61,9 @@ def _filter_by_taps(b, x, dy, windows):
 def _xla(b, x, w, windows):
     layout = {1: ("NWC", "WIO"), 2: ("NHWC", "HWIO"), 3: ("NDHWC", "DHWIO")}[len(windows)]
     return b.lax.conv_general_dilated(
-        x, w, [v.stride for v in windows], [(v.lo, v.hi) for v in windows], rhs_dilation=[v.dilation for v in windows],
-        dimension_numbers=(layout[0], layout[1], layout[0]), feature_group_count=_groups(x, w))  # fmt: skip
+        x, w, [v.stride for v in windows], [(v.lo, v.hi) for v in windows],
+        rhs_dilation=[v.dilation for v in windows], dimension_numbers=(layout[0], layout[1], layout[0]),
+        feature_group_count=_groups(x, w))
 
 
 def _transposed(b, function, shape, dy):
@@ -72,7 +74,7 @@ def _transposed(b, function, shape, dy):
 
 # -- the three products -----------------------------------------------------------------------------------
 def forward(b, x, w, windows):
-    """Returns the cross-correlation of `x` [batch, *spatial, channels] with the filter `w` [*window, in, out]."""
+    """Returns the cross-correlation of `x` [batch, *spatial, channels] with `w` [*window, in, out]."""
     groups = _groups(x, w)
     if groups > 1 and b.is_host:
         return _by_group(b, lambda x, w: _forward_by_taps(b, x, w, windows), groups, x, w)
@@ -108,8 +110,8 @@ def by_filter(b, x, shape, dy, windows):
 
 
 # -- depthwise ---------------------------------------------------------------------------------------------
-# A sum over the filter's taps of the shifted input times one number per channel: what XLA makes of a convolution in
-# groups of one channel takes 20 to 40 times as long on a CPU.
+# A sum over the filter's taps of the shifted input times one number per channel: what XLA makes of a
+# convolution in groups of one channel takes 20 to 40 times as long on a CPU.
 
 
 def depthwise(b, x, w, windows):
@@ -122,7 +124,7 @@ def depthwise_by_input(b, shape, w, dy, windows):
     """Returns the transpose of `depthwise` in `x`, which has `shape`."""
     dy = dy.reshape(*dy.shape[:-1], *w.shape[-2:])
     terms = (untap(b, b.np.sum(dy * m, axis=-1, dtype=dy.dtype), windows, at)
-             for m, at in zip(_matrices(w), places(windows)))  # fmt: skip
+             for m, at in zip(_matrices(w), places(windows)))
     return cropped(b, sum(terms), windows)
 
 
@@ -131,4 +133,4 @@ def depthwise_by_filter(b, x, shape, dy, windows):
     dy = dy.reshape(*dy.shape[:-1], *shape[-2:])
     axes = tuple(range(dy.ndim - 2))
     return b.np.stack([b.np.sum(tap[..., None] * dy, axis=axes, dtype=dy.dtype)
-                       for tap in taps(b, x, windows)]).reshape(shape)  # fmt: skip
+                       for tap in taps(b, x, windows)]).reshape(shape)

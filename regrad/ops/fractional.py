@@ -1,7 +1,9 @@
-"""Fractional pooling (Graham 2014): regions of two sizes, drawn at random, so that the ratio need not be an integer.
+"""Fractional pooling (Graham 2014): regions of two sizes, drawn at random, so that the ratio need not be an
+integer.
 
-The regions come as cumulative sequences, s[i] <= row < s[i + 1] (and s[i + 1] too when they overlap). They are drawn on
-the host; pooling with given sequences and its gradients compile. Gradients: `fractional_grad.py`.
+The regions come as cumulative sequences, s[i] <= row < s[i + 1] (and s[i + 1] too when they overlap). They
+are drawn on the host; pooling with given sequences and its gradients compile. Gradients:
+`fractional_grad.py`.
 """
 
 import collections
@@ -15,15 +17,16 @@ from regrad.core.shapes import compatible
 from regrad.ops.indexing import add_at
 
 FractionalMaxPool = collections.namedtuple(
-    "FractionalMaxPool", ["output", "row_pooling_sequence", "col_pooling_sequence"])  # fmt: skip
+    "FractionalMaxPool", ["output", "row_pooling_sequence", "col_pooling_sequence"])
 FractionalAvgPool = collections.namedtuple("FractionalAvgPool", FractionalMaxPool._fields)
 
-_ATTRS = {"pooling_ratio": None, "pseudo_random": False, "overlapping": False, "deterministic": False, "seed": 0, "seed2": 0}
+_ATTRS = {"pooling_ratio": None, "pseudo_random": False, "overlapping": False, "deterministic": False,
+          "seed": 0, "seed2": 0}
 
 
 # -- regions --------------------------------------------------------------------------------------------
 def _sequence(random, size, out, pseudo_random):
-    """Returns out + 1 borders from 0 to `size`: gaps of k and k + 1, shuffled, or as ceil(a (i + u)) for one random u."""
+    """Returns out + 1 borders from 0 to `size`: gaps of k and k + 1 shuffled, or ceil(a (i + u))."""
     k, rest = divmod(size, out)
     if rest and pseudo_random:
         # u is bounded so that the first and the last gap are k or k + 1 like the others.
@@ -37,7 +40,7 @@ def _sequence(random, size, out, pseudo_random):
 
 
 class _Regions:
-    """The regions of one axis of an array of `size`, as indices [regions, longest] and which of them count."""
+    """The regions of one axis, as indices [regions, longest] and which of them count."""
 
     def __init__(self, b, axis, size, sequence, overlapping):
         self.axis, self.size = axis, size
@@ -76,7 +79,7 @@ def _lowest(dtype):
 
 
 def _first(b, x, r):
-    """Returns the place, in each region, of its first largest element, with an axis of size 1 for the region's elements."""
+    """Returns the place of the first largest element in each region, keeping an axis of size 1."""
     parts = r.take(b, x, _lowest(x.dtype))
     return b.np.expand_dims(b.np.argmax(parts, axis=r.axis + 1), r.axis + 1)
 
@@ -136,7 +139,8 @@ def _drawn(pool):
     def lower(b, rng, x, *, pooling_ratio, pseudo_random, overlapping, deterministic, seed, seed2):
         key = [int(v) for v in np.asarray(rng)]
         random = np.random.Generator(np.random.Philox(key[:2] if deterministic else key))
-        sequences = [_sequence(random, n, int(n / r), pseudo_random) for n, r in zip(x.shape[1:3], pooling_ratio[1:3])]
+        sequences = [_sequence(random, n, int(n / r), pseudo_random) for n,
+                     r in zip(x.shape[1:3], pooling_ratio[1:3])]
         return pool(b, x, _regions(b, x.shape, *sequences, overlapping)), *sequences
 
     return lower
@@ -155,26 +159,29 @@ def _given_infer(x, *rest, overlapping):
 def _back_infer(x, *rest, overlapping):
     out = _given_infer(x, *rest, overlapping=overlapping)
     if not compatible(rest[-3].dims, out):
-        raise ShapeError(f"out_backprop is {spec_text(rest[-3])}, but the sequences make {out[1]} x {out[2]} regions")
+        raise ShapeError(f"out_backprop is {spec_text(rest[-3])}, but the sequences make {out[1]} x "
+                         f"{out[2]} regions")
     return Spec(x.dims, x.dtype)
 
 
 _SEQUENCES = "row_pooling_sequence: int64, col_pooling_sequence: int64"
 _GIVEN = {"overlapping": False}
 
-fractionalmaxpool_op = define_op("FractionalMaxPool", "value", attrs=_ATTRS, types={"T": REAL}, infer=_drawn_infer, random=True, stateful=True,
-                                 host=True, lower=_drawn(lambda b, x, regions: _max(b, x, regions)[-1]))  # fmt: skip
-fractionalavgpool_op = define_op("FractionalAvgPool", "value", attrs=_ATTRS, types={"T": FLOATING}, infer=_drawn_infer,
-                                 random=True, stateful=True, host=True, lower=_drawn(_avg))  # fmt: skip
+fractionalmaxpool_op = define_op("FractionalMaxPool", "value", attrs=_ATTRS, types={"T": REAL},
+                                 infer=_drawn_infer, random=True, stateful=True, host=True,
+                                 lower=_drawn(lambda b, x, regions: _max(b, x, regions)[-1]))
+fractionalavgpool_op = define_op("FractionalAvgPool", "value", attrs=_ATTRS, types={"T": FLOATING},
+                                 infer=_drawn_infer, random=True, stateful=True, host=True,
+                                 lower=_drawn(_avg))
 fractionalmaxpoolgrad_op = define_op(
     "FractionalMaxPoolGrad", f"orig_input: T, orig_output: T, out_backprop: T, {_SEQUENCES}", attrs=_GIVEN,
     types={"T": REAL}, infer=_back_infer, lower=lambda b, x, y, dy, rows, columns, *, overlapping:
-    _max_back(b, x, dy, _regions(b, x.shape, rows, columns, overlapping)))  # fmt: skip
+    _max_back(b, x, dy, _regions(b, x.shape, rows, columns, overlapping)))
 fractionalmaxpoolgradgrad_op = define_op(
     "FractionalMaxPoolGradGrad", f"orig_input: T, grad: T, {_SEQUENCES}", attrs=_GIVEN, types={"T": REAL},
     infer=lambda x, *rest, overlapping: Spec(_given_infer(x, *rest, overlapping=overlapping), x.dtype),
     lower=lambda b, x, g, rows, columns, *, overlapping:
-    _max_on(b, x, g, _regions(b, x.shape, rows, columns, overlapping)))  # fmt: skip
+    _max_on(b, x, g, _regions(b, x.shape, rows, columns, overlapping)))
 
 
 def _avg_grad_infer(shape, dy, rows, columns, *, overlapping):
@@ -186,29 +193,30 @@ def _avg_grad_infer(shape, dy, rows, columns, *, overlapping):
 
 fractionalavgpoolgrad_op = define_op(
     "FractionalAvgPoolGrad", f"orig_input_tensor_shape: int64, out_backprop: T, {_SEQUENCES}", attrs=_GIVEN,
-    types={"T": FLOATING}, static=(0,), infer=_avg_grad_infer, lower=lambda b, shape, dy, rows, columns, *, overlapping:
-    _avg_back(b, dy, _regions(b, [int(d) for d in shape], rows, columns, overlapping)))  # fmt: skip
+    types={"T": FLOATING}, static=(0,), infer=_avg_grad_infer, lower=lambda b, shape, dy, rows, columns, *,
+    overlapping:
+    _avg_back(b, dy, _regions(b, [int(d) for d in shape], rows, columns, overlapping)))
 # Average pooling over given regions: the transpose of its gradient.
 fractionalavgpoolgiven_op = define_op(
     "FractionalAvgPoolGiven", f"value: T, {_SEQUENCES}", attrs=_GIVEN, types={"T": FLOATING},
     infer=lambda x, *rest, overlapping: Spec(_given_infer(x, *rest, overlapping=overlapping), x.dtype),
     lower=lambda b, x, rows, columns, *, overlapping:
-    _avg(b, x, _regions(b, x.shape, rows, columns, overlapping)))  # fmt: skip
+    _avg(b, x, _regions(b, x.shape, rows, columns, overlapping)))
 
 
 def _attrs(pooling_ratio, pseudo_random, overlapping, deterministic, seed, seed2):
     ratio = tuple(float(r) for r in pooling_ratio)
     if len(ratio) != 4 or ratio[0] != 1 or ratio[3] != 1 or min(ratio) < 1:
         raise ValueError("pooling_ratio must be [1, rows, columns, 1] with ratios of at least 1, "
-                         f"got {list(pooling_ratio)}.")  # fmt: skip
+                         f"got {list(pooling_ratio)}.")
     if deterministic and not seed and not seed2:
         raise ValueError("Both seed and seed2 should be non-zero if deterministic is True.")
     return {"pooling_ratio": ratio, "pseudo_random": bool(pseudo_random), "overlapping": bool(overlapping),
-            "deterministic": bool(deterministic), "seed": int(seed), "seed2": int(seed2)}  # fmt: skip
+            "deterministic": bool(deterministic), "seed": int(seed), "seed2": int(seed2)}
 
 
-def fractional_max_pool(value, pooling_ratio, pseudo_random=False, overlapping=False, deterministic=False, seed=0, seed2=0,
-                        name=None):  # fmt: skip
+def fractional_max_pool(value, pooling_ratio, pseudo_random=False, overlapping=False, deterministic=False,
+                        seed=0, seed2=0, name=None):
     """Returns the largest element of each of the regions into which rows and columns are cut at random.
 
     Args:
@@ -226,9 +234,9 @@ def fractional_max_pool(value, pooling_ratio, pseudo_random=False, overlapping=F
     return FractionalMaxPool(*fractionalmaxpool_op(value, name=name, **attrs))
 
 
-def fractional_avg_pool(value, pooling_ratio, pseudo_random=False, overlapping=False, deterministic=False, seed=0, seed2=0,
-                        name=None):  # fmt: skip
-    """Returns the mean of each region; arguments and result as in `fractional_max_pool`, of floating dtype."""
+def fractional_avg_pool(value, pooling_ratio, pseudo_random=False, overlapping=False, deterministic=False,
+                        seed=0, seed2=0, name=None):
+    """Returns the mean of each region; arguments and result as in `fractional_max_pool`."""
     attrs = _attrs(pooling_ratio, pseudo_random, overlapping, deterministic, seed, seed2)
     return FractionalAvgPool(*fractionalavgpool_op(value, name=name, **attrs))
 

@@ -33,7 +33,8 @@ def _max_grad_grad_grad(op, g):
 @RegisterGradient("FractionalAvgPool")
 def _avg_grad(op, dy, *_):
     _, rows, columns = op.outputs
-    return fractional.fractionalavgpoolgrad_op(shape(op.inputs[0], out_type=int64), dy, rows, columns, **_overlapping(op))
+    return fractional.fractionalavgpoolgrad_op(shape(op.inputs[0], out_type=int64), dy, rows, columns,
+                                               **_overlapping(op))
 
 
 @RegisterGradient("FractionalAvgPoolGrad")

@@ -34,21 +34,24 @@ def _activation_grad(op_type, lower, second="features", types=FLOATING, attrs=No
     """Defines the derivative of an activation as an op of its own, which TF names too and users override."""
 
     def infer(gradients, features, **attrs):
-        return Spec(merge(gradients.dims, features.dims, "gradients and features have one shape;"), gradients.dtype)
+        return Spec(merge(gradients.dims, features.dims, "gradients and features have one shape;"),
+                    gradients.dtype)
 
-    return define_op(op_type, f"gradients, {second}", infer=infer, types={"T": types}, lower=lower, attrs=attrs)
+    return define_op(op_type, f"gradients, {second}", infer=infer, types={"T": types}, lower=lower,
+                     attrs=attrs)
 
 
 # -- Relu and its kin ----------------------------------------------------------------------
 relu_op = _activation("Relu", lambda b, x: b.np.maximum(x, _n(x, 0)), REAL)
-relugrad_op = _activation_grad("ReluGrad", lambda b, dy, x: b.np.where(x > _n(x, 0), dy, _n(dy, 0)), types=REAL)
+relugrad_op = _activation_grad("ReluGrad", lambda b, dy, x: b.np.where(x > _n(x, 0), dy, _n(dy, 0)),
+                               types=REAL)
 relu6_op = _activation("Relu6", lambda b, x: b.np.minimum(b.np.maximum(x, _n(x, 0)), _n(x, 6)), REAL)
-relu6grad_op = _activation_grad("Relu6Grad", lambda b, dy, x: b.np.where((x > _n(x, 0)) & (x < _n(x, 6)), dy, _n(dy, 0)),
-                                types=REAL)  # fmt: skip
-leakyrelu_op = _activation("LeakyRelu", lambda b, x, *, alpha: b.np.where(x > _n(x, 0), x, x * _n(x, alpha)),
-                           attrs={"alpha": 0.2})  # fmt: skip
-leakyrelugrad_op = _activation_grad("LeakyReluGrad", lambda b, dy, x, *, alpha:
-                                    b.np.where(x > _n(x, 0), dy, dy * _n(dy, alpha)), attrs={"alpha": 0.2})  # fmt: skip
+relu6grad_op = _activation_grad("Relu6Grad", types=REAL, lower=lambda b, dy, x:
+                                b.np.where((x > _n(x, 0)) & (x < _n(x, 6)), dy, _n(dy, 0)))
+leakyrelu_op = _activation("LeakyRelu", attrs={"alpha": 0.2}, lower=lambda b, x, *, alpha:
+                           b.np.where(x > _n(x, 0), x, x * _n(x, alpha)))
+leakyrelugrad_op = _activation_grad("LeakyReluGrad", attrs={"alpha": 0.2}, lower=lambda b, dy, x, *, alpha:
+                                    b.np.where(x > _n(x, 0), dy, dy * _n(dy, alpha)))
 
 
 def relu(features, name=None):
@@ -57,7 +60,7 @@ def relu(features, name=None):
 
 
 def relu_grad(gradients, features, name=None):
-    """Returns `gradients` where `features` > 0, else 0; `features` may be the input or the output of `relu`."""
+    """Returns `gradients` where `features`, the input or the output of `relu`, is positive, else 0."""
     return relugrad_op(gradients, features, name=name)
 
 
@@ -86,7 +89,8 @@ def leaky_relu(features, alpha=0.2, name=None):
             # A learned slope (PReLU); `max` alone would be wrong for slopes above 1.
             from regrad.ops.compare import select
 
-            alpha = convert_to_tensor(alpha, dtype=None if hasattr(alpha, "_as_graph_element") else features.dtype)
+            alpha = convert_to_tensor(alpha,
+                                      dtype=None if hasattr(alpha, "_as_graph_element") else features.dtype)
             return select(features > 0, features, alpha * features, name=scope)
         return leakyrelu_op(features, alpha=float(alpha), name=scope)
 
@@ -99,7 +103,8 @@ def leaky_relu_grad(gradients, features, alpha=0.2, name=None):
 # -- exponential units: the derivative is written in the output -------------------------------
 # expm1 sees no positive argument, so that the branch not taken cannot overflow.
 elu_op = _activation("Elu", lambda b, x: b.np.where(x > _n(x, 0), x, b.np.expm1(b.np.minimum(x, _n(x, 0)))))
-elugrad_op = _activation_grad("EluGrad", lambda b, dy, y: b.np.where(y < _n(y, 0), dy * (y + _n(y, 1)), dy), "outputs")
+elugrad_op = _activation_grad("EluGrad", lambda b, dy, y: b.np.where(y < _n(y, 0), dy * (y + _n(y, 1)), dy),
+                              "outputs")
 
 
 def _selu_lower(b, x):
@@ -109,7 +114,7 @@ def _selu_lower(b, x):
 
 selu_op = _activation("Selu", _selu_lower)
 selugrad_op = _activation_grad("SeluGrad", lambda b, dy, y: dy * b.np.where(
-    y < _n(y, 0), y + _n(y, SELU_SCALE_ALPHA), _n(y, SELU_SCALE)), "outputs")  # fmt: skip
+    y < _n(y, 0), y + _n(y, SELU_SCALE_ALPHA), _n(y, SELU_SCALE)), "outputs")
 
 
 def elu(features, name=None):
@@ -143,7 +148,7 @@ def _sigmoid(b, x):
 
 # log(1 + e^x) = max(x, 0) + log(1 + e^-|x|): neither end overflows or loses the small part.
 softplus_op = _activation("Softplus", lambda b, x:
-                          b.np.maximum(x, _n(x, 0)) + b.np.log1p(b.np.exp(-b.np.abs(x))))  # fmt: skip
+                          b.np.maximum(x, _n(x, 0)) + b.np.log1p(b.np.exp(-b.np.abs(x))))
 softplusgrad_op = _activation_grad("SoftplusGrad", lambda b, dy, x: dy * _sigmoid(b, x))
 softsign_op = _activation("Softsign", lambda b, x: x / (_n(x, 1) + b.np.abs(x)))
 softsigngrad_op = _activation_grad("SoftsignGrad", lambda b, dy, x: dy / b.np.square(_n(x, 1) + b.np.abs(x)))
@@ -177,7 +182,7 @@ def swish(features, name=None):
 
 
 def crelu(features, name=None, axis=-1):
-    """Returns relu of `features` and of their negatives, joined along `axis`, which doubles (Shang et al. 2016)."""
+    """Returns relu of `features` and of their negatives, joined along `axis` (Shang et al. 2016)."""
     with get_default_graph().name_scope(name or "CRelu") as scope:
         features = convert_to_tensor(features, name="features")
         return relu(array.concat([features, -features], axis, name=scope))
@@ -195,11 +200,12 @@ def _biasadd_infer(value, bias, *, data_format):
         return Spec(None, value.dtype)
     least = 3 if data_format == "NCHW" else 2
     if len(value.dims) < least:
-        raise ShapeError(f"value must have at least {least} axes in the format {data_format}, got {spec_text(value)}")
+        raise ShapeError(f"value must have at least {least} axes in the format {data_format}, got "
+                         f"{spec_text(value)}")
     axis = _channel_axis(data_format, len(value.dims))
     if bias.dims is not None and not compatible((value.dims[axis],), bias.dims):
-        raise ShapeError(f"Dimensions must be equal: value {spec_text(value)} has {value.dims[axis]} channels (axis {axis}), "
-                         f"bias is {spec_text(bias)}")  # fmt: skip
+        raise ShapeError(f"Dimensions must be equal: value {spec_text(value)} has {value.dims[axis]} "
+                         f"channels (axis {axis}), bias is {spec_text(bias)}")
     size = bias.dims[0] if bias.dims is not None and value.dims[axis] is None else value.dims[axis]
     return Spec(value.dims[:axis] + (size,) + value.dims[axis + 1:], value.dtype)
 
@@ -209,9 +215,9 @@ def _along_channels(bias, rank, data_format):
     return bias.reshape((-1,) + (1,) * (rank - 1 - axis))
 
 
-biasadd_op = define_op("BiasAdd", "value, bias", attrs={"data_format": "NHWC"}, types={"T": NUMERIC}, infer=_biasadd_infer,
-                       lower=lambda b, x, bias, *, data_format:
-                       x + _along_channels(bias, x.ndim, data_format))  # fmt: skip
+biasadd_op = define_op("BiasAdd", "value, bias", attrs={"data_format": "NHWC"}, types={"T": NUMERIC},
+                       infer=_biasadd_infer, lower=lambda b, x, bias, *, data_format:
+                       x + _along_channels(bias, x.ndim, data_format))
 
 
 def _biasaddgrad_infer(dy, *, data_format):
@@ -228,7 +234,7 @@ def _biasaddgrad_lower(b, dy, *, data_format):
 
 
 biasaddgrad_op = define_op("BiasAddGrad", "out_backprop", attrs={"data_format": "NHWC"}, types={"T": NUMERIC},
-                           infer=_biasaddgrad_infer, lower=_biasaddgrad_lower)  # fmt: skip
+                           infer=_biasaddgrad_infer, lower=_biasaddgrad_lower)
 
 
 
@@ -252,7 +258,8 @@ def bias_add(value, bias, data_format=None, name=None):
     data_format = _bias_format(data_format)
     with get_default_graph().name_scope(name or "BiasAdd") as scope:
         value = convert_to_tensor(value, name="input")
-        bias = convert_to_tensor(bias, dtype=None if hasattr(bias, "_as_graph_element") else value.dtype, name="bias")
+        bias = convert_to_tensor(bias, dtype=None if hasattr(bias, "_as_graph_element") else value.dtype,
+                                 name="bias")
         return biasadd_op(value, bias, data_format=data_format, name=scope)
 
 
@@ -288,7 +295,8 @@ def _logsoftmax_lower(b, x):
 
 
 softmax_op = define_op("Softmax", "logits", infer=_softmax_infer, types={"T": FLOATING}, lower=_softmax_lower)
-logsoftmax_op = define_op("LogSoftmax", "logits", infer=_softmax_infer, types={"T": FLOATING}, lower=_logsoftmax_lower)
+logsoftmax_op = define_op("LogSoftmax", "logits", infer=_softmax_infer, types={"T": FLOATING},
+                          lower=_logsoftmax_lower)
 
 
 def _along_last_axis(op, logits, axis, name):
@@ -297,12 +305,12 @@ def _along_last_axis(op, logits, axis, name):
     if axis is None or axis == -1 or logits.dims is not None and axis == len(logits.dims) - 1:
         return op(logits, name=name)
     if logits.dims is None:
-        raise ValueError(f"{op.type}: the rank of {logits.name} is not known; only the last axis can be used then, "
-                         f"got axis={axis}.")  # fmt: skip
+        raise ValueError(f"{op.type}: the rank of {logits.name} is not known; only the last axis can be "
+                         f"used then, got axis={axis}.")
     rank = len(logits.dims)
     if not -rank <= axis < rank:
-        raise InvalidArgumentError(f"{op.type}: dimension {axis} must be in the range [{-rank}, {rank}), as the input has "
-                                   f"{rank} dimensions ({spec_text(logits)}).")  # fmt: skip
+        raise InvalidArgumentError(f"{op.type}: dimension {axis} must be in the range [{-rank}, {rank}), as "
+                                   f"the input has {rank} dimensions ({spec_text(logits)}).")
     perm = list(range(rank))
     perm[axis], perm[-1] = perm[-1], perm[axis]
     return array.transpose(op(array.transpose(logits, perm)), perm, name=name or "transpose")
@@ -328,8 +336,8 @@ def _xent_infer(features, labels):
         # Either may have one row, or one column, for all of the other.
         both = tuple(p if q == 1 else q if p == 1 or p is None else p for p, q in zip(f, g))
         if any(None not in (p, q) and p != q and 1 not in (p, q) for p, q in zip(f, g)):
-            raise ShapeError(f"logits and labels must be broadcastable: logits are {spec_text(features)}, labels "
-                             f"{spec_text(labels)}")  # fmt: skip
+            raise ShapeError(f"logits and labels must be broadcastable: logits are {spec_text(features)}, "
+                             f"labels {spec_text(labels)}")
     else:
         both = (None, None)
     return [Spec(both[:1], features.dtype), Spec(both, features.dtype)]
@@ -348,8 +356,9 @@ def _xent_lower(b, x, labels):
     return loss, e / total * _total(b, labels) - labels
 
 
-xent_op = define_op("SoftmaxCrossEntropyWithLogits", "features, labels", infer=_xent_infer, types={"T": FLOATING},
-                    lower=_xent_lower)  # fmt: skip
+xent_op = define_op("SoftmaxCrossEntropyWithLogits", "features, labels", infer=_xent_infer,
+                    types={"T": FLOATING},
+                    lower=_xent_lower)
 
 
 def _sparse_xent_infer(features, labels):
@@ -358,8 +367,10 @@ def _sparse_xent_infer(features, labels):
     if labels.rank not in (None, 1):
         raise ShapeError(f"labels must be a vector of class numbers, got {spec_text(labels)}")
     rows = None if features.dims is None else features.dims[:1]
-    rows = merge(rows, labels.dims, "logits and labels must have the same first dimension, got logits and labels of") or (None,)
-    return [Spec(rows, features.dtype), Spec(rows + ((None,) if features.dims is None else features.dims[1:]), features.dtype)]
+    rows = merge(rows, labels.dims,
+                 "logits and labels must have the same first dimension, got logits and labels of") or (None,)
+    return [Spec(rows, features.dtype),
+            Spec(rows + ((None,) if features.dims is None else features.dims[1:]), features.dtype)]
 
 
 def _sparse_xent_lower(b, x, labels):
@@ -376,8 +387,9 @@ def _sparse_xent_lower(b, x, labels):
     return b.np.where(valid, loss, nan), b.np.where(valid[:, None], gradient, nan)
 
 
-sparse_xent_op = define_op("SparseSoftmaxCrossEntropyWithLogits", "features: T, labels: Tlabels", infer=_sparse_xent_infer,
-                           types={"T": FLOATING, "Tlabels": INDEX}, lower=_sparse_xent_lower)  # fmt: skip
+sparse_xent_op = define_op("SparseSoftmaxCrossEntropyWithLogits", "features: T, labels: Tlabels",
+                           infer=_sparse_xent_infer, types={"T": FLOATING, "Tlabels": INDEX},
+                           lower=_sparse_xent_lower)
 
 
 def _named_arguments(function, sentinel, labels, logits):
@@ -411,7 +423,8 @@ def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name=None, d
     """Returns -sum(labels * log(softmax(logits))) along `axis`: one loss per example.
 
     Args:
-      labels: tensor of the shape and dtype of `logits`; each row a probability distribution. Gradients flow to it.
+      labels: tensor of the shape and dtype of `logits`; each row a probability distribution. Gradients flow
+        to it.
       logits: unscaled log probabilities; float16 is computed in float32.
       axis: the class axis, the last by default.
 
@@ -423,7 +436,8 @@ def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name=None, d
     _named_arguments("softmax_cross_entropy_with_logits", None, labels, logits)
     with get_default_graph().name_scope(name or "softmax_cross_entropy_with_logits") as scope:
         logits = convert_to_tensor(logits, name="logits")
-        labels = convert_to_tensor(labels, name="labels", dtype=None if hasattr(labels, "_as_graph_element") else logits.dtype)
+        labels = convert_to_tensor(labels, name="labels",
+                                   dtype=None if hasattr(labels, "_as_graph_element") else logits.dtype)
         asked = logits.dtype
         logits = _precise(logits)
         labels = math.cast(labels, logits.dtype)
@@ -432,8 +446,8 @@ def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name=None, d
             perm = [i for i in range(rank) if i != axis % rank] + [axis % rank]
             logits, labels = array.transpose(logits, perm), array.transpose(labels, perm)
         elif axis != -1 and logits.dims is None:
-            raise ValueError(f"softmax_cross_entropy_with_logits: the rank of {logits.name} is not known; only the last axis "
-                             f"can be used then, got axis={axis}.")  # fmt: skip
+            raise ValueError(f"softmax_cross_entropy_with_logits: the rank of {logits.name} is not known; "
+                             f"only the last axis can be used then, got axis={axis}.")
         if logits.rank == 2:
             return math.cast(xent_op(logits, labels, name=scope)[0], asked)
         loss, _ = xent_op(_rows(logits), _rows(labels), name=scope)
@@ -452,7 +466,8 @@ def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits
     """Returns the cross entropy of softmax(logits) and the true classes `labels`: one loss per example.
 
     Args:
-      labels: int32 or int64 class numbers, of the shape of `logits` without its last axis. One that is no class gives NaN.
+      labels: int32 or int64 class numbers, of the shape of `logits` without its last axis. One that is no
+        class gives NaN.
       logits: unscaled log probabilities, [..., classes]; float16 is computed in float32.
 
     Raises:
@@ -467,14 +482,16 @@ def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits
         if logits.rank == 0:
             raise ValueError(f"Logits cannot be scalars - received shape {logits.shape}.")
         if None not in (logits.rank, labels.rank) and labels.rank != logits.rank - 1:
-            raise ValueError(f"Rank mismatch: Rank of labels (received {labels.rank}) should equal rank of logits minus 1 "
-                             f"(received {logits.rank}): labels are {spec_text(labels)}, logits {spec_text(logits)}. For "
-                             "one-hot labels use softmax_cross_entropy_with_logits.")  # fmt: skip
+            raise ValueError(f"Rank mismatch: Rank of labels (received {labels.rank}) should equal rank of "
+                             f"logits minus 1 (received {logits.rank}): labels are {spec_text(labels)}, "
+                             f"logits {spec_text(logits)}. For one-hot labels use "
+                             "softmax_cross_entropy_with_logits.")
         if logits.rank == 2:
             return math.cast(sparse_xent_op(logits, labels, name=name)[0], asked)
         if logits.dims is not None and not compatible(logits.dims[:-1], labels.dims):
-            raise ShapeError(f"Shape mismatch: labels are {spec_text(labels)}, logits {spec_text(logits)}: the shape of "
-                             "labels should equal the shape of logits except for the last dimension.")  # fmt: skip
+            raise ShapeError(f"Shape mismatch: labels are {spec_text(labels)}, logits {spec_text(logits)}: "
+                             "the shape of labels should equal the shape of logits except for the last "
+                             "dimension.")
         loss, _ = sparse_xent_op(_rows(logits), array.reshape(labels, (-1,)), name=name)
         return math.cast(array.reshape_like(loss, labels), asked)
 
@@ -484,7 +501,8 @@ def _l2loss_lower(b, x):
     return b.np.sum(b.np.square(x), dtype=x.dtype) * _n(x, 0.5)
 
 
-l2loss_op = define_op("L2Loss", "t", infer=lambda t: Spec((), t.dtype), types={"T": FLOATING}, lower=_l2loss_lower)
+l2loss_op = define_op("L2Loss", "t", infer=lambda t: Spec((), t.dtype), types={"T": FLOATING},
+                      lower=_l2loss_lower)
 
 
 def l2_loss(t, name=None):
@@ -499,7 +517,8 @@ def _intopk_infer(predictions, targets, k=None, **attrs):
     if targets.rank not in (None, 1):
         raise ShapeError(f"targets must be a vector of class numbers, got {spec_text(targets)}")
     rows = None if predictions.dims is None else predictions.dims[:1]
-    return Spec(merge(rows, targets.dims, "predictions and targets must have one batch size;") or (None,), dtypes.bool_)
+    return Spec(merge(rows, targets.dims, "predictions and targets must have one batch size;") or (None,),
+                dtypes.bool_)
 
 
 def _intopk_lower(b, x, targets, k):
@@ -510,9 +529,9 @@ def _intopk_lower(b, x, targets, k):
 
 
 intopk_op = define_op("InTopK", "predictions: float32, targets: T", attrs={"k": None}, types={"T": INDEX},
-                      infer=_intopk_infer, lower=lambda b, x, targets, *, k: _intopk_lower(b, x, targets, k))  # fmt: skip
-intopkv2_op = define_op("InTopKV2", "predictions: float32, targets: T, k: T", types={"T": INDEX}, infer=_intopk_infer,
-                        lower=_intopk_lower)  # fmt: skip
+                      infer=_intopk_infer, lower=lambda b, x, targets, *, k: _intopk_lower(b, x, targets, k))
+intopkv2_op = define_op("InTopKV2", "predictions: float32, targets: T, k: T", types={"T": INDEX},
+                        infer=_intopk_infer, lower=_intopk_lower)
 
 
 def in_top_k(predictions, targets, k, name=None):

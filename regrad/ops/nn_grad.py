@@ -98,7 +98,8 @@ def _biasaddgrad_grad(op, g):
     dy = op.inputs[0]
     if op.attrs["data_format"] == "NCHW":
         if dy.dims is None:
-            raise LookupError(f"BiasAddGrad: the second derivative in the format NCHW needs the rank of {dy.name}.")
+            raise LookupError("BiasAddGrad: the second derivative in the format NCHW needs the rank of "
+                              f"{dy.name}.")
         g = reshape(g, (-1,) + (1,) * (len(dy.dims) - 2))
     return broadcast_like(g, dy)
 

@@ -1,4 +1,5 @@
-"""Normalisation: batch normalisation (fused and in parts), moments, local response normalisation, l2_normalize.
+"""Normalisation: batch normalisation (fused and in parts), moments, local response normalisation,
+l2_normalize.
 
 Gradients: `norm_grad.py`.
 """
@@ -38,7 +39,8 @@ def _bn_dims(x, vectors, data_format, what="x"):
     for name, v in vectors.items():
         if v.rank not in (None, 1):
             raise ShapeError(f"{name} must be a vector of one number per channel, got {spec_text(v)}")
-        channels = merge(channels, v.dims, f"{what} is {spec_text(x)}, {name} {spec_text(v)}: their numbers of channels")
+        channels = merge(channels, v.dims,
+                         f"{what} is {spec_text(x)}, {name} {spec_text(v)}: their numbers of channels")
     return dims[:axis] + channels + dims[axis + 1:], channels
 
 
@@ -55,10 +57,11 @@ def _bn_infer(n_outputs):
 
 
 def _layout(x, data_format):
-    """Returns (axes to reduce, number of elements per channel, shape in which a vector of channels broadcasts)."""
+    """Returns (axes to reduce, elements per channel, shape in which a vector of channels broadcasts)."""
     at = _channel_axis(data_format)
     axes = tuple(i for i in range(x.ndim) if i != at)
-    return axes, int(np.prod([x.shape[i] for i in axes], dtype=np.int64)), tuple(-1 if i == at else 1 for i in range(x.ndim))
+    return axes, int(np.prod([x.shape[i] for i in axes],
+                             dtype=np.int64)), tuple(-1 if i == at else 1 for i in range(x.ndim))
 
 
 def _bn_lower(n_outputs):
@@ -84,9 +87,11 @@ def _bn_lower(n_outputs):
 
 
 def _bn_grad_infer(dy, x, scale, mean, variance, *rest, epsilon, data_format, is_training):
-    dims, channels = _bn_dims(x, {"scale": scale, "reserve_space_1": mean, "reserve_space_2": variance}, data_format)
-    return [Spec(merge(dims, dy.dims, "y_backprop and x have one shape;"), x.dtype), Spec(channels, scale.dtype),
-            Spec(channels, scale.dtype), Spec((0,), scale.dtype), Spec((0,), scale.dtype)]  # fmt: skip
+    dims, channels = _bn_dims(x, {"scale": scale, "reserve_space_1": mean, "reserve_space_2": variance},
+                              data_format)
+    return [Spec(merge(dims, dy.dims, "y_backprop and x have one shape;"), x.dtype),
+            Spec(channels, scale.dtype), Spec(channels, scale.dtype), Spec((0,), scale.dtype),
+            Spec((0,), scale.dtype)]
 
 
 def _bn_grad_lower(b, dy, x, scale, mean, variance, *rest, epsilon, data_format, is_training):
@@ -108,13 +113,14 @@ def _bn_grad_lower(b, dy, x, scale, mean, variance, *rest, epsilon, data_format,
 
 
 def _bn_family(suffix, n_outputs):
-    forward = define_op(f"FusedBatchNorm{suffix}", "x: T, scale: U, offset: U, mean: U, variance: U", attrs=_BN_ATTRS,
-                        types=_BN_TYPES, infer=_bn_infer(n_outputs), lower=_bn_lower(n_outputs))  # fmt: skip
+    forward = define_op(f"FusedBatchNorm{suffix}", "x: T, scale: U, offset: U, mean: U, variance: U",
+                        attrs=_BN_ATTRS, types=_BN_TYPES, infer=_bn_infer(n_outputs),
+                        lower=_bn_lower(n_outputs))
     signature = "y_backprop: T, x: T, scale: U, reserve_space_1: U, reserve_space_2: U"
     if n_outputs > 5:
         signature += ", reserve_space_3: U"
-    grad = define_op(f"FusedBatchNormGrad{suffix}", signature, attrs=_BN_ATTRS, types=_BN_TYPES, infer=_bn_grad_infer,
-                     lower=_bn_grad_lower)  # fmt: skip
+    grad = define_op(f"FusedBatchNormGrad{suffix}", signature, attrs=_BN_ATTRS, types=_BN_TYPES,
+                     infer=_bn_grad_infer, lower=_bn_grad_lower)
     return forward, grad
 
 
@@ -123,8 +129,8 @@ fusedbatchnormv2_op, fusedbatchnormgradv2_op = _bn_family("V2", 5)
 fusedbatchnormv3_op, fusedbatchnormgradv3_op = _bn_family("V3", 6)
 
 
-def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, data_format="NHWC", is_training=True,
-                     name=None, exponential_avg_factor=1.0):  # fmt: skip
+def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, data_format="NHWC",
+                     is_training=True, name=None, exponential_avg_factor=1.0):
     """Normalises each channel of a batch of images to mean 0 and variance 1, then scales and shifts it.
 
     Args:
@@ -137,8 +143,8 @@ def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, 
       exponential_avg_factor: weight of this batch in the returned moments; the rest is `mean` and `variance`.
 
     Returns:
-      (y, mean, variance): the normalised `x`, and the moments of the batch (variance with n - 1 as divisor) when
-      training, else `mean` and `variance`.
+      (y, mean, variance): the normalised `x`, and the moments of the batch (variance with n - 1 as divisor)
+      when training, else `mean` and `variance`.
 
     Raises:
       ValueError: `mean` or `variance` is missing where it is needed.
@@ -146,19 +152,21 @@ def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, 
     data_format = as_text(data_format)
     if (not is_training or exponential_avg_factor != 1.0) and (mean is None or variance is None):
         raise ValueError("Both `mean` and `variance` must be a 1D tensor when `is_training` is False or "
-                         f"`exponential_avg_factor` != 1.0. Received: `mean` {mean!r} and `variance` {variance!r}")  # fmt: skip
+                         f"`exponential_avg_factor` != 1.0. Received: `mean` {mean!r} and `variance` "
+                         f"{variance!r}")
     x = convert_to_tensor(x, name="input")
     if x.dims is not None and data_format not in _FORMATS.get(len(x.dims), ()):
-        raise ValueError(f"data_format must be one of {', '.join(map(repr, _FORMATS.get(len(x.dims), ('NHWC', 'NCHW'))))} for "
-                         f"{spec_text(x)}, got {data_format!r}.")  # fmt: skip
+        allowed = _FORMATS.get(len(x.dims), ("NHWC", "NCHW"))
+        raise ValueError(f"data_format must be one of {', '.join(map(repr, allowed))} for {spec_text(x)}, "
+                         f"got {data_format!r}.")
     wide = dtypes.float64 if x.dtype is dtypes.float64 else dtypes.float32
-    scale, offset, before, var_before = (convert_to_tensor([] if v is None else v, name=n,
-                                                           dtype=None if hasattr(v, "_as_graph_element") else wide)
-                                         for v, n in ((scale, "scale"), (offset, "offset"), (mean, "mean"),
-                                                      (variance, "variance")))  # fmt: skip
+    vectors = {"scale": scale, "offset": offset, "mean": mean, "variance": variance}
+    scale, offset, before, var_before = (
+        convert_to_tensor([] if v is None else v, None if hasattr(v, "_as_graph_element") else wide, name=n)
+        for n, v in vectors.items())
     y, batch_mean, batch_variance, *_ = fusedbatchnormv3_op(
         x, scale, offset, before, var_before, epsilon=max(float(epsilon), 1.001e-5), data_format=data_format,
-        is_training=bool(is_training), name=name)  # fmt: skip
+        is_training=bool(is_training), name=name)
     if is_training and exponential_avg_factor != 1.0:
         f = exponential_avg_factor
         batch_mean = (1.0 - f) * before + f * batch_mean
@@ -183,10 +191,12 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
 
 def batch_norm_with_global_normalization(t=None, m=None, v=None, beta=None, gamma=None, variance_epsilon=None,
                                          scale_after_normalization=None, name=None, input=None, mean=None,
-                                         variance=None):  # fmt: skip
-    """Returns `batch_normalization(t, m, v, beta, gamma or None, variance_epsilon)`: its first, deprecated form."""
-    t, m, v = one_of("t", t, "input", input), one_of("m", m, "mean", mean), one_of("v", v, "variance", variance)
-    return batch_normalization(t, m, v, beta, gamma if scale_after_normalization else None, variance_epsilon, name)
+                                         variance=None):
+    """Returns `batch_normalization(t, m, v, beta, gamma or None, variance_epsilon)`; deprecated."""
+    t, m, v = one_of("t", t, "input", input), one_of("m", m, "mean",
+                                                     mean), one_of("v", v, "variance", variance)
+    return batch_normalization(t, m, v, beta, gamma if scale_after_normalization else None, variance_epsilon,
+                               name)
 
 
 def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
@@ -229,7 +239,8 @@ def sufficient_statistics(x, axes, shift=None, keep_dims=None, name=None, keepdi
         if shift is None:
             total, squares = x, math.square(x)
         else:
-            shift = convert_to_tensor(shift, name="shift", dtype=None if hasattr(shift, "_as_graph_element") else x.dtype)
+            shift = convert_to_tensor(shift, name="shift",
+                                      dtype=None if hasattr(shift, "_as_graph_element") else x.dtype)
             total, squares = x - shift, math.squared_difference(x, shift)
         total = reduce_sum(total, axes, keepdims=keepdims, name="mean_ss")
         squares = reduce_sum(squares, axes, keepdims=keepdims, name="var_ss")
@@ -247,12 +258,13 @@ def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
 
 
 def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keepdims=None):
-    """Returns (mean, variance) of `x` over `axes`, each element counting `frequency_weights` (broadcast) times."""
+    """Returns (mean, variance) of `x` over `axes`, each element counting `frequency_weights` times."""
     keepdims = bool(one_of("keepdims", keepdims, "keep_dims", keep_dims))
     with get_default_graph().name_scope(name or "weighted_moments"):
         x = convert_to_tensor(x, name="x")
         weights = convert_to_tensor(frequency_weights, name="frequency_weights",
-                                    dtype=None if hasattr(frequency_weights, "_as_graph_element") else x.dtype)  # fmt: skip
+                                    dtype=None if hasattr(frequency_weights,
+                                                          "_as_graph_element") else x.dtype)
         asked = x.dtype
         if asked is dtypes.float16:
             x = math.cast(x, dtypes.float32)
@@ -260,7 +272,8 @@ def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keep
         total_weight = reduce_sum(weights + array.zeros_like(x), axes, keepdims=True, name="sum_of_weights")
         divisor = math.reciprocal(total_weight, name="inv_weight_sum")
         mean = math.multiply(reduce_sum(weights * x, axes, keepdims=True), divisor)
-        variance = math.multiply(reduce_sum(weights * math.squared_difference(x, mean), axes, keepdims=True), divisor)
+        variance = math.multiply(reduce_sum(weights * math.squared_difference(x, mean), axes, keepdims=True),
+                                 divisor)
         if not keepdims:
             mean, variance = array.squeeze(mean, axes), array.squeeze(variance, axes)
         return math.cast(mean, asked), math.cast(variance, asked)
@@ -303,30 +316,36 @@ def _lrn_lower(b, x, *, depth_radius, bias, alpha, beta):
 
 def _lrn_grad_infer(dy, x, y, **attrs):
     _lrn_infer(x)
-    return Spec(merge(merge(x.dims, y.dims, "input_image and output_image:"), dy.dims, "input_grads and input_image:"), x.dtype)
+    return Spec(merge(merge(x.dims, y.dims, "input_image and output_image:"), dy.dims,
+                      "input_grads and input_image:"), x.dtype)
 
 
 def _lrn_grad_lower(b, dy, x, y, *, depth_radius, bias, alpha, beta):
-    # y_i = x_i m_i^-beta with m = bias + alpha sum x_j^2 over the neighbours j of i, which is symmetric in i and j.
-    # The output is a function of x; it is computed anew, so that the derivative is right in each argument.
+    # y_i = x_i m_i^-beta with m = bias + alpha sum x_j^2 over the neighbours j of i, which is symmetric in i
+    # and j. The output is a function of x; it is computed anew, so that the derivative is right in each
+    # argument.
     norm = _lrn_norm(b, x, depth_radius, bias, alpha)
     power = b.np.power(norm, x.dtype.type(-beta))
-    return dy * power - x.dtype.type(2 * alpha * beta) * x * _window_sum(b, dy * x * power / norm, depth_radius)
+    around = _window_sum(b, dy * x * power / norm, depth_radius)
+    return dy * power - x.dtype.type(2 * alpha * beta) * x * around
 
 
 _LRN_ATTRS = {"depth_radius": 5, "bias": 1.0, "alpha": 1.0, "beta": 0.5}
-lrn_op = define_op("LRN", "input", attrs=_LRN_ATTRS, types={"T": FLOATING}, infer=_lrn_infer, lower=_lrn_lower)
-lrngrad_op = define_op("LRNGrad", "input_grads, input_image, output_image", attrs=_LRN_ATTRS, types={"T": FLOATING},
-                       infer=_lrn_grad_infer, lower=_lrn_grad_lower)  # fmt: skip
+lrn_op = define_op("LRN", "input", attrs=_LRN_ATTRS, types={"T": FLOATING}, infer=_lrn_infer,
+                   lower=_lrn_lower)
+lrngrad_op = define_op("LRNGrad", "input_grads, input_image, output_image", attrs=_LRN_ATTRS,
+                       types={"T": FLOATING},
+                       infer=_lrn_grad_infer, lower=_lrn_grad_lower)
 
 
 def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.5, name=None):
-    """Returns input / (bias + alpha * s) ** beta, s being the sum of squares of the channels within `depth_radius`.
+    """Returns input / (bias + alpha * s) ** beta, s summing the squares of channels within `depth_radius`.
 
     Args:
       input: floating [batch, height, width, channels] (Krizhevsky et al. 2012, section 3.3).
     """
-    return lrn_op(input, depth_radius=int(depth_radius), bias=float(bias), alpha=float(alpha), beta=float(beta), name=name)
+    return lrn_op(input, depth_radius=int(depth_radius), bias=float(bias), alpha=float(alpha),
+                  beta=float(beta), name=name)
 
 
 lrn = local_response_normalization

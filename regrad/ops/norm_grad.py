@@ -22,8 +22,10 @@ def _batch_norm_rule(grad_op):
         saved = op.outputs[3:]
         dx, dscale, doffset, _, _ = grad_op(dy, x, scale, *saved, **attrs)
         if not attrs["is_training"]:
-            return dx, dscale, doffset, *_of_given_moments(op, dy, dmean, dvariance, dmean_saved, dvariance_saved)
-        # The moments are outputs too. d mean / dx = 1 / n, d variance / dx = 2 (x - mean) / n, with n - 1 if unbiased.
+            return dx, dscale, doffset, *_of_given_moments(op, dy, dmean, dvariance, dmean_saved,
+                                                           dvariance_saved)
+        # The moments are outputs too. d mean / dx = 1 / n, d variance / dx = 2 (x - mean) / n, with n - 1 if
+        # unbiased.
         if not all(map(_is_zeros, (dmean, dvariance, dmean_saved, dvariance_saved))):
             centred = math.cast(x, scale.dtype) - _broad(op, op.outputs[3])
             n = math.cast(math.floordiv(size(x), size(scale)), scale.dtype)
@@ -52,8 +54,10 @@ def _of_given_moments(op, dy, dmean, dvariance, dmean_saved, dvariance_saved):
     return to_mean + dmean + dmean_saved, to_variance + dvariance + dvariance_saved
 
 
-RegisterGradient("FusedBatchNorm")(_batch_norm_rule(lambda *args, **attrs: norm.fusedbatchnormgrad_op(*args[:5], **attrs)))
-RegisterGradient("FusedBatchNormV2")(_batch_norm_rule(lambda *args, **attrs: norm.fusedbatchnormgradv2_op(*args[:5], **attrs)))
+RegisterGradient("FusedBatchNorm")(_batch_norm_rule(lambda *args,
+                                                    **attrs: norm.fusedbatchnormgrad_op(*args[:5], **attrs)))
+RegisterGradient("FusedBatchNormV2")(_batch_norm_rule(lambda *args, **attrs:
+                                                      norm.fusedbatchnormgradv2_op(*args[:5], **attrs)))
 RegisterGradient("FusedBatchNormV3")(_batch_norm_rule(norm.fusedbatchnormgradv3_op))
 
 for _op_type in ("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"):

@@ -1,9 +1,9 @@
 """Pooling: the largest or the mean of each window, in one to three dimensions, and its gradients.
 
-A maximum over a rectangle is the maximum over its rows of the maxima within them, and the element that comes first in
-row-major order among equals is found the same way: the first row that holds the maximum, then the first place in it. So
-large windows are treated along one axis after the other, the last axis first, and their gradients the other way round;
-small ones at once. Gradients: `pool_grad.py`.
+A maximum over a rectangle is the maximum over its rows of the maxima within them, and the element that comes
+first in row-major order among equals is found the same way: the first row that holds the maximum, then the
+first place in it. So large windows are treated along one axis after the other, the last axis first, and their
+gradients the other way round; small ones at once. Gradients: `pool_grad.py`.
 """
 
 import functools
@@ -24,7 +24,7 @@ from regrad.ops.array import one_of
 from regrad.ops.indexing import add_at
 from regrad.ops.window import Window, as_format, as_padding, as_text, cropped, pad, per_axis, taps, untap
 
-_FEW = 4  # elements of a window that are worth an operation each; more of them are reduced along an axis of their own
+_FEW = 4  # elements of a window that are worth an operation each; more are reduced along an axis of their own
 
 # -- windows along one axis ---------------------------------------------------------------------------
 
@@ -33,7 +33,8 @@ def pool_windows(dims, ksize, strides, padding):
     """Returns the Windows of the axes that are pooled, in order."""
     if dims is None:
         dims = (None,) * len(ksize)
-    return [Window(a, d, k, s, 1, padding) for a, (d, k, s) in enumerate(zip(dims, ksize, strides)) if (k, s) != (1, 1)]
+    return [Window(a, d, k, s, 1, padding) for a,
+            (d, k, s) in enumerate(zip(dims, ksize, strides)) if (k, s) != (1, 1)]
 
 
 def _lowest(dtype):
@@ -89,8 +90,8 @@ def _back(b, x, y, dy, windows):
 def _interleaved(b, shares, windows):
     """Returns the sum over `at` of the transposed tap `at` of `shares[at]`.
 
-    The input falls into as many interleaved parts as the strides have phases; each is a sum of the few taps that meet
-    it, shifted. XLA makes one pass of that, where adding up spread-out taps makes many.
+    The input falls into as many interleaved parts as the strides have phases; each is a sum of the few taps
+    that meet it, shifted. XLA makes one pass of that, where adding up spread-out taps makes many.
     """
     like = next(iter(shares.values()))
     blocks = [-(-(w.lo + w.size + w.hi) // w.stride) for w in windows]
@@ -124,7 +125,7 @@ def _interleaved(b, shares, windows):
 
 
 def _on(b, x, y, g, windows):
-    """Returns the elements of `g`, a tensor of the shape of `x`, that stand where the windows' first maxima do."""
+    """Returns the elements of `g`, of the shape of `x`, where the windows' first maxima stand."""
     picked = None
     # Backwards, so that the first match is written last.
     for tap, value in zip(reversed(taps(b, x, windows, _lowest(x.dtype))), reversed(taps(b, g, windows))):
@@ -134,7 +135,7 @@ def _on(b, x, y, g, windows):
 
 # -- whole rectangles ---------------------------------------------------------------------------------
 def _groups(windows):
-    """Returns the windows to be treated together: all of them when they have few elements, else one by one."""
+    """Returns the windows to be treated together: all when they have few elements, else one by one."""
     if math.prod(w.k for w in windows) <= _FEW**2:
         return [windows] if windows else []
     return [[w] for w in windows]
@@ -147,7 +148,7 @@ def _max_lower(b, x, windows):
 
 
 def _stages(b, x, y, groups):
-    """Returns [x, maxima over the last group of axes, over the last two ...]; `y` is the last of them if it is known."""
+    """Returns [x, maxima over the last group of axes, over the last two ...]; `y`, if given, is the last."""
     stages = [x]
     for i, group in enumerate(reversed(groups)):
         last = y is not None and i == len(groups) - 1
@@ -178,7 +179,8 @@ def _counts(windows, shape, dtype):
         start = np.arange(w.out) * w.stride - w.lo
         n = np.minimum(start + w.k, w.size) - np.maximum(start, 0)
         counts = counts * n.reshape((1,) * w.axis + (-1,) + (1,) * (len(shape) - w.axis - 1))
-    return counts.flat[0].astype(dtype) if np.all(counts == counts.flat[:1]) and counts.size else counts.astype(dtype)
+    same = counts.size and np.all(counts == counts.flat[0])
+    return counts.flat[0].astype(dtype) if same else counts.astype(dtype)
 
 
 def _avg_lower(b, x, windows):
@@ -201,7 +203,8 @@ def _pooled(x, ksize, strides, padding, data_format, what="input"):
     if x.rank not in (None, rank):
         raise ShapeError(f"Shape must be rank {rank} but is rank {x.rank} for {what}, {spec_text(x)}")
     if ksize[0] != 1 or strides[0] != 1:
-        raise ShapeError(f"pooling over the batch axis is not supported: ksize {list(ksize)}, strides {list(strides)}")
+        raise ShapeError(f"pooling over the batch axis is not supported: ksize {list(ksize)}, strides "
+                         f"{list(strides)}")
     dims = list(x.dims or (None,) * rank)
     for w in pool_windows(x.dims, ksize, strides, padding):
         dims[w.axis] = w.out
@@ -241,8 +244,8 @@ def _pool_attrs(data_format):
 
 
 def _known(y, own_output):
-    # TF finds the maxima anew, and programs rely on it: relevance propagation passes an orig_output that was changed.
-    # That costs a pass, so the gradient of a max-pool op says that orig_output is that op's own.
+    # TF finds the maxima anew, and programs rely on it: relevance propagation passes an orig_output that was
+    # changed. That costs a pass, so the gradient of a max-pool op says that orig_output is that op's own.
     return y if own_output else None
 
 
@@ -264,9 +267,9 @@ def _max_family(suffix, data_format):
     three = "orig_input, orig_output, grad"
     pool = define_op(f"MaxPool{suffix}", "input", attrs=attrs, types=types, infer=_pool_infer, lower=lower)
     grad = define_op(f"MaxPool{suffix}Grad", three, attrs=grad_attrs, types=types, infer=_pool_grad_infer,
-                     lower=lower_grad)  # fmt: skip
-    gradgrad = define_op(f"MaxPool{suffix}GradGrad", three, attrs=grad_attrs, types=types, infer=_pool_gradgrad_infer,
-                         lower=lower_gradgrad)  # fmt: skip
+                     lower=lower_grad)
+    gradgrad = define_op(f"MaxPool{suffix}GradGrad", three, attrs=grad_attrs, types=types,
+                         infer=_pool_gradgrad_infer, lower=lower_gradgrad)
     return pool, grad, gradgrad
 
 
@@ -287,10 +290,13 @@ def _avg_family(suffix, data_format):
 
     pool = define_op(f"AvgPool{suffix}", "value", attrs=attrs, types={"T": FLOATING}, infer=_pool_infer,
                      lower=lambda b, x, *, ksize, strides, padding, data_format:
-                     _avg_lower(b, x, _windows_of(x, ksize, strides, padding)))  # fmt: skip
-    grad = define_op(f"AvgPool{suffix}Grad", "orig_input_shape: int32, grad: T", attrs=attrs, types={"T": FLOATING},
-                     static=(0,), infer=grad_infer, lower=lambda b, shape, dy, *, ksize, strides, padding, data_format:
-                     _avg_back_lower(b, dy, pool_windows(tuple(int(d) for d in shape), ksize, strides, padding)))  # fmt: skip
+                     _avg_lower(b, x, _windows_of(x, ksize, strides, padding)))
+    grad = define_op(f"AvgPool{suffix}Grad", "orig_input_shape: int32, grad: T", attrs=attrs,
+                     types={"T": FLOATING},
+                     static=(0,), infer=grad_infer, lower=lambda b, shape, dy, *, ksize, strides, padding,
+                     data_format:
+                     _avg_back_lower(b, dy, pool_windows(tuple(int(d) for d in shape), ksize, strides,
+                                                         padding)))
     return pool, grad
 
 
@@ -308,7 +314,8 @@ def _dynamic(infer):
         *tensors, ksize, strides = inputs
         k, s = ksize.value(), strides.value()
         if k is None or s is None:
-            like = tensors[0] if infer is _pool_grad_infer else Spec((None,) * len(data_format), tensors[0].dtype)
+            like = tensors[0] if infer is _pool_grad_infer else Spec((None,) * len(data_format),
+                                                                     tensors[0].dtype)
             return Spec(like.dims, like.dtype)
         return infer(*tensors, ksize=_ints(k), strides=_ints(s), padding=padding, data_format=data_format)
 
@@ -324,21 +331,27 @@ def _ints(v):
 
 _V2_ATTRS = {"padding": None, "data_format": "NHWC"}
 _V2_TYPES = {"T": REAL}
-maxpoolv2_op = define_op("MaxPoolV2", "input: T, ksize: int32, strides: int32", attrs=_V2_ATTRS, types=_V2_TYPES,
-                         static=(1, 2), infer=_dynamic(_pool_infer), lower=lambda b, x, k, s, *, padding, data_format:
-                         _max_lower(b, x, _windows_of(x, _ints(k), _ints(s), padding)))  # fmt: skip
-maxpoolgradv2_op = define_op("MaxPoolGradV2", "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32",
-                             attrs=_V2_ATTRS, types=_V2_TYPES, static=(3, 4), infer=_dynamic(_pool_grad_infer),
-                             lower=lambda b, x, y, dy, k, s, *, padding, data_format:
-                             _back_lower(b, x, None, dy, _windows_of(x, _ints(k), _ints(s), padding)))  # fmt: skip
-maxpoolgradgradv2_op = define_op("MaxPoolGradGradV2", "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32",
-                                 attrs=_V2_ATTRS, types=_V2_TYPES, static=(3, 4), infer=_dynamic(_pool_gradgrad_infer),
-                                 lower=lambda b, x, y, g, k, s, *, padding, data_format:
-                                 _on_lower(b, x, None, g, _windows_of(x, _ints(k), _ints(s), padding)))  # fmt: skip
+maxpoolv2_op = define_op("MaxPoolV2", "input: T, ksize: int32, strides: int32", attrs=_V2_ATTRS,
+                         types=_V2_TYPES, static=(1, 2), infer=_dynamic(_pool_infer), lower=lambda b, x, k, s,
+                         *, padding, data_format:
+                         _max_lower(b, x, _windows_of(x, _ints(k), _ints(s), padding)))
+maxpoolgradv2_op = define_op("MaxPoolGradV2",
+                             "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32",
+                             attrs=_V2_ATTRS, types=_V2_TYPES, static=(3, 4),
+                             infer=_dynamic(_pool_grad_infer), lower=lambda b, x, y, dy, k, s, *, padding,
+                             data_format:
+                             _back_lower(b, x, None, dy, _windows_of(x, _ints(k), _ints(s), padding)))
+maxpoolgradgradv2_op = define_op("MaxPoolGradGradV2",
+                                 "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32",
+                                 attrs=_V2_ATTRS, types=_V2_TYPES, static=(3, 4),
+                                 infer=_dynamic(_pool_gradgrad_infer), lower=lambda b, x, y, g, k, s, *,
+                                 padding, data_format:
+                                 _on_lower(b, x, None, g, _windows_of(x, _ints(k), _ints(s), padding)))
 
 
 # -- MaxPoolWithArgmax --------------------------------------------------------------------------------------
-_ARGMAX_ATTRS = {"ksize": None, "strides": None, "Targmax": dtypes.int64, "padding": None, "include_batch_in_index": False}
+_ARGMAX_ATTRS = {"ksize": None, "strides": None, "Targmax": dtypes.int64, "padding": None,
+                 "include_batch_in_index": False}
 
 
 def _argmax_infer(x, *, ksize, strides, padding, Targmax, include_batch_in_index):
@@ -356,7 +369,9 @@ def _argmax_lower(b, x, *, ksize, strides, padding, Targmax, include_batch_in_in
 
 def _flat_index(b, argmax, n, per_example, include_batch_in_index):
     index = argmax.reshape(n, -1)
-    return index if include_batch_in_index else index + (b.np.arange(n) * per_example).astype(index.dtype)[:, None]
+    if include_batch_in_index:
+        return index
+    return index + (b.np.arange(n) * per_example).astype(index.dtype)[:, None]
 
 
 def _argmax_grad_infer(x, dy, argmax, *, ksize, strides, padding, Targmax, include_batch_in_index):
@@ -382,23 +397,25 @@ def _argmax_gradgrad_lower(b, x, g, argmax, *, include_batch_in_index, **attrs):
     return b.np.take(g.reshape(-1), index.reshape(-1)).reshape(argmax.shape)
 
 
-maxpoolargmax_op = define_op("MaxPoolWithArgmax", "input", attrs=_ARGMAX_ATTRS, types={"T": REAL}, infer=_argmax_infer,
-                             lower=_argmax_lower)  # fmt: skip
-maxpoolargmaxgrad_op = define_op("MaxPoolGradWithArgmax", "input: T, grad: T, argmax: Targmax", attrs=_ARGMAX_ATTRS,
-                                 types={"T": REAL, "Targmax": INDEX}, infer=_argmax_grad_infer, shape_only=(0,),
-                                 lower=_argmax_grad_lower)  # fmt: skip
-maxpoolargmaxgradgrad_op = define_op("MaxPoolGradGradWithArgmax", "input: T, grad: T, argmax: Targmax", attrs=_ARGMAX_ATTRS,
-                                     types={"T": REAL, "Targmax": INDEX}, infer=_argmax_gradgrad_infer, shape_only=(0,),
-                                     lower=_argmax_gradgrad_lower)  # fmt: skip
+maxpoolargmax_op = define_op("MaxPoolWithArgmax", "input", attrs=_ARGMAX_ATTRS, types={"T": REAL},
+                             infer=_argmax_infer, lower=_argmax_lower)
+maxpoolargmaxgrad_op = define_op("MaxPoolGradWithArgmax", "input: T, grad: T, argmax: Targmax",
+                                 attrs=_ARGMAX_ATTRS, types={"T": REAL, "Targmax": INDEX},
+                                 infer=_argmax_grad_infer, shape_only=(0,), lower=_argmax_grad_lower)
+maxpoolargmaxgradgrad_op = define_op("MaxPoolGradGradWithArgmax", "input: T, grad: T, argmax: Targmax",
+                                     attrs=_ARGMAX_ATTRS, types={"T": REAL, "Targmax": INDEX},
+                                     infer=_argmax_gradgrad_infer, shape_only=(0,),
+                                     lower=_argmax_gradgrad_lower)
 
 
-# -- public functions -----------------------------------------------------------------------------------------
+# -- public functions ------------------------------------------------------------------------------
 def _attrs(spatial, ksize, strides, padding, data_format):
     data_format = as_format(data_format, spatial)
     if as_text(padding) is None or not isinstance(as_text(padding), str):
         raise ValueError(f"padding must be 'SAME' or 'VALID', got {padding!r}; pad with tf.pad for others.")
-    return {"ksize": per_axis(ksize, data_format, "ksize", None), "strides": per_axis(strides, data_format, "strides", None),
-            "padding": as_padding(padding, data_format)[0], "data_format": data_format}  # fmt: skip
+    return {"ksize": per_axis(ksize, data_format, "ksize", None),
+            "strides": per_axis(strides, data_format, "strides", None),
+            "padding": as_padding(padding, data_format)[0], "data_format": data_format}
 
 
 def max_pool(value, ksize, strides, padding, data_format="NHWC", name=None, input=None):
@@ -415,14 +432,16 @@ def max_pool(value, ksize, strides, padding, data_format="NHWC", name=None, inpu
     """
     value = one_of("value", value, "input", input)
     with get_default_graph().name_scope(name or "MaxPool") as scope:
-        return maxpool_op(convert_to_tensor(value, name="input"), name=scope, **_attrs(2, ksize, strides, padding, data_format))
+        return maxpool_op(convert_to_tensor(value, name="input"), name=scope,
+                          **_attrs(2, ksize, strides, padding, data_format))
 
 
 def avg_pool(value, ksize, strides, padding, data_format="NHWC", name=None, input=None):
     """Returns the mean of each window; padding does not count. Arguments as in `max_pool`."""
     value = one_of("value", value, "input", input)
     with get_default_graph().name_scope(name or "AvgPool") as scope:
-        return avgpool_op(convert_to_tensor(value, name="value"), name=scope, **_attrs(2, ksize, strides, padding, data_format))
+        return avgpool_op(convert_to_tensor(value, name="value"), name=scope,
+                          **_attrs(2, ksize, strides, padding, data_format))
 
 
 def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
@@ -449,10 +468,11 @@ def _pool1d(pool, scope, input, ksize, strides, padding, data_format, name):
     with get_default_graph().name_scope(name or scope):
         data_format = as_format(data_format, 1)
         axis = data_format.index("W")
-        ksize, strides = (per_axis(v, data_format, n, None) for v, n in ((ksize, "ksize"), (strides, "strides")))
+        ksize, strides = (per_axis(v, data_format, n, None) for v,
+                          n in ((ksize, "ksize"), (strides, "strides")))
         wide = array.expand_dims(convert_to_tensor(input, name="input"), axis)
         y = pool(wide, ksize[:axis] + (1,) + ksize[axis:], strides[:axis] + (1,) + strides[axis:], padding,
-                 data_format=data_format.replace("W", "HW"))  # fmt: skip
+                 data_format=data_format.replace("W", "HW"))
         return array.squeeze(y, [axis])
 
 
@@ -476,27 +496,29 @@ def _any_rank(one, two, three, input, ksize, strides, padding, data_format, name
 
 
 def max_pool_v2(input, ksize, strides, padding, data_format=None, name=None):
-    """Returns the largest element of each window, in 1, 2 or 3 spatial dimensions as the rank of `input` says."""
+    """Returns the largest element of each window, in 1, 2 or 3 dimensions by the rank of `input`."""
     return _any_rank(max_pool1d, max_pool, max_pool3d, input, ksize, strides, padding, data_format, name)
 
 
 def avg_pool_v2(input, ksize, strides, padding, data_format=None, name=None):
-    """Returns the mean of each window, in 1, 2 or 3 spatial dimensions as the rank of `input` says."""
+    """Returns the mean of each window, in 1, 2 or 3 dimensions by the rank of `input`."""
     return _any_rank(avg_pool1d, avg_pool, avg_pool3d, input, ksize, strides, padding, data_format, name)
 
 
 def max_pool_grad(orig_input, orig_output, grad, ksize, strides, padding, data_format="NHWC", name=None):
-    """Returns the gradient of `max_pool`: `grad` summed at the first largest element of each window of `orig_input`."""
-    return maxpoolgrad_op(orig_input, orig_output, grad, name=name, **_attrs(2, ksize, strides, padding, data_format))
+    """Returns the gradient of `max_pool`: `grad` at the first largest element of each window."""
+    return maxpoolgrad_op(orig_input, orig_output, grad, name=name,
+                          **_attrs(2, ksize, strides, padding, data_format))
 
 
 def avg_pool_grad(orig_input_shape, grad, ksize, strides, padding, data_format="NHWC", name=None):
     """Returns the gradient of `avg_pool` of an input of shape `orig_input_shape`."""
-    return avgpoolgrad_op(orig_input_shape, grad, name=name, **_attrs(2, ksize, strides, padding, data_format))
+    return avgpoolgrad_op(orig_input_shape, grad, name=name,
+                          **_attrs(2, ksize, strides, padding, data_format))
 
 
-def max_pool_with_argmax(input, ksize, strides, padding, data_format="NHWC", Targmax=None, name=None, output_dtype=None,
-                         include_batch_in_index=False):  # fmt: skip
+def max_pool_with_argmax(input, ksize, strides, padding, data_format="NHWC", Targmax=None, name=None,
+                         output_dtype=None, include_batch_in_index=False):
     """Returns (the largest element of each window, its index).
 
     Args:
@@ -506,18 +528,20 @@ def max_pool_with_argmax(input, ksize, strides, padding, data_format="NHWC", Tar
       include_batch_in_index: count elements through the whole input, not through one example.
 
     Returns:
-      The maxima, and ((batch * height + y) * width + x) * channels + c for each (batch counted as 0 unless included).
+      The maxima, and ((batch * height + y) * width + x) * channels + c for each (batch counted as 0 unless
+      included).
     """
     if as_text(data_format) != "NHWC":
         raise ValueError("Data formats other than 'NHWC' are not yet supported")
     Targmax = dtypes.as_dtype(one_of("Targmax", Targmax, "output_dtype", output_dtype) or dtypes.int64)
     attrs = _attrs(2, ksize, strides, padding, "NHWC")
     del attrs["data_format"]
-    return maxpoolargmax_op(input, Targmax=Targmax, include_batch_in_index=include_batch_in_index, name=name, **attrs)
+    return maxpoolargmax_op(input, Targmax=Targmax, include_batch_in_index=include_batch_in_index, name=name,
+                            **attrs)
 
 
-def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides=None, name=None, data_format=None,
-         dims=None, dilations=None):  # fmt: skip
+def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides=None, name=None,
+         data_format=None, dims=None, dilations=None):
     """Returns "MAX" or "AVG" pooling in as many dimensions as `window_shape` has.
 
     Args:
@@ -525,23 +549,27 @@ def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides
       window_shape: 1 to 3 sizes.
       pooling_type: "MAX" or "AVG".
       padding: "SAME" or "VALID".
-      dilation_rate: distance between a window's elements per axis; with it "SAME" pads with zeros, which then count.
+      dilation_rate: distance between a window's elements per axis; with it "SAME" pads with zeros, which then
+        count.
       strides: distance between windows per axis, 1 by default; not together with dilation_rate.
     """
     dilation_rate = one_of("dilation_rate", dilation_rate, "dilations", dilations)
     n = len(window_shape)
     if n not in (1, 2, 3):
-        raise ValueError(f"Cannot perform pooling: window_shape must have 1, 2 or 3 sizes, got {window_shape}.")
+        raise ValueError("Cannot perform pooling: window_shape must have 1, 2 or 3 sizes, got "
+                         f"{window_shape}.")
     if pooling_type not in ("MAX", "AVG"):
         raise ValueError(f"Unsupported pooling type: {pooling_type!r}; it is 'MAX' or 'AVG'.")
     rates = [1] * n if dilation_rate is None else list(np.broadcast_to(dilation_rate, (n,)))
     strides = [1] * n if strides is None else list(np.broadcast_to(strides, (n,)))
     if max(rates) > 1 and max(strides) > 1:
-        raise ValueError(f"strides > 1 not supported in conjunction with dilation_rate > 1: got {strides}, {rates}.")
+        raise ValueError(f"strides > 1 not supported in conjunction with dilation_rate > 1: got {strides}, "
+                         f"{rates}.")
     if any(s > w for s, w in zip(strides, window_shape)):
-        raise ValueError(f"strides > window_shape not supported due to inconsistency between CPU and GPU: {strides}, "
-                         f"{list(window_shape)}")  # fmt: skip
-    function = {"MAX": (max_pool1d, max_pool, max_pool3d), "AVG": (avg_pool1d, avg_pool, avg_pool3d)}[pooling_type][n - 1]
+        raise ValueError("strides > window_shape not supported due to inconsistency between CPU and GPU: "
+                         f"{strides}, {list(window_shape)}")
+    function = {"MAX": (max_pool1d, max_pool, max_pool3d),
+                "AVG": (avg_pool1d, avg_pool, avg_pool3d)}[pooling_type][n - 1]
     with get_default_graph().name_scope(name or f"{pooling_type.lower()}_pool") as scope:
         input = convert_to_tensor(input, name="input")
         if max(rates) == 1:
@@ -558,7 +586,8 @@ def _dilated_pool(function, input, window_shape, rates, padding, data_format, na
     channels_first = data_format.startswith("NC")
     x = array.transpose(input, [0, *range(2, n + 2), 1]) if channels_first else input
     if x.dims is None or None in x.dims[1:-1]:
-        raise ValueError(f"pool: with dilation_rate the spatial sizes of {input.name} must be known, got {spec_text(input)}.")
+        raise ValueError(f"pool: with dilation_rate the spatial sizes of {input.name} must be known, got "
+                         f"{spec_text(input)}.")
     base, crops = [], []
     for i in range(n):
         w = Window(i + 1, x.dims[i + 1], window_shape[i], 1, rates[i], as_padding(padding, data_format)[0])

@@ -1,5 +1,5 @@
-"""Gradient rules for `pool.py`. Max-pooling selects, so its gradient and the gradient's gradient are transposes of each
-other; the selection itself is constant almost everywhere.
+"""Gradient rules for `pool.py`. Max-pooling selects, so its gradient and the gradient's gradient are
+transposes of each other; the selection itself is constant almost everywhere.
 """
 
 from regrad.core.gradient_registry import RegisterGradient
@@ -30,7 +30,8 @@ def _selecting(op_types, grad, gradgrad):
 
 
 _selecting(("MaxPool", "MaxPoolGrad", "MaxPoolGradGrad"), pool.maxpoolgrad_op, pool.maxpoolgradgrad_op)
-_selecting(("MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad"), pool.maxpool3dgrad_op, pool.maxpool3dgradgrad_op)
+_selecting(("MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad"), pool.maxpool3dgrad_op,
+           pool.maxpool3dgradgrad_op)
 
 
 @RegisterGradient("MaxPoolV2")
@@ -42,13 +43,15 @@ def _maxpoolv2_grad(op, dy):
 @RegisterGradient("MaxPoolGradV2")
 def _maxpoolgradv2_grad(op, g):
     x, y, _, ksize, strides = op.inputs
-    return zeros_like(x), zeros_like(y), pool.maxpoolgradgradv2_op(x, y, g, ksize, strides, **_attrs(op)), None, None
+    return zeros_like(x), zeros_like(y), pool.maxpoolgradgradv2_op(x, y, g, ksize, strides,
+                                                                   **_attrs(op)), None, None
 
 
 @RegisterGradient("MaxPoolGradGradV2")
 def _maxpoolgradgradv2_grad(op, g):
     x, y, _, ksize, strides = op.inputs
-    return zeros_like(x), zeros_like(y), pool.maxpoolgradv2_op(x, y, g, ksize, strides, **_attrs(op)), None, None
+    return zeros_like(x), zeros_like(y), pool.maxpoolgradv2_op(x, y, g, ksize, strides,
+                                                               **_attrs(op)), None, None
 
 
 @RegisterGradient("MaxPoolWithArgmax")

@@ -1,7 +1,8 @@
-"""Sliding windows: data formats, paddings, output sizes, and the shifted views ("taps") of which windows are made.
+"""Sliding windows: data formats, paddings, output sizes, and the shifted views ("taps") of which windows are
+made.
 
-Shared by `conv.py`, `pool.py` and patch extraction. A data format names the axes, "NHWC", "NCDHW" ...; a *window* of
-an axis is its kernel size, stride, dilation, and the padding before and after.
+Shared by `conv.py`, `pool.py` and patch extraction. A data format names the axes, "NHWC", "NCDHW" ...; a
+*window* of an axis is its kernel size, stride, dilation, and the padding before and after.
 """
 
 import numpy as np
@@ -17,10 +18,11 @@ def as_text(value):
 
 
 def as_format(data_format, spatial):
-    """Returns a data format of `spatial` spatial axes, channels last by default; ValueError for any other word."""
+    """Returns a data format of `spatial` axes, channels last by default; ValueError for other words."""
     data_format = as_text(data_format) or FORMATS[spatial][0]
     if data_format not in FORMATS[spatial]:
-        raise ValueError(f"data_format must be one of {', '.join(map(repr, FORMATS[spatial]))}, got {data_format!r}.")
+        raise ValueError(f"data_format must be one of {', '.join(map(repr, FORMATS[spatial]))}, got "
+                         f"{data_format!r}.")
     return data_format
 
 
@@ -45,27 +47,30 @@ def per_axis(value, data_format, what, default=1):
         values.insert(data_format.index("C") - 1, 1)
         values.insert(0, 1)
     if len(values) != rank:
-        raise ValueError(f"{what} should be of length 1, {rank - 2} or {rank} but was {len(values)}: {value}.")
+        raise ValueError(f"{what} should be of length 1, {rank - 2} or {rank} but was {len(values)}: "
+                         f"{value}.")
     if any(v < 1 for v in values):
         raise ValueError(f"{what} must be at least 1, got {value}.")
     return tuple(values)
 
 
 def as_padding(padding, data_format):
-    """Returns (padding, flat explicit paddings) from "SAME", "VALID" or a pair of ints per axis of `data_format`."""
+    """Returns (padding, flat explicit paddings) from "SAME", "VALID" or a pair of ints per axis."""
     padding = as_text(padding)
     if isinstance(padding, str):
         if padding.upper() not in ("SAME", "VALID"):
-            raise ValueError(f"padding must be 'SAME', 'VALID' or a list of pairs, one per axis; got {padding!r}.")
+            raise ValueError("padding must be 'SAME', 'VALID' or a list of pairs, one per axis; got "
+                             f"{padding!r}.")
         return padding.upper(), ()
     if padding is None:
         raise ValueError("padding must be given: 'SAME', 'VALID' or a list of pairs, one per axis.")
     pairs = [tuple(int(v) for v in pair) for pair in padding]
     if len(pairs) != len(data_format) or any(len(pair) != 2 or min(pair) < 0 for pair in pairs):
-        raise ValueError(f"explicit padding must be a list of {len(data_format)} pairs of sizes of at least 0, one per axis "
-                         f"of {data_format}, got {padding}.")  # fmt: skip
+        raise ValueError(f"explicit padding must be a list of {len(data_format)} pairs of sizes of at least "
+                         f"0, one per axis of {data_format}, got {padding}.")
     if any(pairs[data_format.index(c)] != (0, 0) for c in "NC"):
-        raise ValueError(f"explicit padding of the batch and channel axes must be [0, 0], got {padding} for {data_format}.")
+        raise ValueError(f"explicit padding of the batch and channel axes must be [0, 0], got {padding} for "
+                         f"{data_format}.")
     return "EXPLICIT", tuple(v for pair in pairs for v in pair)
 
 
@@ -91,14 +96,16 @@ class Window:
         elif k is not None:
             extent, padded = (k - 1) * dilation + 1, size + self.lo + self.hi
             if padded < extent:
-                raise ShapeError(f"Negative dimension size caused by subtracting {extent} from {padded}: along axis {axis} the "
-                                 f"window covers {extent}, the padded input has {padded}")  # fmt: skip
+                raise ShapeError(f"Negative dimension size caused by subtracting {extent} from {padded}: "
+                                 f"along axis {axis} the window covers {extent}, the padded input has "
+                                 f"{padded}")
             self.out = (padded - extent) // stride + 1
 
     @property
     def plain(self):
         """True when the windows tile the axis: no padding, no overlap, no gap, no rest."""
-        return not self.lo and not self.hi and self.dilation == 1 and self.k == self.stride and self.out * self.k == self.size
+        apart = self.k == self.stride and self.dilation == 1
+        return apart and not self.lo and not self.hi and self.out * self.k == self.size
 
 
 def pad(b, x, widths, value=0):
@@ -124,8 +131,8 @@ def places(windows):
 
 
 def taps(b, x, windows, fill=0):
-    """Returns the views of which the windows are made, in row-major order: for each element of a window, the tensor of
-    that element in all windows. Outside of `x` it is `fill`.
+    """Returns the views of which the windows are made, in row-major order: for each element of a window, the
+    tensor of that element in all windows. Outside of `x` it is `fill`.
     """
     x = padded(b, x, windows, fill)
     views = []
@@ -135,19 +142,21 @@ def taps(b, x, windows, fill=0):
             start[w.axis] = t * w.dilation
             stop[w.axis] = t * w.dilation + (w.out - 1) * w.stride + 1
             step[w.axis] = w.stride
-        views.append(x[tuple(map(slice, start, stop, step))] if b.is_host else b.lax.slice(x, start, stop, step))
+        views.append(x[tuple(map(slice, start, stop, step))] if b.is_host
+                     else b.lax.slice(x, start, stop, step))
     return views
 
 
 def untap(b, y, windows, at):
-    """Returns the transpose of one of the `taps`, that of element `at`: `y` put into zeros of the padded input's size."""
+    """Returns the transpose of the tap of element `at`: `y` put into zeros of the padded size."""
     config = [(0, 0, 0)] * y.ndim
     for w, t in zip(windows, at):
         total, start = w.lo + w.size + w.hi, t * w.dilation
         config[w.axis] = (start, total - start - ((w.out - 1) * w.stride + 1), w.stride - 1)
     if not b.is_host:
         return b.lax.pad(y, y.dtype.type(0), config)
-    places = tuple(slice(lo, lo + (n - 1) * (step + 1) + 1, step + 1) for n, (lo, _, step) in zip(y.shape, config))
+    places = tuple(slice(lo, lo + (n - 1) * (step + 1) + 1, step + 1) for n,
+                   (lo, _, step) in zip(y.shape, config))
     out = np.zeros([p.stop + hi for p, (_, hi, _) in zip(places, config)], y.dtype)
     out[places] = y
     return out
@@ -162,7 +171,7 @@ def cropped(b, x, windows):
 
 
 def conv_windows(dims, kernel, data_format, strides, dilations, padding, explicit=()):
-    """Returns the Windows of a convolution over dims `dims` (None: rank unknown) with spatial kernel sizes `kernel`."""
+    """Returns the Windows of a convolution over `dims` (None: rank unknown) with sizes `kernel`."""
     dims = dims or (None,) * len(data_format)
     return [Window(a, dims[a], k, strides[a], dilations[a], padding, explicit)
-            for a, k in zip(spatial_axes(data_format), kernel)]  # fmt: skip
+            for a, k in zip(spatial_axes(data_format), kernel)]

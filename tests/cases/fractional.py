@@ -1,4 +1,6 @@
-"""Rows for `regrad/ops/fractional.py`. Where the ratio is an integer the regions are equal; others are given."""
+"""Rows for `regrad/ops/fractional.py`. Where the ratio is an integer the regions are equal; others are
+given.
+"""
 
 import numpy as np
 
@@ -72,15 +74,19 @@ CASES = [
     Case("FractionalMaxPool", lambda x, **k: fractional.fractional_max_pool(x, **k).output,
          lambda x, **_: _tiles(x).max((2, 4)), (SQUARE,), RATIO),
     Case("FractionalMaxPool", lambda x, **k: fractional.fractional_max_pool(x, **k)[1:],
-         lambda x, **_: (np.array([0, 2, 4]), np.array([0, 3, 6])), (SQUARE,), {**RATIO, "pseudo_random": True}, wrt=(),
+         lambda x, **_: (np.array([0, 2, 4]), np.array([0, 3, 6])), (SQUARE,),
+         {**RATIO, "pseudo_random": True}, wrt=(),
          note="borders"),
     Case("FractionalAvgPool", lambda x, **k: fractional.fractional_avg_pool(x, **k).output,
          lambda x, **_: _tiles(x).mean((2, 4)), (SQUARE,), RATIO),
-    Edge("FractionalMaxPool", lambda x: fractional.fractional_max_pool(x, [1, 2, 2, 1]).output, (np.ones((1, 2, 2, 1)),),
-         (np.array([1.0, 0, 0, 0]).reshape(1, 2, 2, 1),), note="ties"),
-    Bad("FractionalMaxPool", lambda: fractional.fractional_max_pool(_x(1, 4, 4, 1), [2, 1, 1, 1]), ValueError, "pooling_ratio must be"),
-    Bad("FractionalMaxPool", lambda: fractional.fractional_max_pool(_x(1, 4, 4, 1), [1, 5, 1, 1]), ShapeError, "smaller than"),
-    Bad("FractionalAvgPool", lambda: fractional.fractional_avg_pool(_x(1, 4, 4, 1), [1, 2, 2, 1], deterministic=True), ValueError,
+    Edge("FractionalMaxPool", lambda x: fractional.fractional_max_pool(x, [1, 2, 2, 1]).output,
+         (np.ones((1, 2, 2, 1)),), (np.array([1.0, 0, 0, 0]).reshape(1, 2, 2, 1),), note="ties"),
+    Bad("FractionalMaxPool", lambda: fractional.fractional_max_pool(_x(1, 4, 4, 1), [2, 1, 1, 1]), ValueError,
+        "pooling_ratio must be"),
+    Bad("FractionalMaxPool", lambda: fractional.fractional_max_pool(_x(1, 4, 4, 1), [1, 5, 1, 1]), ShapeError,
+        "smaller than"),
+    Bad("FractionalAvgPool", lambda: fractional.fractional_avg_pool(_x(1, 4, 4, 1), [1, 2, 2, 1],
+                                                                    deterministic=True), ValueError,
         "should be non-zero"),
 ]
 for _overlapping in (False, True):
@@ -88,11 +94,14 @@ for _overlapping in (False, True):
     _note = "overlapping" if _overlapping else "apart"
     CASES += [
         Case("FractionalMaxPoolGrad", fractional.fractionalmaxpoolgrad_op, ref_max_grad,
-             (X, _pooled(lambda e: e.max(0), X, _overlapping), OUT, ROWS, COLUMNS), _kwargs, jax=False, note=_note),
+             (X, _pooled(lambda e: e.max(0), X, _overlapping), OUT, ROWS, COLUMNS), _kwargs, jax=False,
+             note=_note),
         Case("FractionalMaxPoolGradGrad", fractional.fractionalmaxpoolgradgrad_op, ref_max_grad_grad,
              (X, SHAPE, ROWS, COLUMNS), _kwargs, jax=False, note=_note),
-        Case("FractionalAvgPoolGrad", lambda dy, r, c, **k: fractional.fractionalavgpoolgrad_op(list(SHAPE), dy, r, c, **k),
-             ref_avg_grad, (OUT, ROWS, COLUMNS), _kwargs, note=_note),
+        Case("FractionalAvgPoolGrad", lambda dy, r, c,
+             **k: fractional.fractionalavgpoolgrad_op(list(SHAPE), dy, r, c, **k), ref_avg_grad,
+             (OUT, ROWS, COLUMNS), _kwargs, note=_note),
         Case("FractionalAvgPoolGiven", fractional.fractionalavgpoolgiven_op,
-             lambda x, r, c, overlapping: _pooled(lambda e: e.mean(0), x, overlapping), (SHAPE, ROWS, COLUMNS), _kwargs, note=_note),
+             lambda x, r, c, overlapping: _pooled(lambda e: e.mean(0), x, overlapping),
+             (SHAPE, ROWS, COLUMNS), _kwargs, note=_note),
     ]

@@ -48,11 +48,13 @@ def test_losses_and_reductions(name):
     f = getattr(tf.losses, name)
     weighted = losses * WEIGHTS
     present = np.broadcast_to(WEIGHTS != 0, losses.shape).sum()
-    expected = {"NONE": weighted, "SUM": weighted.sum(), "SUM_OVER_BATCH_SIZE": weighted.sum() / weighted.size,
+    expected = {"NONE": weighted, "SUM": weighted.sum(),
+                "SUM_OVER_BATCH_SIZE": weighted.sum() / weighted.size,
                 "MEAN": weighted.sum() / np.broadcast_to(WEIGHTS, losses.shape).sum(),
-                "SUM_BY_NONZERO_WEIGHTS": weighted.sum() / present}  # fmt: skip
+                "SUM_BY_NONZERO_WEIGHTS": weighted.sum() / present}
     for reduction, e in expected.items():
-        loss = f(LABELS, PREDICTIONS, weights=WEIGHTS, reduction=getattr(tf.losses.Reduction, reduction), **kwargs)
+        loss = f(LABELS, PREDICTIONS, weights=WEIGHTS, reduction=getattr(tf.losses.Reduction, reduction),
+                 **kwargs)
         np.testing.assert_allclose(value(loss), e, rtol=2e-5, err_msg=f"{name}, {reduction}")
     np.testing.assert_allclose(value(f(LABELS, PREDICTIONS, **kwargs)), losses.mean(), rtol=2e-5)
     assert value(f(LABELS, PREDICTIONS, weights=0.0, **kwargs)) == 0  # not 0 / 0
@@ -98,7 +100,8 @@ def test_the_collection():
     assert tf.losses.get_losses() == [a, b, extra]
     assert tf.losses.get_losses("one") == [a]
     assert len(tf.get_collection("mine")) == 1
-    total, plain = value([tf.losses.get_total_loss(), tf.losses.get_total_loss(add_regularization_losses=False)])
+    total, plain = value([tf.losses.get_total_loss(),
+                          tf.losses.get_total_loss(add_regularization_losses=False)])
     np.testing.assert_allclose(total - plain, 0.5, rtol=1e-5)
     np.testing.assert_allclose(plain, (E**2).mean() + np.abs(E).mean() + 7, rtol=1e-5)
     assert value(tf.losses.get_regularization_loss()) == 0.5
@@ -124,11 +127,13 @@ def test_float64_is_computed_in_float64_where_the_dtype_is_kept():
     (lambda: tf.losses.mean_squared_error(None, PREDICTIONS), "labels must not be None"),
     (lambda: tf.losses.mean_squared_error(LABELS, None), "predictions must not be None"),
     (lambda: tf.losses.mean_squared_error(LABELS[:3], PREDICTIONS), "incompatible"),
-    (lambda: tf.losses.mean_squared_error(LABELS, PREDICTIONS, weights=np.ones(4, "f")), "weights can not be broadcast"),
-    (lambda: tf.losses.mean_squared_error(LABELS, PREDICTIONS, reduction="sum"), "Invalid ReductionKey 'sum'"),
+    (lambda: tf.losses.mean_squared_error(LABELS, PREDICTIONS, weights=np.ones(4, "f")),
+     "weights can not be broadcast"),
+    (lambda: tf.losses.mean_squared_error(LABELS, PREDICTIONS, reduction="sum"),
+     "Invalid ReductionKey 'sum'"),
     (lambda: tf.losses.cosine_distance(LABELS, PREDICTIONS), "must specify 'axis'"),
     (lambda: tf.losses.sparse_softmax_cross_entropy(None, PREDICTIONS), "labels must not be None"),
-])  # fmt: skip
+])
 def test_refusals(build, says):
     with pytest.raises(ValueError, match=says):
         build()

@@ -37,11 +37,12 @@ def test_every_name_of_the_table_is_there():
     (lambda x: tf.nn.l2_normalize(x, 1), "l2_normalize", "Mul"),
     (lambda x: tf.nn.dropout(x, 0.5), "dropout/mul_1", "Mul"),
     (lambda x: tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[0], logits=x[0, 0, :1]),
-     "SparseSoftmaxCrossEntropyWithLogits/SparseSoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"),
+     "SparseSoftmaxCrossEntropyWithLogits/SparseSoftmaxCrossEntropyWithLogits",
+     "SparseSoftmaxCrossEntropyWithLogits"),
     (lambda x: tf.nn.softmax_cross_entropy_with_logits(labels=[[0.5, 0.5, 0]], logits=x[0, 0, :1]),
      "softmax_cross_entropy_with_logits_sg", "SoftmaxCrossEntropyWithLogits"),
     (lambda x: tf.nn.embedding_lookup(x, [0]), "embedding_lookup/Identity", "Identity"),
-])  # fmt: skip
+])
 def test_names_are_tensorflows(build, name, op_type):
     op = build(tf.placeholder(tf.float32, [1, 4, 4, 3], name="x")).op
     assert (op.name, op.type) == (name, op_type)
@@ -81,7 +82,7 @@ IDS = np.array([[0, 6], [3, 3]])
 
 
 @pytest.mark.parametrize(("strategy", "parts"), [("mod", [TABLE[0::3], TABLE[1::3], TABLE[2::3]]),
-                                                 ("div", [TABLE[:3], TABLE[3:5], TABLE[5:]])])  # fmt: skip
+                                                 ("div", [TABLE[:3], TABLE[3:5], TABLE[5:]])])
 def test_a_table_in_parts_is_one_table(strategy, parts):
     tensors = [tf.constant(p) for p in parts]
     rows = tf.nn.embedding_lookup(tensors, tf.constant(IDS), partition_strategy=strategy)
@@ -91,7 +92,8 @@ def test_a_table_in_parts_is_one_table(strategy, parts):
     np.testing.assert_array_equal(value, TABLE[IDS])
     whole = np.zeros_like(TABLE)
     np.add.at(whole, IDS, weights)
-    expected = [whole[0::3], whole[1::3], whole[2::3]] if strategy == "mod" else [whole[:3], whole[3:5], whole[5:]]
+    expected = [whole[0::3], whole[1::3],
+                whole[2::3]] if strategy == "mod" else [whole[:3], whole[3:5], whole[5:]]
     for g, e in zip(found, expected):
         np.testing.assert_allclose(g, e, rtol=1e-6)
 
@@ -115,7 +117,7 @@ def test_embedding_lookup_refuses():
         tf.nn.embedding_lookup(TABLE, [0], partition_strategy="rows")
 
 
-# -- sampled losses -------------------------------------------------------------------------------------------
+# -- sampled losses --------------------------------------------------------------------------------
 W, B = RNG.randn(20, 4).astype(np.float32), RNG.randn(20).astype(np.float32)
 X, TRUE = RNG.randn(3, 4).astype(np.float32), np.array([[1, 5], [2, 2], [7, 9]])
 SAMPLED, TRUE_COUNT, SAMPLED_COUNT = np.array([9, 0, 5, 17]), RNG.rand(3, 2) + 0.1, RNG.rand(4) + 0.1
@@ -135,7 +137,8 @@ def _values():
 
 @pytest.mark.parametrize("remove", [False, True])
 def test_sampled_softmax_loss(remove):
-    loss = tf.nn.sampled_softmax_loss(W, B, TRUE, X, 4, 20, num_true=2, sampled_values=_values(), remove_accidental_hits=remove)
+    loss = tf.nn.sampled_softmax_loss(W, B, TRUE, X, 4, 20, num_true=2, sampled_values=_values(),
+                                      remove_accidental_hits=remove)
     logits, labels = _reference_logits(remove)
     expected = np.log(np.exp(logits).sum(1)) - (logits[:, :2] * 0.5).sum(1)
     np.testing.assert_allclose(run(loss), expected, rtol=1e-4)
@@ -143,7 +146,8 @@ def test_sampled_softmax_loss(remove):
 
 @pytest.mark.parametrize("remove", [False, True])
 def test_nce_loss(remove):
-    loss = tf.nn.nce_loss(W, B, TRUE, X, 4, 20, num_true=2, sampled_values=_values(), remove_accidental_hits=remove)
+    loss = tf.nn.nce_loss(W, B, TRUE, X, 4, 20, num_true=2, sampled_values=_values(),
+                          remove_accidental_hits=remove)
     logits, labels = _reference_logits(remove)
     finite = np.where(np.isfinite(logits), logits, -1e30)
     expected = (np.logaddexp(0, finite) - finite * labels).sum(1)
@@ -153,8 +157,9 @@ def test_nce_loss(remove):
 @pytest.mark.parametrize(("sampler", "p"), [
     (tf.nn.uniform_candidate_sampler, np.full(10, 0.1)),
     (tf.nn.log_uniform_candidate_sampler, np.log((np.arange(10) + 2) / (np.arange(10) + 1)) / np.log(11)),
-    (lambda *a, **k: tf.nn.fixed_unigram_candidate_sampler(*a, unigrams=list(range(1, 11)), **k), np.arange(1, 11) / 55),
-])  # fmt: skip
+    (lambda *a, **k: tf.nn.fixed_unigram_candidate_sampler(*a, unigrams=list(range(1, 11)), **k),
+     np.arange(1, 11) / 55),
+])
 def test_candidates_come_as_often_as_expected(sampler, p):
     true = tf.constant(np.arange(10).reshape(1, 10))
     drawn, true_count, sampled_count = run(*sampler(true, 10, 20000, False, 10, seed=1))
@@ -178,7 +183,7 @@ def test_accidental_hits():
     np.testing.assert_array_equal(count, np.ones(6))
 
 
-# -- fractional pooling ---------------------------------------------------------------------------------------------
+# -- fractional pooling ----------------------------------------------------------------------------
 @pytest.mark.parametrize("pseudo_random", [False, True])
 def test_fractional_regions_cover_the_image(pseudo_random):
     x = tf.placeholder(tf.float32, [None, 11, 8, 1])
@@ -193,14 +198,15 @@ def test_fractional_regions_cover_the_image(pseudo_random):
             for borders, size in ((rows, 11), (columns, 8)):
                 assert borders[0] == 0 and borders[-1] == size
                 assert set(np.diff(borders)) <= {size // 6, size // 6 + 1}
-            expected = [[image[0, rows[i]:rows[i + 1], columns[j]:columns[j + 1], 0].max() for j in range(6)] for i in range(6)]
+            expected = [[image[0, rows[i]:rows[i + 1], columns[j]:columns[j + 1],
+                               0].max() for j in range(6)] for i in range(6)]
             np.testing.assert_array_equal(value[0, ..., 0], expected)
             np.testing.assert_array_equal(np.sort(image[dx == 1]), np.sort(np.ravel(expected)))
             seen.add((*rows, *columns))
         assert len(seen) > 1  # other regions in every run
 
 
-# -- the runtime's other back end -----------------------------------------------------------------------------------------
+# -- the runtime's other back end ------------------------------------------------------------------
 def test_relevance_propagation_may_change_the_pooled_output():
     """MaxPoolGrad finds the maxima itself: programs pass orig_output + epsilon."""
     from regrad.ops.pool import max_pool_grad
