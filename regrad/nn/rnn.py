@@ -136,21 +136,23 @@ def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=No
         sources = [TensorArray(x.dtype, size=steps, tensor_array_name="dynamic_rnn/input").unstack(x) for x in flat]
         targets = [TensorArray(t, size=steps, tensor_array_name="dynamic_rnn/output") for t in types]
 
+        rows = []
+
         def turn(time, state, targets):
             x = nest.pack_sequence_as(inputs, [a.read(time) for a in sources])
             output, new = _step(cell, time, x, state, lengths)
-            nest.assert_same_structure(cell.output_size, output) if nest.is_sequence(output) else None
-            return time + 1, new, [a.write(time, y) for a, y in zip(targets, nest.flatten(output))]
+            leaves = nest.flatten(output)
+            rows.extend(y.dims for y in leaves)
+            return time + 1, new, [a.write(time, y) for a, y in zip(targets, leaves)]
 
         _, last, targets = while_loop(lambda time, *_: time < steps, turn, (constant(0, name="time"), state, targets),
                                       parallel_iterations=parallel_iterations or 32, swap_memory=swap_memory,
                                       maximum_iterations=steps)  # fmt: skip
         outputs = []
-        for a in targets:
+        n, m = (d if isinstance(d, int) else None for d in (steps, batch))
+        for a, row in zip(targets, rows):
             y = a.stack()
-            if y.dims is not None:
-                n, m = (d if isinstance(d, int) else None for d in (steps, batch))
-                y.set_shape((n, y.dims[1] if m is None else m, *y.dims[2:]))
+            y.set_shape((n, row[0] if m is None else m, *row[1:]))
             outputs.append(y if time_major else _transposed(y))
         structure = 0 if isinstance(cell.output_size, TensorShape) else cell.output_size
         return nest.pack_sequence_as(structure, outputs), last

@@ -71,6 +71,8 @@ def _write_infer(buffer, index, value, *, dynamic_size):
 def _write_lower(b, buffer, index, value, *, dynamic_size):
     if is_unwritten(buffer.shape):
         buffer = b.np.zeros((buffer.shape[0], *value.shape), value.dtype)
+    if not b.is_host and not buffer.shape[0]:
+        return b.np.asarray(buffer)  # compiled, but never run, as in a read
     if not b.is_host:
         return b.lax.dynamic_update_index_in_dim(buffer, b.np.asarray(value, buffer.dtype), index, 0)
     i = int(index)
@@ -93,6 +95,8 @@ def _read_lower(b, buffer, index):
         if not 0 <= i < len(buffer):
             raise InvalidArgumentError(f"Tried to read from index {i} but array size is: {len(buffer)}")
         return buffer[i]
+    if not buffer.shape[0]:
+        return b.np.zeros(buffer.shape[1:], buffer.dtype)  # compiled, but never run: the body of a loop of no turns
     return b.lax.dynamic_index_in_dim(buffer, index, 0, keepdims=False)
 
 

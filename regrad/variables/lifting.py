@@ -25,13 +25,9 @@ def init_scope():
         with graph.control_dependencies(None):
             yield
         return
-    scopes = []
-    while graph is not None:
-        if graph._scope:
-            scopes.append(graph._scope)
-        root, graph = graph, graph.outer_graph
+    root = graph.root
     with root.as_default(), root.control_dependencies(None):
-        old, root._scope = root._scope, "/".join(reversed(scopes))
+        old, root._scope = root._scope, graph._scope  # a body's scope continues that of the graph around it
         try:
             yield
         finally:
