@@ -5,6 +5,7 @@ processor. Files are written whole or not at all; one that cannot be read is ign
 switches it off.
 """
 
+import functools
 import hashlib
 import os
 import pickle
@@ -59,13 +60,27 @@ def _own_version():
     return _version
 
 
+@functools.lru_cache(maxsize=1)
+def _find_lapack():
+    """Lets jaxlib look up LAPACK's functions, which it does when it lowers the first call of one.
+
+    An executable that calls them and comes from the disk would otherwise jump to address 0.
+    """
+    import jax
+
+    jax.jit(jax.lax.linalg.cholesky).lower(jax.ShapeDtypeStruct((1, 1), "float32"))
+
+
 def load(name):
     """Returns the executable stored under `name`, or None."""
     if directory() is None or name is None:
         return None
     try:
         with open(os.path.join(directory(), name), "rb") as f:
-            stored = pickle.load(f)
+            data = f.read()
+        if b"lapack" in data:
+            _find_lapack()
+        stored = pickle.loads(data)
         from jax.experimental.serialize_executable import deserialize_and_load
 
         executable = deserialize_and_load(*stored)
