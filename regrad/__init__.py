@@ -35,6 +35,7 @@ _NAMES = {
     "regrad.autodiff.custom": "custom_gradient grad_pass_through recompute_grad",
     "regrad.autodiff.derivatives": "forward_gradients hessian_vector_product hessians jacobian jvp view_gradients",
     "regrad.autodiff.gradients": "AggregationMethod UnconnectedGradients gradients",
+    "regrad.inspect": "explain_gradients why_none",
     "regrad.runtime.trace": "ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata RunOptions",
     "regrad.ops.sparse": """SparseTensor SparseTensorValue sparse_placeholder sparse_tensor_dense_matmul
         sparse_tensor_to_dense sparse_to_dense""",

@@ -1,0 +1,469 @@
+"""`explain_gradients`: which rule differentiates each operation, why that one, and where a path ends.
+
+The backward walk is made as `gradients` makes it, rules and all, but into a graph that is thrown away: so what is told is
+what would happen, and the graph explained stays as it was. (Rules are called for it: one that prints, prints.)
+"""
+
+import contextlib
+import linecache
+
+from regrad.autodiff import overrides as rules
+from regrad.autodiff.gradients import Partials, Walk, _ancestors, _as_list, _element, _sparse_values, flows
+from regrad.core import gradient_registry
+from regrad.core.graph import FuncGraph, Operation
+from regrad.core.opdef import spec_text
+from regrad.inspect.cures import cure_for
+from regrad.inspect.report import Report, Table
+
+# What can happen at an operation on the way from ys to xs.
+RULE, OVERRIDDEN, STOPPED = "rule", "overridden", "stopped"
+NOT_DIFFERENTIABLE, NO_RULE, FAILED = "not differentiable", "no rule", "rule failed"
+INTEGER, NOTHING, INSIDE = "no gradient dtype", "no gradient arrives", "inside a group"
+
+
+class Step:
+    """One operation between xs and ys.
+
+    Attributes:
+      name, type: the operation's; inside a loop or branch the name starts with that of the operation around it.
+      status: "rule", "overridden", "stopped", "not differentiable", "no rule", "rule failed", "no gradient dtype" (its
+        outputs are integers, bools or strings), "no gradient arrives" or "inside a group".
+      rule, rule_at, why: the rule's name, "file:line" where it stands, and how it was found; "" without one.
+      at, line: "file:line" where the operation was made, and that line of the program.
+      inputs, outputs: [(tensor name, "float32[2]")].
+      to: for each input, True when a gradient goes to it.
+      made: [(name, type, names of input operations)] of the operations that the rule builds.
+      note: further words.
+    """
+
+    def __init__(self, op, prefix, status, rule=None, to=(), note="", made=()):
+        self.op = op
+        self.name, self.type = prefix + op.name, op.type
+        self.status = status
+        self.rule = rule.name if rule is not None else ""
+        self.rule_at = rule.where if rule is not None else ""
+        self.why = rule.why if rule is not None else ""
+        self.at = op.location
+        self.line = source_line(op)
+        self.inputs = [(t.name, spec_text(t)) for t in op.inputs]
+        self.outputs = [(t.name, spec_text(t)) for t in op.outputs]
+        self.to = list(to) or [False] * len(op.inputs)
+        self.note = note
+        self.made = list(made)
+
+    def says(self):
+        """Returns "rule X at file:line (why)", or what happened instead."""
+        if self.status in (RULE, OVERRIDDEN):
+            text = f"{self.rule} at {self.rule_at} ({self.why})"
+        else:
+            text = self.status
+        if self.status == INTEGER:
+            text = f"{self.op.outputs[0].dtype.name} carries no gradient"
+        return text + (f"; {self.note}" if self.note else "")
+
+    def data(self):
+        return {"name": self.name, "type": self.type, "status": self.status, "rule": self.rule, "rule_at": self.rule_at,
+                "why": self.why, "at": self.at, "line": self.line, "inputs": self.inputs, "outputs": self.outputs,
+                "to": self.to, "made": self.made, "note": self.note}  # fmt: skip
+
+
+class Cut:
+    """A place where the path from an x to the ys ends: the operation, why it ends there, and what to do.
+
+    Attributes:
+      op, type, rule, at, line: name and type of the operation, what its rule says, the line that made it.
+      tensor: the input that gets nothing.
+      why, cure: words.
+    """
+
+    def __init__(self, step, tensor, why):
+        self.op, self.type, self.at, self.line = step.name, step.type, step.at, step.line
+        self.rule = step.says()
+        self.tensor = tensor
+        self.why = why
+        self.cure = cure_for(step.op)
+
+    def data(self):
+        return dict(vars(self))
+
+    def __str__(self):
+        return f"{self.op} ({self.type}) at {self.at}: {self.why}. Cure: {self.cure}."
+
+
+class Target:
+    """What one x gets.
+
+    Attributes:
+      name: the x.
+      gradient: True when it gets a gradient, False when `gradients` would give None.
+      cuts: list of `Cut`: every place where a path from it to the ys ends, also when another path is open.
+      reason: words, when no path leads from it to any y.
+    """
+
+    def __init__(self, name, gradient, cuts, reason):
+        self.name, self.gradient, self.cuts, self.reason = name, gradient, cuts, reason
+
+    def data(self):
+        return {"name": self.name, "gradient": self.gradient, "reason": self.reason, "cuts": [c.data() for c in self.cuts]}
+
+
+class Explanation(Report):
+    """What `gradients` would do, told and not done.
+
+    Attributes:
+      steps: list of `Step`, in the order of the backward walk; those of a loop's body follow the loop.
+      targets: list of `Target`, one per x.
+      unused: overrides of this call that catch nothing, as text: `gradients` would refuse them.
+      ys: names.
+    """
+
+    def __init__(self, ys, steps, targets, unused):
+        self.ys, self.steps, self.targets, self.unused = ys, steps, targets, unused
+
+    def __getitem__(self, key):
+        """Returns the Step of an operation, tensor or name."""
+        op = getattr(key, "op", key)
+        for step in self.steps:
+            if step.op is op or step.name == op:
+                return step
+        raise KeyError(f"{getattr(op, 'name', op)!r} is not between xs and ys; the operations there are "
+                       f"{[s.name for s in self.steps[:20]]}")  # fmt: skip
+
+    def overridden(self):
+        """Returns the steps whose rule is not the op type's own."""
+        return [s for s in self.steps if s.status == OVERRIDDEN]
+
+    def tables(self):
+        walked = Table(f"Gradient of {', '.join(self.ys)}: {len(self.steps)} operations, last first",
+                       ["operation", "type", "made at", "what happens"],
+                       [(s.name, s.type, s.at, s.says()) for s in self.steps])  # fmt: skip
+        wanted = Table("What each x gets", ["x", "gradient", "why"],
+                       [(t.name, "yes" if t.gradient else "None", t.reason) for t in self.targets])  # fmt: skip
+        out = [walked, wanted]
+        cuts = [(t.name, c.op, c.type, c.at, c.why, c.cure) for t in self.targets for c in t.cuts]
+        if cuts:
+            out.append(Table("Where paths end", ["x", "at operation", "type", "made at", "why", "cure"], cuts))
+        if self.unused:
+            out.append(Table("Overrides that catch nothing (gradients() refuses them)", ["override"],
+                             [[u] for u in self.unused]))  # fmt: skip
+        return out
+
+    def data(self):
+        return {"ys": self.ys, "steps": [s.data() for s in self.steps], "xs": [t.data() for t in self.targets],
+                "unused_overrides": self.unused}  # fmt: skip
+
+    def diff(self, other):
+        """Returns the `Difference` from this explanation to `other`."""
+        return Difference(self, other)
+
+    def to_dot(self):
+        """Returns the operations and gradients as text for Graphviz."""
+        from regrad.inspect.drawing import dot
+
+        return dot(self)
+
+    def _repr_html_(self):
+        from regrad.inspect.drawing import fragment
+
+        return fragment(self)
+
+    def html(self, path=None):
+        """Returns a page that needs nothing else; writes it to `path` if given."""
+        from regrad.inspect.drawing import page
+
+        text = page(self)
+        if path is not None:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        return text
+
+
+class Difference(Report):
+    """How two explanations differ: True when they do.
+
+    Attributes:
+      changes: [(operation, what happens in the first, what happens in the second)]; "" where it is not on the path.
+      xs: [(x, gets one in the first, gets one in the second)], those that differ.
+    """
+
+    def __init__(self, a, b):
+        first, second = ({s.name: s for s in e.steps} for e in (a, b))
+        told = {name: [s[name].says() if name in s else "" for s in (first, second)] for name in [*first, *second]}
+        self.changes = [(name, *both) for name, both in told.items() if both[0] != both[1]]
+        got = [{t.name: t.gradient for t in e.targets} for e in (a, b)]
+        self.xs = [(x, got[0].get(x), got[1].get(x)) for x in dict.fromkeys([*got[0], *got[1]])
+                   if got[0].get(x) != got[1].get(x)]
+
+    def __bool__(self):
+        return bool(self.changes or self.xs)
+
+    def tables(self):
+        if not self:
+            return [Table("The two passes are the same.", [], [])]
+        words = {True: "a gradient", False: "None", None: ""}
+        out = [Table(f"{len(self.changes)} operations differ", ["operation", "first", "second"],
+                     [(n, a or "not on the path", b or "not on the path") for n, a, b in self.changes])]  # fmt: skip
+        if self.xs:
+            out.append(Table(f"{len(self.xs)} xs differ", ["x", "first", "second"],
+                             [(x, words[a], words[b]) for x, a, b in self.xs]))
+        return out
+
+    def data(self):
+        return {"changes": self.changes, "xs": self.xs}
+
+
+def explain_gradients(ys, xs, grad_ys=None, stop_gradients=None, overrides=None, view=None, known_gradients=None,
+                      accumulate=None, through_gradients=True):  # fmt: skip
+    """Tells what `gradients(ys, xs, ...)` would do, for every operation between; adds no operation to the graph.
+
+    Args: as of `gradients`. Nothing is complained about: what `gradients` would refuse (a missing rule, a rule of the
+      wrong shape, an override that catches nothing) is part of what is told.
+
+    Returns:
+      An `Explanation`: `print` it, look at `.steps` and `.targets`, `.diff(another)`, `.html(path)`, `.to_json()`,
+      `.to_dot()`.
+
+    Raises:
+      TypeError, ValueError: ys or xs are no tensors.
+    """
+    ys = [_element(_sparse_values(y), "y") for y in _as_list(ys)]
+    xs = [_element(x, "x") for x in _as_list(xs)]
+    stops = [_element(s, "stop_gradients") for s in ([] if stop_gradients is None else _as_list(stop_gradients))]
+    if not ys:
+        raise ValueError("explain_gradients: ys is empty.")
+    graph = ys[0].graph
+    call = rules.as_overrides(overrides, graph, "this call")
+    steps = []
+    with _unchanged(graph, [*call, *rules.Resolution((), view.overrides if view else (), graph).all]):
+        scratch = FuncGraph("explained", graph)
+        with scratch.as_default():
+            sums = Partials(accumulate)
+            for t, g in (known_gradients or {}).items():
+                sums.know(_element(t, "known_gradients"), g)
+            walk = _Told(scratch, ys, xs, stops, call, view, through_gradients, accumulate)
+            walk.steps = steps
+            for y in ys:
+                sums.add(y, scratch.add_input(y.dtype, y.dims, "grad_y"))
+            walk.run(sums)
+        unused = [f"{o!r}{o.selector.hint(walk.path)}" for o in walk.resolution.check_used()]
+    got = {t: sums.total(t) is not None for t in xs}
+    _add_the_rest(steps, walk, ys, xs, through_gradients)
+    targets = [_target(x, got[x], ys, steps, sums, walk) for x in xs]
+    return Explanation([y.name for y in ys], steps, targets, unused)
+
+
+def why_none(ys, x, **options):
+    """Returns, in words, why `gradients(ys, x, ...)` gives None for `x`: each place where the path ends, with its cure."""
+    target = explain_gradients(ys, x, **options).targets[0]
+    if target.gradient:
+        return f"{target.name} gets a gradient."
+    return "\n".join([f"{target.name} gets None: {target.reason}", *map(str, target.cuts)])
+
+
+class _Told(Walk):
+    """A walk that writes down what it does."""
+
+    steps: list
+    prefix = ""
+
+    def step(self, op, sums):
+        out_grads = [sums.total(t) for t in op.outputs]
+        if all(g is None for g in out_grads):
+            return
+        before = len(self.graph._ops)
+        is_op = isinstance(op, Operation)
+        rule, note, status = None, "", RULE
+        try:
+            rule = op.rule if not is_op else self.resolution.rule_for(op)
+            status = NOT_DIFFERENTIABLE if rule is None else OVERRIDDEN if rule.why != REGISTERED else RULE
+        except LookupError as error:
+            status, note = NO_RULE, str(error)
+        mine = Step(op, self.prefix, status, rule, note=note)
+        self.steps.append(mine)
+        if status in (NOT_DIFFERENTIABLE, NO_RULE):
+            return
+        if is_op and op.opdef.extra.get("has_bodies") and status == RULE:
+            self._bodies(op, out_grads, mine, sums)
+            return
+        arriving = {t: len(sums.terms.get(t, ())) for t in op.inputs}
+        known = set(sums.known)
+        try:
+            super().step(op, sums)
+        except Exception as error:  # whatever a rule of the user's may raise
+            mine.status, mine.note = FAILED, f"{type(error).__name__}: {error}"
+            if "finalized" in str(error):  # it adds to the graph itself, which must not be
+                mine.status, mine.note = status, "it adds to the graph, so was not tried out; taken to reach all real inputs"
+                for t in op.inputs:
+                    if self.flows(t):
+                        sums.add(t, self.graph.add_input(t.dtype, t.dims, "assumed"))
+        mine.to = [len(sums.terms.get(t, ())) > arriving[t] or t in known and self.flows(t) for t in op.inputs]
+        mine.made = [(o.name, o.type, [t.op.name for t in o.inputs]) for o in self.graph._ops[before:] if o.type != "FuncInput"]
+
+    def _bodies(self, op, out_grads, mine, sums):
+        """Walks the bodies of a loop or of branches, as their rules would, and passes on what the inputs get."""
+        reached = set()
+        for label, body, inner_ys, inner_xs, positions in _bodies_of(op, out_grads):
+            scratch = FuncGraph("explained", body)
+            with scratch.as_default():
+                inner = _Told(scratch, inner_ys, inner_xs, outer=self)
+                inner.steps, inner.prefix = self.steps, f"{self.prefix}{op.name}/{label}:"
+                inner_sums = Partials(self.accumulate)
+                for y in inner_ys:
+                    inner_sums.add(y, scratch.add_input(y.dtype, y.dims, "grad_y"))
+                inner.run(inner_sums)
+            first = len(self.steps)
+            _add_the_rest(self.steps, inner, inner_ys, inner_xs, self.through_gradients, first)
+            reached.update(i for i, x in zip(positions, inner_xs) if inner_sums.total(x) is not None)
+        if op.type == "While":
+            reached.update(1 + i for i in range(op.attrs["n_carry"]) if self.flows(op.inputs[1 + i]))
+        for i in sorted(reached):
+            t = op.inputs[i]
+            sums.add(t, self.graph.add_input(t.dtype, t.dims, "through"))
+        mine.to = [i in reached for i in range(len(op.inputs))]
+
+
+REGISTERED = "registered for the op type"
+
+
+def _bodies_of(op, out_grads):
+    """Yields (label, body, its outputs that a gradient arrives at, its real inputs, their positions among op.inputs)."""
+    if op.type == "While":
+        body, n = op.attrs["body"], op.attrs["n_carry"]
+        ys = [body.outputs[i] for i in range(n) if flows(body.inputs[i])]
+        ys += [y for y, g in zip(body.outputs[n:], out_grads[n + 1:]) if g is not None and flows(y)]
+        bodies = [("body", body, ys)]
+    else:
+        bodies = [(f"branch{j}", b, [y for y, g in zip(b.outputs, out_grads) if g is not None and flows(y)])
+                  for j, b in enumerate(op.attrs["branches"])]  # fmt: skip
+    for label, body, ys in bodies:
+        real = [i for i, t in enumerate(body.inputs[:len(op.inputs) - 1]) if flows(t)]
+        if ys:
+            yield label, body, ys, [body.inputs[i] for i in real], [1 + i for i in real]
+
+
+@contextlib.contextmanager
+def _unchanged(graph, overrides):
+    """Keeps the graphs from getting operations, and the counts of what was caught and used as they are."""
+    counts = [(o, "caught", o.caught) for o in overrides]
+    counts += [(r, "used", r.used) for r in gradient_registry._rules.values()]
+    graphs = []
+    while graph is not None:
+        graphs.append((graph, graph._finalized))
+        graph = graph.outer_graph
+    for g, _ in graphs:
+        g._finalized = True
+    try:
+        yield
+    finally:
+        for g, was in graphs:
+            g._finalized = was
+        for thing, name, count in counts:
+            setattr(thing, name, count)
+
+
+def _between(ys, xs, through_gradients=True):
+    """Returns the operations on any way from xs to ys, whatever the dtypes, newest first, and all tensors reached."""
+    reached, path = set(xs), []
+    for op in sorted(_ancestors(ys), key=lambda op: op.id):
+        if any(t in reached for t in op.inputs) and (through_gradients or op.forward_op is None):
+            path.append(op)
+            reached.update(op.outputs)
+    return path[::-1], reached
+
+
+def _add_the_rest(steps, walk, ys, xs, through_gradients, first=None):
+    """Adds the operations that no gradient arrives at, with the reason."""
+    told = {s.op for s in steps}
+    inside = {op for s in steps if hasattr(s.op, "ops") for op in s.op.ops}
+    rest = []
+    for op in _between(ys, xs, through_gradients)[0]:
+        if op in told:
+            continue
+        if op in walk.stopped:
+            status = STOPPED
+        elif op in inside:
+            status = INSIDE
+        else:
+            status = INTEGER if op.outputs and not any(map(walk.flows, op.outputs)) else NOTHING
+        rest.append(Step(op, walk.prefix, status, note="in stop_gradients" if status == STOPPED else ""))
+    if first is None:
+        steps += rest
+    else:
+        steps[first:first] = rest
+
+
+def _target(x, got, ys, steps, sums, walk):
+    path = _between(ys, [x], walk.through_gradients)[0]
+    if not path and x not in ys:
+        return Target(x.name, got, [], "" if got else _unconnected(x))
+    cuts = _cuts([x], ys, walk.through_gradients, {s.op: s for s in steps}, walk.crossing)
+    reason = "" if got else "every path to it ends" if cuts else "nothing arrives at it"
+    if not got and not walk.flows(x):
+        reason = f"it is {x.dtype.name}, which carries no gradient; cast it to a floating type first, and differentiate by that"
+    return Target(x.name, got, cuts, reason)
+
+
+def _cuts(xs, ys, through_gradients, steps, crossing):
+    """Returns the Cuts on the ways from `xs` to `ys`, those inside bodies too; `steps` is {operation: its Step}."""
+    path, reached = _between(ys, xs, through_gradients)
+    cuts = []
+    for op in path:
+        step = steps.get(op)
+        if step is None or step.status in (INSIDE, NOTHING):
+            continue
+        ends = [(t, i) for i, t in enumerate(op.inputs) if t in reached and not step.to[i] and (flows(t) or t in crossing)]
+        if step.status not in (STOPPED, INTEGER) and op.opdef.extra.get("has_bodies"):
+            inner = _cuts_inside(op, reached, through_gradients, steps, crossing)
+            cuts += inner
+            ends = [] if inner else ends
+        # Of a value that is rounded to an integer, the place to speak of is where it stops being a real number.
+        cuts += [Cut(step, t.name, _reason(step, t)) for t, _ in ends[:1]]
+    return cuts
+
+
+def _cuts_inside(op, reached, through_gradients, steps, crossing):
+    cuts = []
+    entering = {i - 1 for i, t in enumerate(op.inputs) if t in reached and i}
+    if op.type == "While":
+        bodies = [op.attrs["body"]]
+        grown = True
+        while grown:  # what a turn reaches, the next turn starts from
+            inside = _between(bodies[0].outputs, [bodies[0].inputs[i] for i in entering])[1]
+            more = {i for i in range(op.attrs["n_carry"]) if bodies[0].outputs[i] in inside} - entering
+            grown = bool(more)
+            entering |= more
+    else:
+        bodies = op.attrs["branches"]
+    for body in bodies:
+        cuts += _cuts([body.inputs[i] for i in sorted(entering)], body.outputs, through_gradients, steps, crossing)
+    return cuts
+
+
+def _reason(step, tensor):
+    if step.status == STOPPED:
+        return "it is in stop_gradients"
+    if step.status == INTEGER:
+        return f"its output is {step.op.outputs[0].dtype.name}, which carries no gradient"
+    if step.status == NOT_DIFFERENTIABLE:
+        return "declared not differentiable"
+    if step.status == NO_RULE:
+        return f"no rule is registered for {step.type}"
+    if step.status == FAILED:
+        return f"its rule fails: {step.note}"
+    if step.type in ("While", "If", "Case"):
+        return "no path inside it leads there"
+    return f"its rule {step.rule!r} gives None for {tensor.name if tensor is not None else 'this input'}"
+
+
+def _unconnected(x):
+    users = x.consumers()
+    if not users:
+        return "no operation takes it: was another tensor, or a copy, meant?"
+    return f"no path leads from it to ys; it goes into {', '.join(op.name for op in users[:3])}" + (
+        f" and {len(users) - 3} others" if len(users) > 3 else "")  # fmt: skip
+
+
+def source_line(op):
+    """Returns the line of the program that made `op`, stripped; "" when its file cannot be read."""
+    frames = op.traceback if isinstance(op, Operation) else op.outputs[0].op.traceback
+    return linecache.getline(frames[0][0], frames[0][1]).strip() if frames else ""

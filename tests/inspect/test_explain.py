@@ -1,0 +1,259 @@
+"""explain_gradients: the rule, the reason and the line of each operation, and the cut where a gradient is None."""
+
+import json
+from html.parser import HTMLParser
+
+import pytest
+
+import regrad as tf
+from regrad import rules, sel
+
+
+@tf.RegisterGradient("ExplainTestHalf")
+def _half(op, dy):
+    return 0.5 * dy
+
+
+def twice(op, dy):
+    return 2.0 * dy
+
+
+def refused(op, dy):
+    return dy, dy
+
+
+def crashing(op, dy):
+    raise ZeroDivisionError("in the user's own rule")
+
+
+def _net():
+    x = tf.placeholder(tf.float32, [3], name="x")
+    with tf.name_scope("head"):
+        h = tf.tanh(x, name="h")
+    return x, tf.reduce_sum(tf.exp(h, name="e"))
+
+
+def _scoped():
+    x = tf.placeholder(tf.float32, [3], name="x")
+    with tf.get_default_graph().gradient_override_map({"Tanh": "ExplainTestHalf"}), tf.name_scope("head"):
+        h = tf.tanh(x, name="h")
+    return x, h
+
+
+def _attached():
+    x, y = _net()
+    tf.attach("Tanh", twice)
+    return x, y
+
+
+REASONS = [  # program, options, operation, status, words
+    (_net, {}, "head/h", "rule", ["Tanh", "math_grad.py", "registered for the op type"]),
+    (_net, {"overrides": {"Tanh": twice}}, "head/h", "overridden",
+     ["twice", "test_explain.py", "this call", "sel.type('Tanh')"]),
+    (_net, {"overrides": {sel.scope("head"): rules.default >> rules.clip(1.0)}}, "head/h", "overridden",
+     ["default >> clip(1.0)", "sel.scope('head')"]),
+    (_net, {"view": "view"}, "head/h", "overridden", ["twice", "view"]),
+    (_scoped, {}, "head/h", "overridden", ["ExplainTestHalf", "gradient_override_map at", "test_explain.py"]),
+    (_attached, {}, "head/h", "overridden", ["twice", "attached at"]),
+    (_net, {"stop_gradients": "h"}, "head/h", "stopped", ["stop_gradients"]),
+    (_net, {"overrides": {"Tanh": refused}}, "head/h", "rule failed", ["Num gradients 2"]),
+    (_net, {"overrides": {"Tanh": crashing}}, "head/h", "rule failed", ["ZeroDivisionError"]),
+    (_net, {"overrides": {"Tanh": "NeverRegistered"}}, "head/h", "no rule", ["NeverRegistered"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("program", "options", "name", "status", "words"), REASONS)
+def test_which_rule_and_why(program, options, name, status, words):
+    x, y = program()
+    if "view" in options:
+        options = {"view": tf.View("v", {"Tanh": twice})}
+    if "stop_gradients" in options:
+        options = {"stop_gradients": tf.get_default_graph().get_tensor_by_name("head/h:0")}
+    step = tf.explain_gradients(y, x, **options)[name]
+
+    assert step.status == status
+    assert [w for w in words if w not in step.says()] == []
+    assert "test_explain.py" in step.at and "tf.tanh(x" in step.line
+
+
+CUTS = {  # y of x, and the operations at which the path ends
+    "round": (lambda x: tf.round(x), {"Round"}),
+    "argmax": (lambda x: tf.argmax(x), {"ArgMax"}),
+    "floordiv": (lambda x: x // 2.0, {"FloorDiv"}),
+    "integer cast": (lambda x: tf.cast(tf.cast(x, tf.int32), tf.float32), {"Cast"}),
+    "comparison": (lambda x: tf.to_float(x > 0.5), {"Greater"}),
+    "stop": (lambda x: tf.stop_gradient(x) * 2.0, {"StopGradient"}),
+    "host": (lambda x: tf.py_func(lambda v: v, [x], tf.float32), {"PyFunc"}),
+    "two ways": (lambda x: tf.round(x) + tf.ceil(x), {"Round", "Ceil"}),
+    "branch": (lambda x: tf.cond(tf.constant(1.0) > 0.0, lambda: tf.round(x), lambda: tf.floor(x)), {"Round", "Floor"}),
+    "loop": (lambda x: tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a + tf.round(x)), [0, tf.zeros([2])])[1],
+             {"Round"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CUTS)
+def test_why_none(case):
+    program, types = CUTS[case]
+    x, other = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.float32, [2])
+    y = program(x)
+    told = tf.explain_gradients(y, [x, other])
+
+    assert tf.gradients(y, x) == [None]
+    assert {c.type for c in told.targets[0].cuts} == types
+    assert all(c.cure and c.why and "test_explain.py" in c.at for c in told.targets[0].cuts)
+    assert [w for w in types if w not in str(told)] == []
+    assert told.targets[1].cuts == [] and "no operation takes it" in told.targets[1].reason
+    assert "Cure:" in tf.why_none(y, x)
+
+
+def test_cures_work():
+    x = tf.placeholder(tf.float32, [2])
+
+    assert tf.gradients(tf.straight_through(tf.round)(x), x) != [None]
+    assert tf.gradients(tf.round(x), x, overrides={"Round": rules.surrogate()}) != [None]
+
+
+def _branch(x):
+    return tf.cond(tf.reduce_sum(x) > 0.0, lambda: tf.tanh(x), lambda: tf.exp(x))
+
+
+def _loop(x):
+    return tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, tf.tanh(tf.exp(a))), [0, x])[1]
+
+
+@pytest.mark.parametrize("program", [_branch, _loop])
+def test_reaches_into_bodies(program):
+    x = tf.placeholder(tf.float32, [2])
+    told = tf.explain_gradients(program(x), x, overrides={"Tanh": twice})
+
+    assert {s.type: s.status for s in told.steps if s.type in ("Tanh", "Exp")} == {"Tanh": "overridden", "Exp": "rule"}
+    assert told.targets[0].gradient
+
+
+def _shape(graph):
+    return [(op.name, len(op.outputs), len(op.attrs.get("body", op).outputs)) for op in graph._ops]
+
+
+def _second_order(x):
+    return tf.gradients(tf.exp(x) * x, x)[0]
+
+
+@pytest.mark.parametrize("program", [_branch, _loop, _second_order])
+def test_changes_nothing(program, fresh_graph):
+    x = tf.placeholder(tf.float32, [2])
+    y = program(x)
+    before, override = _shape(fresh_graph), tf.Override("Exp", twice)
+    names = dict(fresh_graph._names_in_use)
+    tf.explain_gradients(y, x, overrides=[override])
+
+    assert _shape(fresh_graph) == before
+    assert fresh_graph._names_in_use == names
+    assert not fresh_graph._finalized
+    assert override.caught == 0
+
+
+def test_a_rule_that_adds_to_the_graph_is_not_tried():
+    x, y = _net()
+    graph = tf.get_default_graph()
+
+    def rule(op, dy):
+        with graph.as_default():
+            return dy * tf.constant(2.0)
+
+    told = tf.explain_gradients(y, x, overrides={"Tanh": rule})
+
+    assert "not tried out" in told["head/h"].note
+    assert told.targets[0].gradient
+
+
+@pytest.mark.parametrize("program", [CUTS[c][0] for c in CUTS] + [_branch, _loop, tf.tanh, lambda x: tf.gather(x, [0]),
+                                     lambda x: tf.concat([x, tf.round(x)], 0), lambda x: x])  # fmt: skip
+def test_says_what_gradients_does(program):
+    x, other = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.float32, [2])
+    y = program(x)
+
+    assert [t.gradient for t in tf.explain_gradients(y, [x, other]).targets] == [
+        g is not None for g in tf.gradients(y, [x, other])]  # fmt: skip
+
+
+def test_unused_override_is_told():
+    x, y = _net()
+
+    assert "Relu" in tf.explain_gradients(y, x, overrides={"Relu": twice}).unused[0]
+
+
+def test_group():
+    x, y = _net()
+    h = tf.get_default_graph().get_tensor_by_name("head/h:0")
+    told = tf.explain_gradients(y, x, overrides={sel.group([x], [h], "block"): twice})
+
+    assert told["block"].status == "overridden"
+    assert told["head/h"].status == "inside a group"
+
+
+def test_diff():
+    x, y = _net()
+    plain, other = tf.explain_gradients(y, x), tf.explain_gradients(y, x, overrides={"Tanh": twice})
+    cut = tf.explain_gradients(y, x, stop_gradients=[y.op.inputs[0]])
+
+    assert not plain.diff(tf.explain_gradients(y, x))
+    assert [name for name, _, _ in plain.diff(other).changes] == ["head/h"]
+    assert plain.diff(cut).xs == [("x:0", True, False)]
+    assert "twice" in str(plain.diff(other))
+
+
+class _Balanced(HTMLParser):
+    """Fails on a tag that is not closed, and collects what is there."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.links = [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.links += [v for k, v in attrs if k in ("src", "href")]
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_page(tmp_path):
+    x, y = _net()
+    told = tf.explain_gradients(tf.cond(y > 0.0, lambda: tf.exp(x) * y, lambda: x), x, overrides={"Tanh": twice})
+    told.html(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    parsed = _Balanced(page)
+
+    assert parsed.tags.count("svg") == 2 and "details" in parsed.tags and parsed.links == []
+    assert "http" not in page and "script" not in parsed.tags
+    assert "tf.tanh(x, name=" in page and "<b>overridden</b>" in page
+    assert _Balanced(told._repr_html_()).tags.count("svg") == 2
+
+
+def test_json_and_dot():
+    x, y = _net()
+    told = tf.explain_gradients(y, x, overrides={"Tanh": twice})
+    data = json.loads(told.to_json())
+
+    assert {s["name"]: s["rule"] for s in data["steps"]}["head/h"] == "twice"
+    assert data["xs"] == [{"name": "x:0", "gradient": True, "reason": "", "cuts": []}]
+    assert '"head/h" -> "e";' in told.to_dot() and "penwidth=3" in told.to_dot()
+
+
+def test_shows_with_rich(capsys):
+    x, y = _net()
+    tf.explain_gradients(y, x).show()
+
+    assert "Tanh" in capsys.readouterr().out
+
+
+def test_linear_in_the_graph():
+    x = y = tf.placeholder(tf.float32, [])
+    for _ in range(3000):
+        y = -y
+
+    assert len(tf.explain_gradients(y, x).steps) == 3000
