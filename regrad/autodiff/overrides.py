@@ -33,9 +33,10 @@ class Override:
       order: "all", or the number of the differentiation it holds for: 1 for gradients, 2 for gradients of gradients.
       where: the line that made it.
       caught: how many operations it has differentiated so far.
+      optional: it may catch nothing without complaint: part of a preset that covers more than this graph has.
     """
 
-    def __init__(self, selector, rule, order="all", layer="override", graph=None):
+    def __init__(self, selector, rule, order="all", layer="override", graph=None, optional=False):
         self.selector = as_selector(selector, graph)
         if not callable(rule) and not isinstance(rule, str):
             raise TypeError(f"An override's rule is a function rule(op, *grads) or the name of a registered one, got {rule!r}.")
@@ -44,6 +45,7 @@ class Override:
         self.rule = rule
         self.order = order
         self.layer = layer
+        self.optional = optional
         self.where = source.here()
         self.caught = 0
 
@@ -221,7 +223,7 @@ class Resolution:
     def check_used(self):
         """Raises OverrideError for an override of this call that caught nothing on the path."""
         for override in self.call:
-            if not override.caught and override.holds(self.order):
+            if not override.caught and not override.optional and override.holds(self.order):
                 yield override
 
 
@@ -281,7 +283,7 @@ class overriding:  # noqa: N801 (reads as a statement)
         _blocks.items.remove(self.overrides)
         if kind is None:
             for o in self.overrides:
-                if not o.caught:
+                if not o.caught and not o.optional:
                     warnings.warn(f"overriding: {o!r} caught no operation in this block.", RegradWarning, stacklevel=2)
 
 

@@ -24,12 +24,17 @@ class in_progress:  # noqa: N801 (reads as a statement)
         _current.walks.pop()
 
 
+def current_walk():
+    """Returns the innermost walk in progress, or None."""
+    return _current.walks[-1] if _current.walks else None
+
+
 def inner_gradients(ys, xs, grad_ys):
     """Returns the gradients inside a body, under the overrides of the walk in progress."""
     from regrad.autodiff.gradients import Partials, Walk
     from regrad.core.graph import get_default_graph
 
-    outer = _current.walks[-1] if _current.walks else None
+    outer = current_walk()
     sums = Partials(outer.accumulate if outer is not None else None)
     for y, dy in zip(ys, grad_ys):
         sums.add(y, dy)
