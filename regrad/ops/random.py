@@ -28,13 +28,17 @@ _MAX_SEED = 2**31 - 1
 def get_seed(op_seed):
     """Returns the pair of seeds for an op, by TF's rule.
 
-    With a graph seed and no op seed, the op seed is the number of operations in the graph; with an op seed alone, the
-    graph seed is 87654321; with neither the pair is (None, None), and every session draws other numbers.
+    With a graph seed and no op seed, the op seed counts such ops: 0, 1, 2 ... (so it is in TensorFlow since 2.4. TF1 took
+    the number of all ops in the graph, which any change to a program changes.) With an op seed alone, the graph seed is
+    87654321; with neither the pair is (None, None), and every session draws other numbers.
     """
     graph = get_default_graph()
     if graph.seed is not None:
         if op_seed is None:
-            op_seed = _operations_so_far(graph)
+            # One count for the program and the bodies in it, so that no two of their ops draw the same.
+            root = graph.root if isinstance(graph, FuncGraph) else graph
+            op_seed = root.__dict__.get("_seeds_given", 0)
+            root._seeds_given = op_seed + 1
         seeds = graph.seed % _MAX_SEED, op_seed % _MAX_SEED
     elif op_seed is not None:
         seeds = DEFAULT_GRAPH_SEED, op_seed % _MAX_SEED
@@ -42,17 +46,6 @@ def get_seed(op_seed):
         return None, None
     # (0, 0) means "no seed" to the kernels.
     return (0, _MAX_SEED) if seeds == (0, 0) else seeds
-
-
-def _operations_so_far(graph):
-    if not isinstance(graph, FuncGraph):
-        return graph.version
-    # Bodies are graphs of their own; the count of seeded ops in bodies keeps two branches from drawing the same numbers.
-    root, total = graph.root, 0
-    while graph is not None:
-        total, graph = total + graph.version, graph.outer_graph
-    drawn = root.__dict__["_seeds_in_bodies"] = root.__dict__.get("_seeds_in_bodies", 0) + 1
-    return total + 1_000_003 * drawn
 
 
 def set_random_seed(seed):

@@ -282,5 +282,5 @@ def _start_from(reader, stored, variables):
                              f"({list(array.shape)}) from checkpoint reader.")  # fmt: skip
         with v.graph.as_default(), v.graph.control_dependencies(None), v.graph.name_scope("init_from_checkpoint"):
             start = convert_to_tensor(array, dtype=v.dtype)
-            v._initial_value = start
+            v._initial_value = v._start = start
             v._initializer_op = assign_op(v._variable, start).op

@@ -3,6 +3,7 @@
 import contextlib
 
 from regrad.core.errors import OutOfRangeError
+from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.graph import Tensor, variable_of
 from regrad.core.opdef import Spec, define_op
 from regrad.ops import state
@@ -100,3 +101,6 @@ countupto_op = define_op("CountUpTo", "ref", attrs={"limit": 0}, writes=(0,), ho
 def count_up_to(ref, limit, name=None):
     """Returns the value of an integer scalar variable and adds 1 to it; OutOfRangeError once it has reached `limit`."""
     return _assigned(countupto_op, ref, limit=int(limit), name=name) - 1
+
+
+NotDifferentiable("CountUpTo")

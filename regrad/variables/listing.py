@@ -4,6 +4,8 @@ import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.convert import constant
+from regrad.core.errors import FailedPreconditionError
+from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.opdef import Spec, define_op
@@ -92,19 +94,39 @@ reportuninitialized_op.extra["uninitialized_ok"] = True
 
 def report_uninitialized_variables(var_list=None, name="report_uninitialized_variables"):
     """Returns a string vector: the names of the variables (by default all global and local ones) without a value."""
-    if var_list is None:
-        var_list = global_variables() + local_variables()
-    if not var_list:
-        return constant([], dtype=dtypes.string, name=name)
-    var_list = _flat(var_list)
-    return reportuninitialized_op([v._variable for v in var_list], names=tuple(v.op.name.encode() for v in var_list), name=name)
+    report = _about(reportuninitialized_op, var_list, name)
+    return constant([], dtype=dtypes.string, name=name) if report is None else report
+
+
+def _assert_initialized(b, refs, *, names):
+    for name, value in zip(names, refs):
+        if value is None:
+            raise FailedPreconditionError(None, None, f"Attempting to use uninitialized value {name.decode()}")
+    return ()
+
+
+assertinitialized_op = define_op("AssertVariablesInitialized", "refs: [T]", attrs={"names": ()}, stateful=True, host=True,
+                                 infer=lambda refs, *, names: [], lower=_assert_initialized)  # fmt: skip
+assertinitialized_op.extra["uninitialized_ok"] = True
 
 
 def assert_variables_initialized(var_list=None):
-    """Returns an operation that fails when a variable of the list (by default any) has no value; None without variables."""
+    """Returns an operation that fails when a variable of the list (by default any) has no value; None without variables.
+
+    Raises:
+      FailedPreconditionError: (when run) a variable has no value.
+    """
+    return _about(assertinitialized_op, var_list, "assert_variables_initialized")
+
+
+def _about(op, var_list, name):
     if var_list is None:
         var_list = global_variables() + local_variables()
     if not var_list:
         return None
-    # Reading a variable is what fails; an Identity of the storage keeps the variable's own name in the message.
-    return group(*[v.read_value() for v in _flat(var_list)], name="assert_variables_initialized")
+    var_list = _flat(var_list)
+    return op([v._variable for v in var_list], names=tuple(v.op.name.encode() for v in var_list), name=name)
+
+
+NotDifferentiable("ReportUninitializedVariables")
+NotDifferentiable("AssertVariablesInitialized")

@@ -126,8 +126,9 @@ class Variable:
         self._graph = graph
         self._initial_value = value
         self._variable = state.variable_op(shape=dims, dtype=value.dtype, name=scope)
-        self._initializer_op = state.assign_op(self._variable, _independent(value, self._variable.op.name),
-                                               validate_shape=validate_shape and shape is None, name="Assign").op  # fmt: skip
+        self._start = _independent(value, self._variable.op.name)
+        self._initializer_op = state.assign_op(self._variable, self._start, name="Assign",
+                                               validate_shape=validate_shape and shape is None).op  # fmt: skip
         self._snapshot = identity(self._variable, name="read")
 
     # -- what it is ---------------------------------------------------------------------------------
@@ -217,7 +218,7 @@ class Variable:
     def initialized_value(self):
         """Returns the value, or the initial value while the variable has none: for variables that start like this one."""
         with init_scope():
-            return initializedvalue_op(self._variable, self._initial_value, name="initialized_value")
+            return initializedvalue_op(self._variable, self._start, name="initialized_value")
 
     def eval(self, session=None):
         """Returns the value as a NumPy array, in `session` or the default session."""
