@@ -158,7 +158,7 @@ def __getattr__(name):
 
     if name.startswith("_"):
         raise AttributeError(f"regrad.rules has no {name!r}")
-    for module in ("transforms", "surrogates", "relevance"):
+    for module in ("transforms", "surrogates", "relevance", "quantisers"):
         try:
             found = getattr(importlib.import_module(f"regrad.autodiff.{module}"), name, None)
         except ModuleNotFoundError:
