@@ -35,7 +35,7 @@ _NAMES = {
     "regrad.autodiff.custom": "custom_gradient grad_pass_through recompute_grad",
     "regrad.autodiff.derivatives": "forward_gradients hessian_vector_product hessians jacobian jvp view_gradients",
     "regrad.autodiff.gradients": "AggregationMethod UnconnectedGradients gradients",
-    "regrad.inspect": "explain_gradients why_none",
+    "regrad.inspect": "audit explain_gradients why_none",
     "regrad.runtime.trace": "ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata RunOptions",
     "regrad.ops.sparse": """SparseTensor SparseTensorValue sparse_placeholder sparse_tensor_dense_matmul
         sparse_tensor_to_dense sparse_to_dense""",
@@ -89,13 +89,19 @@ _NAMES = {
     "regrad.ops.matmul": "batch_matmul matmul",
     "regrad.ops.reduce": """argmax argmin count_nonzero reduce_all reduce_any reduce_euclidean_norm reduce_logsumexp reduce_max
         reduce_mean reduce_min reduce_prod reduce_std reduce_sum reduce_variance""",
+    "regrad.ops.check": """Assert Print add_check_numerics_ops assert_equal assert_greater assert_greater_equal
+        assert_integer assert_less assert_less_equal assert_near assert_negative assert_non_negative assert_non_positive
+        assert_none_equal assert_positive assert_proper_iterable assert_rank assert_rank_at_least assert_rank_in
+        assert_same_float_dtype assert_scalar assert_type is_non_decreasing is_numeric_tensor is_strictly_increasing""",
+    "regrad.ops.strings": """as_string decode_base64 decode_raw encode_base64 reduce_join regex_replace string_join
+        string_split string_strip string_to_number substr""",
     "regrad.ops.clip": "clip_by_average_norm clip_by_global_norm clip_by_norm clip_by_value global_norm",
     "regrad.ops.control": "group no_op tuple",
     "regrad.ops.tensor_array": "TensorArray",
     "regrad.ops.flow": "case cond switch_case while_loop",
     "regrad.ops.functional": "foldl foldr map_fn scan",
     "regrad.ops.script": "numpy_function py_func",
-}  # fmt: skip
+}
 
 _RENAMED = {  # public name -> (module, name there)
     "bool": ("regrad.core.dtypes", "bool_"),
@@ -105,6 +111,7 @@ _RENAMED = {  # public name -> (module, name there)
     "pack": ("regrad.ops.array", "stack"),
     "unpack": ("regrad.ops.array", "unstack"),
     "select": ("regrad.ops.compare", "select"),
+    "print": ("regrad.ops.check", "print_"),
     "slice": ("regrad.ops.indexing", "slice_"),
     "arg_max": ("regrad.ops.reduce", "argmax"),
     "arg_min": ("regrad.ops.reduce", "argmin"),

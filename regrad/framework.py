@@ -7,7 +7,7 @@ from regrad.core.graph import FuncGraph, Graph, get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 
 
-class name_scope:  # noqa: N801 (TF's name)
+class name_scope:
     """Context manager that prefixes the names of ops; yields the scope with its slash.
 
     Args:

@@ -51,7 +51,7 @@ def test_imports_point_one_way():
 
 def test_only_the_runtime_imports_jax():
     wrong = [f"{path.relative_to(PACKAGE)}:{line}" for path, layer, module, line in _arrows()
-             if module.split(".")[0] in ("jax", "jaxlib") and layer not in ("runtime", "interop")]  # fmt: skip
+             if module.split(".")[0] in ("jax", "jaxlib") and layer not in ("runtime", "interop")]
     assert wrong == []
 
 
@@ -60,7 +60,7 @@ import regrad as tf
 x = tf.constant([1.0, 2.0])
 g = tf.gradients(tf.reduce_sum(x * x), x)
 assert tf.Session().run(g)[0].tolist() == [2.0, 4.0]
-"""], ids=["import", "a small program"])  # fmt: skip
+"""], ids=["import", "a small program"])
 def test_jax_is_not_loaded_by(program):
     code = program + "\nimport sys; sys.exit('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent).returncode == 0

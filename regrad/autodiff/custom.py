@@ -63,7 +63,7 @@ def _call(f, args, kwargs):
     takes_variables = _takes(grad_fn, "variables")
     if variables and not takes_variables:
         raise TypeError("If using @custom_gradient with a function that uses variables, then grad_fn must accept a "
-                        f"'variables' keyword argument: {_place(f)} uses {[v.name for v in variables]}.")  # fmt: skip
+                        f"'variables' keyword argument: {_place(f)} uses {[v.name for v in variables]}.")
     reads = [convert_to_tensor(v) for v in variables]
     n_results, n_leaves = len(results), len(leaves)
 
@@ -74,7 +74,7 @@ def _call(f, args, kwargs):
         if variables:
             if not isinstance(returned, tuple) or len(returned) != 2:
                 raise TypeError(f"custom_gradient: grad_fn of {_place(f)} must return (gradients, variable gradients), since "
-                                f"variables are used; it returned {returned!r}.")  # fmt: skip
+                                f"variables are used; it returned {returned!r}.")
             returned, variable_grads = returned
             variable_grads = _as_list(variable_grads)
         grads = _as_list(returned) if n_leaves or returned is not None else []
@@ -127,7 +127,7 @@ def _variables_used(graph, made_before, inputs):
     while root.outer_graph is not None:
         root = root.outer_graph
     by_storage = {v._gradient_handle().op: v for v in root.get_collection(GraphKeys.TRAINABLE_VARIABLES)
-                  if hasattr(v, "_gradient_handle")}  # fmt: skip
+                  if hasattr(v, "_gradient_handle")}
     reads_outside = {t.op for t in inputs}
     found = {}
     for op in graph._ops[made_before:]:

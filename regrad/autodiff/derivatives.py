@@ -53,7 +53,7 @@ def jacobian(y, xs, name="jacobian", unconnected_gradients="none", **options):
 
 
 def hessians(ys, xs, name="hessians", colocate_gradients_with_ops=False, gate_gradients=False, aggregation_method=None,
-             **options):  # fmt: skip
+             **options):
     """Returns the second derivatives of the sum of `ys` by each x: tensors of shape `x.shape + x.shape`.
 
     Args:
@@ -77,7 +77,7 @@ def hessian_vector_product(ys, xs, vs, **options):
         raise ValueError(f"xs and vs must have the same length: {len(xs)} and {len(vs)}.")
     grads = gradients(ys, xs, **options)
     products = [reduce_sum(math.multiply(g, array.stop_gradient(convert_to_tensor(v, dtype=g.dtype))))
-                for g, v in zip(grads, vs) if g is not None]  # fmt: skip
+                for g, v in zip(grads, vs) if g is not None]
     if not products:
         return [None] * len(xs)
     return gradients(products, xs, **options)

@@ -38,7 +38,7 @@ class AggregationMethod:
 
 def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_ops=False, gate_gradients=False,
               aggregation_method=None, stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE,
-              overrides=None, view=None, known_gradients=None, accumulate=None, through_gradients=True):  # fmt: skip
+              overrides=None, view=None, known_gradients=None, accumulate=None, through_gradients=True):
     """Returns the derivatives of the sum of `ys` with respect to each of `xs`.
 
     Args:
@@ -91,7 +91,7 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
         walk_.run(sums)
         for override in walk_.resolution.check_used():
             raise rules.OverrideError(f"gradients(overrides=...): {override!r} caught none of the {len(walk_.path)} "
-                                      f"operations between xs and ys{override.selector.hint(walk_.path)}")  # fmt: skip
+                                      f"operations between xs and ys{override.selector.hint(walk_.path)}")
         totals = [sums.total(x) for x in xs]
         if unconnected_gradients == UnconnectedGradients.ZERO:
             totals = [array.zeros_like(_read(x)) if g is None else g for x, g in zip(xs, totals)]
@@ -108,7 +108,7 @@ class Walk:
     """
 
     def __init__(self, graph, ys, xs, stops=(), overrides=None, view=None, through_gradients=True, accumulate=None,
-                 outer=None):  # fmt: skip
+                 outer=None):
         """Args: as of `gradients`; outer: the walk whose overrides hold here too, for the inside of a loop or branch."""
         self.graph = graph
         self.accumulate = accumulate
@@ -172,7 +172,7 @@ class Walk:
                     return
                 if len(outputs) > 1:
                     out_grads = [array.zeros_like(t) if g is None and flows(t) else g
-                                 for t, g in zip(outputs, out_grads)]  # fmt: skip
+                                 for t, g in zip(outputs, out_grads)]
                 in_grads = checked(op, rule, rule.apply(op, out_grads))
         finally:
             graph._forward_op, graph._override_scope = forward_op, scope
@@ -190,7 +190,7 @@ class GroupStep:
         self.graph, self.type, self.name = walk.graph, "Group", group.name
         self.location = group.location
         self.rule = rules.BoundRule(override.rule if callable(override.rule) else rules_as_rule(override.rule),
-                                    group.name, f"group at {override.where}", override, lambda: self._inside(walk))  # fmt: skip
+                                    group.name, f"group at {override.where}", override, lambda: self._inside(walk))
         override.caught += 1
 
     def describe(self):
@@ -262,12 +262,12 @@ def _check_leaks(walk, group, members, override):
                 where = f"by {used.describe()}" if used is not None else "as one of ys"
                 raise rules.OverrideError(f"{group.describe()} leaks: {t.name}, made inside by {op.describe()}, is used "
                                           f"outside {where}, but is not among the outputs "
-                                          f"{[o.name for o in group.outputs]}; the group is made at {override.where}.")  # fmt: skip
+                                          f"{[o.name for o in group.outputs]}; the group is made at {override.where}.")
         for t in op.inputs:
             if t in walk.wanted and t not in inputs and t.op not in inner and walk.flows(t):
                 raise rules.OverrideError(f"{group.describe()} leaks: a path enters it by {t.name}, an input of "
                                           f"{op.describe()}, which is not among the inputs "
-                                          f"{[i.name for i in group.inputs]}; the group is made at {override.where}.")  # fmt: skip
+                                          f"{[i.name for i in group.inputs]}; the group is made at {override.where}.")
 
 
 def backward_order(ys, xs, stops=()):
@@ -353,14 +353,14 @@ def _seed(y, dy, i):
     if dy is None:
         if y.dtype.is_complex:
             raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype.name}): the derivative of "
-                            f"{y.name} has no one direction.")  # fmt: skip
+                            f"{y.name} has no one direction.")
         return array.ones_like(y, name=f"grad_ys_{i}")
     if isinstance(dy, IndexedSlices):
         return dy
     dy = convert_to_tensor(dy, dtype=None if hasattr(dy, "dtype") else y.dtype, name=f"grad_ys_{i}")
     if dy.dtype is not y.dtype:
         raise TypeError(f"Gradient type {dy.dtype.name} generated for tensor {y.name} with type {y.dtype.name} must match: "
-                        f"grad_ys[{i}] has the dtype of ys[{i}].")  # fmt: skip
+                        f"grad_ys[{i}] has the dtype of ys[{i}].")
     if not compatible(dy.dims, y.dims):
         raise ValueError(f"grad_ys[{i}] is {spec_text(dy)}, but ys[{i}] ({y.name}) is {spec_text(y)}.")
     return dy
@@ -373,7 +373,7 @@ def checked(op, rule, returned):
     if len(grads) != len(inputs):
         raise RuleError(f"Num gradients {len(grads)} generated for op {op.name} ({op.type}) do not match num inputs "
                         f"{len(inputs)}. {_blame(op, rule)} A rule returns one gradient, or None, for each input: "
-                        f"{', '.join(t.name for t in inputs)}.")  # fmt: skip
+                        f"{', '.join(t.name for t in inputs)}.")
     for i, (t, g) in enumerate(zip(inputs, grads)):
         if g is None:
             continue
@@ -382,24 +382,24 @@ def checked(op, rule, returned):
                 g = grads[i] = convert_to_tensor(g, dtype=None if hasattr(g, "dtype") else t.dtype)
             except (TypeError, ValueError) as error:
                 raise RuleTypeError(f"The gradient for input {i} of {op.name} ({op.type}) is no tensor: {error}. "
-                                    f"{_blame(op, rule)}") from None  # fmt: skip
+                                    f"{_blame(op, rule)}") from None
         if g.graph is not op.graph:
             if isinstance(op.graph, FuncGraph) and op.graph.encloses(g.graph):
                 g = grads[i] = op.graph.capture(g)
             elif not (isinstance(g.graph, FuncGraph) and g.graph.encloses(op.graph)):
                 raise RuleError(f"The gradient for input {i} of {op.name} ({op.type}), {g.name}, belongs to another graph. "
-                                f"{_blame(op, rule)}")  # fmt: skip
+                                f"{_blame(op, rule)}")
         if g.dtype is not t.dtype and flows(t):
             raise RuleTypeError(f"The gradient for input {i} of {op.name} ({op.type}) has dtype {g.dtype.name}, expected "
                                 f"{t.dtype.name}, the dtype of {t.name}. {_blame(op, rule)} "
-                                f"tf.cast(g, tf.{t.dtype.name}) converts.")  # fmt: skip
+                                f"tf.cast(g, tf.{t.dtype.name}) converts.")
         if type(g) is Tensor and g.dims != t.dims:
             if not compatible(g.dims, t.dims):
                 raise RuleError(
                     "Incompatible shapes between op input and calculated input gradient. Forward operation: "
                     f"{op.name} ({op.type}). Input index: {i}. Original input shape: {t.shape}. Calculated input "
                     f"gradient shape: {g.shape}. {_blame(op, rule)} A gradient has the shape of its input; where "
-                    "the op broadcast it, sum over those axes.")  # fmt: skip
+                    "the op broadcast it, sum over those axes.")
             g.set_shape(t.dims)
     return grads
 

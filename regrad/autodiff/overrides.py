@@ -11,6 +11,7 @@
 Rules are bound when gradients are built. A rule that takes `default` is given the next one down this list.
 """
 
+import functools
 import threading
 import warnings
 
@@ -75,7 +76,7 @@ def as_overrides(given, graph=None, layer="override", order="all"):
         return []
     items = given.items() if isinstance(given, dict) else given
     return [i if isinstance(i, Override) else Override(i[0], i[1], i[2] if len(i) > 2 else order, layer, graph)
-            for i in items]  # fmt: skip
+            for i in items]
 
 
 # -- bound rules --------------------------------------------------------------------------------
@@ -194,7 +195,7 @@ class Resolution:
           LookupError: there is no rule; the message names the op, the name looked for, and the remedies.
         """
         if (not self.upper and not self.lower and op.override_scope is None and op.attached_rules is None
-                and "_gradient_op_type" not in op.attrs):  # fmt: skip
+                and "_gradient_op_type" not in op.attrs):
             return _registered(op)
         rule = self._bind(op, self.candidates(op))
         if rule is not None and rule.override is not None:
@@ -211,14 +212,16 @@ class Resolution:
                     from regrad.autodiff.gradients import missing_rule
 
                     raise missing_rule(op, f": its rule is overridden to {rule!r} ({why}), a name that was never "
-                                           f"registered{gradient_registry.suggest(rule)}")  # fmt: skip
+                                           f"registered{gradient_registry.suggest(rule)}")
                 if found.function is None:
                     return None
                 found.used += 1
                 name, rule = found.name, found.function
-            rest = list(candidates)
-            return BoundRule(rule, name, why, override, lambda: self._bind(op, iter(rest)))
+            return BoundRule(rule, name, why, override, functools.partial(self._bind_rest, op, list(candidates)))
         return _registered(op)
+
+    def _bind_rest(self, op, candidates):
+        return self._bind(op, iter(candidates))
 
     def check_used(self):
         """Raises OverrideError for an override of this call that caught nothing on the path."""
@@ -259,7 +262,7 @@ class _Blocks(threading.local):
 _blocks = _Blocks()
 
 
-class overriding:  # noqa: N801 (reads as a statement)
+class overriding:
     """Context manager: overrides for every `gradients()` call inside the block, those of optimizers and libraries too.
 
         with tf.overriding({"Relu": guided}):
@@ -307,7 +310,7 @@ def attach(selector, rule, graph=None, order="all"):
     ops = override.selector.select(graph)
     if not ops:
         raise OverrideError(f"attach: {override.selector!r} matches none of the {len(graph._ops)} operations of the graph"
-                            f"{override.selector.hint(graph._ops)}")  # fmt: skip
+                            f"{override.selector.hint(graph._ops)}")
     for op in ops:
         op.attached_rules = [*(op.attached_rules or ()), override]
     return Attached(override, ops)

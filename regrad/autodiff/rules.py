@@ -33,7 +33,7 @@ class Rule:
         if not isinstance(other, Transform):
             raise TypeError(f"{self!r} >> {other!r}: what follows a rule is a transform of its gradients, such as clip(1.0).")
         return Rule(lambda op, *grads, default: other.over(as_grads(self(op, *grads, default=default)), op),
-                    f"{self.__name__} >> {other.__name__}")  # fmt: skip
+                    f"{self.__name__} >> {other.__name__}")
 
     def __repr__(self):
         return self.__name__
@@ -59,7 +59,7 @@ class Transform:
             return Transform(lambda g, op: other.function(self.function(g, op), op), f"{self.__name__} >> {other.__name__}")
         rule = as_rule(other)
         return Rule(lambda op, *grads, default: apply_rule(rule, op, self.over(grads, op), default),
-                    f"{self.__name__} >> {rule_name(rule)}")  # fmt: skip
+                    f"{self.__name__} >> {rule_name(rule)}")
 
     def __repr__(self):
         return self.__name__

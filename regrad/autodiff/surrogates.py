@@ -129,7 +129,7 @@ def spike(x, derivative=None, threshold=0.0, name=None):
     """
     x = convert_to_tensor(x) - threshold
     return straight_through(lambda v: math.cast(v > array.zeros_like(v), v.dtype), derivative or fast_sigmoid(),
-                            name or "spike")(x)  # fmt: skip
+                            name or "spike")(x)
 
 
 # -- ReLUs for looking into networks --------------------------------------------------------------------------

@@ -259,7 +259,7 @@ def substitute(forward, backward_of, name=None):
 
 
 forward_of_op = define_op("ForwardOf", "value: T, soft: T", infer=lambda value, soft: same_spec(value), shape_only=(1,),
-                          lower=lambda b, value, soft: value)  # fmt: skip
+                          lower=lambda b, value, soft: value)
 gradient_registry.RegisterGradient("ForwardOf")(lambda op, dy: (None, dy))
 
 

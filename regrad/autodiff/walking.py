@@ -11,7 +11,7 @@ class _Current(threading.local):
 _current = _Current()
 
 
-class in_progress:  # noqa: N801 (reads as a statement)
+class in_progress:
     """Context manager: `walk` is the one whose overrides hold inside bodies."""
 
     def __init__(self, walk):

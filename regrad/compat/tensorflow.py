@@ -99,11 +99,11 @@ MODULES = {
     "tensorflow.python.pywrap_tensorflow": "",
     "tensorflow.core": "",
     "tensorflow.core.framework": "",
-}  # fmt: skip
+}
 
 for _part in ("gen_array_ops", "gen_math_ops", "gen_nn_ops", "gen_linalg_ops", "gen_image_ops", "gen_state_ops",
               "gen_random_ops", "gen_control_flow_ops", "gen_data_flow_ops", "gen_script_ops", "gen_spectral_ops",
-              "gen_string_ops", "gen_logging_ops", "gen_training_ops", "gen_bitwise_ops"):  # fmt: skip
+              "gen_string_ops", "gen_logging_ops", "gen_training_ops", "gen_bitwise_ops"):
     MODULES[f"tensorflow.python.ops.{_part}"] = "generated"
 MODULES["tensorflow.raw_ops"] = "generated"
 
@@ -111,7 +111,7 @@ _NAMESPACES = """bitwise contrib errors initializers layers linalg logging losse
     summary image test gfile app flags manip sets metrics keras io debugging dtypes quantization""".split()
 for _part in _NAMESPACES:
     MODULES.setdefault(f"tensorflow.{_part}", {"errors": "regrad.core.errors", "dtypes": "regrad.core.dtypes"}
-                       .get(_part, f"regrad.{_part}"))  # fmt: skip
+                       .get(_part, f"regrad.{_part}"))
     MODULES.setdefault(f"tensorflow.compat.v1.{_part}", MODULES[f"tensorflow.{_part}"])
 
 
@@ -140,7 +140,7 @@ EXTRAS = {
         "get_gradient_function": _get_gradient_function,
         "RegisterShape": lambda op_type: lambda f: f,
     },
-}  # fmt: skip
+}
 EXTRAS["tensorflow.compat.v1"] = EXTRAS["tensorflow"]
 
 
@@ -268,7 +268,7 @@ def install():
     present = sys.modules.get("tensorflow")
     if present is not None and not isinstance(present, _Module):
         raise RuntimeError("tensorflow is imported already in this process; run the program with `regrad run`, or call "
-                           "regrad.compat.install() first.")  # fmt: skip
+                           "regrad.compat.install() first.")
     global _answers
     mount()
     _answers = True

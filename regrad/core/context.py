@@ -31,7 +31,7 @@ class _Pushed:
             self.stack.items.pop()
         elif exc[0] is None:
             raise AssertionError(f"Nesting violated for the default {type(self.value).__name__}: blocks must end "
-                                 "in the opposite order in which they began, in the thread that began them.")  # fmt: skip
+                                 "in the opposite order in which they began, in the thread that began them.")
 
 
 graphs = DefaultStack()

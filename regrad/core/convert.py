@@ -7,7 +7,8 @@ numbers when nothing is lost in kind: an int may become a float, a float never a
 
 import numpy as np
 
-from regrad.core import dtypes, opdef as opdefs
+from regrad.core import dtypes
+from regrad.core import opdef as opdefs
 from regrad.core.dtypes import as_dtype
 from regrad.core.graph import FuncGraph, Graph, Operation, Tensor, get_default_graph
 from regrad.core.opdef import Known, Spec, define_op, find_op
@@ -15,7 +16,7 @@ from regrad.core.shapes import Dimension, TensorShape, as_dims
 
 const_op = define_op("Const", "", attrs={"value": None, "dtype": None},
                      infer=lambda *, value, dtype: Known(value, dtype),
-                     lower=lambda b, *, value, dtype: value)  # fmt: skip
+                     lower=lambda b, *, value, dtype: value)
 
 _conversions: list = []  # (priority, base types, function), least priority first
 
@@ -47,10 +48,10 @@ def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_
     if isinstance(value, Tensor):
         if dtype is not None and dtype is not value.dtype:
             raise ValueError(f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype {value.dtype.name}: "
-                             f"{value!r}. Use tf.cast(x, tf.{dtype.name}).")  # fmt: skip
+                             f"{value!r}. Use tf.cast(x, tf.{dtype.name}).")
         return value
     return _convert(get_default_graph(), value, dtype, name or "Const",
-                    as_dtype(preferred_dtype or dtype_hint) if preferred_dtype or dtype_hint else None)  # fmt: skip
+                    as_dtype(preferred_dtype or dtype_hint) if preferred_dtype or dtype_hint else None)
 
 
 def _convert(graph, value, dtype, name, preferred=None):
@@ -70,7 +71,7 @@ def _convert(graph, value, dtype, name, preferred=None):
             if result is not NotImplemented:
                 if dtype is not None and result.dtype is not dtype:
                     raise ValueError(f"Tensor conversion requested dtype {dtype.name} for {value!r} with dtype "
-                                     f"{result.dtype.name}.")  # fmt: skip
+                                     f"{result.dtype.name}.")
                 return result
     if isinstance(value, (TensorShape, Dimension)):
         return _shape_constant(graph, value, dtype, name)
@@ -78,7 +79,7 @@ def _convert(graph, value, dtype, name, preferred=None):
         return _pack(graph, value, dtype, name, preferred)
     if isinstance(value, Operation):
         raise TypeError(f"Can't convert Operation '{value.name}' to Tensor: it has {len(value.outputs)} outputs, and it "
-                        "is their tensors that have values (op.outputs[i]).")  # fmt: skip
+                        "is their tensors that have values (op.outputs[i]).")
     return _constant(graph, value, dtype, name, preferred)
 
 
@@ -109,7 +110,7 @@ def _shape_constant(graph, value, dtype, name):
     else:
         if not value.is_fully_defined():
             raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {value}; tf.shape(x) gives the "
-                             "shape at run time.")  # fmt: skip
+                             "shape at run time.")
         array = value.as_list()
     if dtype not in (None, dtypes.int32, dtypes.int64):
         raise TypeError(f"Cannot convert a TensorShape to dtype: {dtype.name}")
@@ -143,10 +144,10 @@ def _pack(graph, value, dtype, name, preferred):
     """A list that holds tensors becomes a Pack of its items, each level of lists one Pack."""
     wanted = dtype or _first_dtype(value) or preferred
     items = [_pack(graph, v, wanted, name, preferred) if isinstance(v, (list, tuple)) and _holds_tensor(v)
-             else v for v in value]  # fmt: skip
+             else v for v in value]
     pack = find_op("Pack")
     return pack(items if wanted is None else [_cast_like(v, wanted, graph) for v in items], axis=0,
-                name="packed" if name == "Const" else name)  # fmt: skip
+                name="packed" if name == "Const" else name)
 
 
 def _cast_like(value, dtype, graph):
@@ -177,7 +178,7 @@ def to_array(value, dtype):
         return np.array(value).astype(dtype.as_numpy_dtype)
     if value is None:
         raise ValueError("None values not supported: a tensor was expected. (tf.gradients gives None where no path "
-                        "leads from ys to an x.)")  # fmt: skip
+                        "leads from ys to an x.)")
     if dtype is not None:
         _check_kinds(value, dtype)
         if dtype.name == "string":
@@ -215,9 +216,9 @@ def to_array(value, dtype):
 def _not_a_tensor(value, error):
     if isinstance(value, (list, tuple)):
         return ValueError(f"Argument must be a dense tensor: {value!r:.200} has rows of different lengths"
-                          f"{f' ({error})' if error else ''}.")  # fmt: skip
+                          f"{f' ({error})' if error else ''}.")
     return TypeError(f"Failed to convert object of type {type(value).__name__} to Tensor. Contents: {value!r:.200}. "
-                     "Consider casting elements to a supported type.")  # fmt: skip
+                     "Consider casting elements to a supported type.")
 
 
 def _check_kinds(value, dtype):
@@ -310,7 +311,7 @@ def _all_attrs(opdef, attrs):
     unknown = attrs.keys() - opdef.attrs.keys()
     if unknown:
         raise TypeError(f"{opdef.type}: unknown attribute {sorted(unknown)[0]!r}; it has "
-                        f"{', '.join(opdef.attrs) or 'none'}.")  # fmt: skip
+                        f"{', '.join(opdef.attrs) or 'none'}.")
     return {**opdef.attrs, **attrs}
 
 
@@ -318,7 +319,7 @@ def _build_checked(opdef, graph, inputs, name, attrs):
     args = opdef.args
     if len(inputs) != len(args):
         raise TypeError(f"{opdef.type} takes {len(args)} inputs ({', '.join(a.name for a in args)}), "
-                        f"got {len(inputs)}.")  # fmt: skip
+                        f"got {len(inputs)}.")
     graph = _graph_for(graph, inputs, opdef)
     name = name or opdef.type
     op_name = name if name[-1] == "/" else graph.unique_name(name, mark_as_used=False) + "/"
@@ -368,7 +369,7 @@ def _input(opdef, graph, arg, value, types, name, shape_only=False):
         raise _mismatch(opdef, arg, tensor.dtype, wanted, first)
     if allowed is not None and tensor.dtype not in allowed:
         raise TypeError(f"Value passed to parameter '{arg.name}' of {opdef.type} has DataType {tensor.dtype.name} not in "
-                        f"list of allowed values: {dtypes.names(allowed)}.")  # fmt: skip
+                        f"list of allowed values: {dtypes.names(allowed)}.")
     if wanted is None and not arg.mixed:
         types[arg.var] = tensor.dtype, arg.name
     if tensor.op.graph is not graph:
@@ -379,12 +380,12 @@ def _input(opdef, graph, arg, value, types, name, shape_only=False):
 def _mismatch(opdef, arg, got, wanted, first):
     if first is None:
         return TypeError(f"Input '{arg.name}' of '{opdef.type}' Op has type {got.name} that does not match expected type "
-                         f"of {wanted.name}; tf.cast(x, tf.{wanted.name}) converts.")  # fmt: skip
+                         f"of {wanted.name}; tf.cast(x, tf.{wanted.name}) converts.")
     if first == arg.name:
         return TypeError(f"Tensors in list passed to '{arg.name}' of '{opdef.type}' Op have types that don't all match: "
-                         f"{got.name} and {wanted.name}; tf.cast converts.")  # fmt: skip
+                         f"{got.name} and {wanted.name}; tf.cast converts.")
     return TypeError(f"Input '{arg.name}' of '{opdef.type}' Op has type {got.name} that does not match type "
-                     f"{wanted.name} of argument '{first}'; tf.cast(x, tf.{wanted.name}) converts.")  # fmt: skip
+                     f"{wanted.name} of argument '{first}'; tf.cast(x, tf.{wanted.name}) converts.")
 
 
 def _graph_for(default, inputs, opdef):
@@ -404,7 +405,7 @@ def _graph_for(default, inputs, opdef):
                 graph, source = theirs, v
             else:
                 raise ValueError(f"{opdef.type}: {_named(source)} and {_named(v)} must be from the same graph; build both "
-                                 "inside one `with graph.as_default():`.")  # fmt: skip
+                                 "inside one `with graph.as_default():`.")
     return graph
 
 

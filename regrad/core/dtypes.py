@@ -160,7 +160,7 @@ double = float64
 complex64.real_dtype, complex128.real_dtype = float32, float64
 
 ALL = (float16, bfloat16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool_,
-       complex64, complex128, string, qint8, quint8, qint16, quint16, qint32, resource, variant)  # fmt: skip
+       complex64, complex128, string, qint8, quint8, qint16, quint16, qint32, resource, variant)
 
 FLOATING = frozenset(t for t in ALL if t.is_floating)
 COMPLEX = frozenset((complex64, complex128))
@@ -175,7 +175,7 @@ _BY_ENUM = {t.as_datatype_enum: t for t in ALL}
 _BY_NUMPY = {t._np: t for t in ALL if t._kind in "fiucb" and t._np is not None}
 _BY_NUMPY |= {np.dtype(k): t for k, t in list(_BY_NUMPY.items())}
 _BY_NUMPY |= {float: float32, int: int32, bool: bool_, complex: complex64, str: string, bytes: string,
-              object: string, np.object_: string, np.dtype(object): string}  # fmt: skip
+              object: string, np.object_: string, np.dtype(object): string}
 
 
 def as_dtype(value):

@@ -180,7 +180,7 @@ _BY_CODE = {
               AlreadyExistsError, PermissionDeniedError, ResourceExhaustedError, FailedPreconditionError,
               AbortedError, OutOfRangeError, UnimplementedError, InternalError, UnavailableError, DataLossError,
               UnauthenticatedError)
-}  # fmt: skip
+}
 
 
 def exception_type_from_error_code(error_code):

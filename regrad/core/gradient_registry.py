@@ -16,7 +16,7 @@ ALIASES = {
     "MatrixDiagPartV3": "MatrixDiagPartV2", "MatrixSetDiag": "MatrixSetDiagV2", "MatrixSetDiagV3": "MatrixSetDiagV2",
     "SpaceToBatch": "SpaceToBatchND", "BatchToSpace": "BatchToSpaceND", "ScatterNdNonAliasingAdd": "TensorScatterAdd",
     "RefIdentity": "Identity", "Reverse": "ReverseV2", "ParallelDynamicStitch": "DynamicStitch",
-}  # fmt: skip
+}
 
 
 def canonical(op_type):
@@ -123,7 +123,7 @@ class RegisterGradient:
     def __call__(self, f):
         if not callable(f):
             raise TypeError(f"RegisterGradient({self._op_type!r}): a gradient rule is a function "
-                            f"rule(op, *grads), got {f!r}.")  # fmt: skip
+                            f"rule(op, *grads), got {f!r}.")
         register(self._op_type, f)
         return f
 

@@ -6,7 +6,8 @@ import threading
 import warnings
 import weakref
 
-from regrad.core import context, gradient_registry, opdef as opdefs, shapes, source
+from regrad.core import context, gradient_registry, shapes, source
+from regrad.core import opdef as opdefs
 from regrad.core.errors import ShapeError, nearest
 from regrad.core.opdef import Spec, spec_text
 from regrad.core.shapes import TensorShape
@@ -65,7 +66,7 @@ class Tensor:
             self.dims = shapes.merge(self.dims, shapes.as_dims(shape))
         except ShapeError:
             raise ValueError(f"set_shape({TensorShape(shape)}): tensor {self.name} has the static shape {self.shape}, "
-                             f"which does not fit; made at {self.op.location}.") from None  # fmt: skip
+                             f"which does not fit; made at {self.op.location}.") from None
 
     @property
     def rank(self):
@@ -111,24 +112,24 @@ class Tensor:
 
     def __len__(self):
         raise TypeError(f"len() of tensor {self.name} is not known until it is run; use tf.shape(x)[0], or "
-                        "x.shape[0] for the static size.")  # fmt: skip
+                        "x.shape[0] for the static size.")
 
     def __iter__(self):
         if self.dims is None or not self.dims or self.dims[0] is None:
             raise TypeError(f"Tensor {self.name} of shape {self.shape} cannot be iterated over: the size of its first "
-                            "axis is not known while the graph is built. Use tf.map_fn, tf.scan or tf.while_loop.")  # fmt: skip
+                            "axis is not known while the graph is built. Use tf.map_fn, tf.scan or tf.while_loop.")
         return (self[i] for i in range(self.dims[0]))
 
     def __array__(self, *args, **kwargs):
         raise NotImplementedError(f"Cannot convert a symbolic Tensor ({self.name}) to a NumPy array; run it in a "
-                                  f"session, or use tf.py_func. Made at {self.op.location}.")  # fmt: skip
+                                  f"session, or use tf.py_func. Made at {self.op.location}.")
 
 
 class Operation:
     """A node of the graph: inputs, attributes, outputs, and where the user made it."""
 
     __slots__ = ("graph", "id", "name", "opdef", "inputs", "outputs", "attrs", "control_inputs", "_device", "frames",
-                 "groups", "override_scope", "attached_rules", "forward_op", "__dict__", "__weakref__")  # fmt: skip
+                 "groups", "override_scope", "attached_rules", "forward_op", "__dict__", "__weakref__")
 
     def __init__(self, graph, name, opdef, inputs, attrs, groups):
         self.graph = graph
@@ -194,7 +195,7 @@ class Operation:
                 return count
             position += count
         raise ValueError(f"Operation '{self.name}' has no attr named '{name}'. It has: "
-                         f"{', '.join(sorted(self.attrs)) or 'none'}.")  # fmt: skip
+                         f"{', '.join(sorted(self.attrs)) or 'none'}.")
 
     def _set_attr(self, name, value):
         value = getattr(value, "s", value)
@@ -244,7 +245,7 @@ def _session(session, what, verb):
     if session is None:
         name = what.name
         raise ValueError(f"Cannot {verb} '{name}': no default session is registered. Use `with tf.Session():`, or pass "
-                         "an explicit session, `session=sess`.")  # fmt: skip
+                         "an explicit session, `session=sess`.")
     if session.graph is not what.graph:
         raise ValueError(f"Cannot {verb} '{what.name}' in this session: it was made for another graph.")
     return session
@@ -316,7 +317,7 @@ class Graph:
         else:
             if not _OP_NAME.match(name):
                 raise ValueError(f"'{name}' is not a valid scope name: an op's name holds letters, digits and ._-/, and "
-                                 "starts with a letter, digit or dot.")  # fmt: skip
+                                 "starts with a letter, digit or dot.")
             name = self.unique_name(name)
         op = Operation(self, name, opdef, inputs, attrs, groups)
         op.frames = source.user_frames()
@@ -367,7 +368,7 @@ class Graph:
         return tuple(dict.fromkeys(c for c in controls if all(t.op is not c for t in inputs)))
 
     def create_op(self, op_type, inputs, dtypes=None, input_types=None, name=None, attrs=None, op_def=None,
-                  compute_shapes=True, compute_device=True):  # fmt: skip
+                  compute_shapes=True, compute_device=True):
         """Makes an operation of type `op_type`: TF1's low-level entry, `inputs` being a flat list of Tensors."""
         definition = opdefs.find_op(op_type)
         if definition is None:
@@ -495,12 +496,12 @@ class Graph:
                 raise ValueError(f"gradient_override_map at {scope.where} was opened on a graph that is not the default "
                                  "graph, and no operation was added to it: the operations made inside the block went to "
                                  "another graph and keep their rules. Use tf.get_default_graph().gradient_override_map, or "
-                                 "open the graph with `with graph.as_default():` first.")  # fmt: skip
+                                 "open the graph with `with graph.as_default():` first.")
             what = (f"no operation of these types was made inside the block, only {', '.join(made)}" if made else
                     "no operation was added to this graph inside the block; operations made before it keep their rules, and "
-                    "new ones go to the default graph, which may be another one")  # fmt: skip
+                    "new ones go to the default graph, which may be another one")
             warnings.warn(f"gradient_override_map({op_type_map!r}) at {scope.where} overrides nothing: {what}.",
-                          RegradWarning, stacklevel=3)  # fmt: skip
+                          RegradWarning, stacklevel=3)
 
     # -- looking up ---------------------------------------------------------------------
 
@@ -548,21 +549,21 @@ class Graph:
         if colon and allow_tensor:
             if not index.isdigit():
                 raise ValueError(f"The name {name!r} looks like a (invalid) Tensor name: "
-                                 "tensors are named <op_name>:<output_index>.")  # fmt: skip
+                                 "tensors are named <op_name>:<output_index>.")
             op = self._by_name.get(base)
             if op is None:
                 raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {base!r}, "
-                               f"does not exist in the graph{nearest(base, self._by_name)}.")  # fmt: skip
+                               f"does not exist in the graph{nearest(base, self._by_name)}.")
             if int(index) >= len(op.outputs):
                 raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {base!r}, "
-                               f"exists but only has {len(op.outputs)} outputs.")  # fmt: skip
+                               f"exists but only has {len(op.outputs)} outputs.")
             return op.outputs[int(index)]
         if colon:
             raise ValueError(f"The name {name!r} appears to refer to a Tensor, not an Operation.")
         if not allow_operation:
             hint = f" Use {name + ':0'!r} for its first output." if name in self._by_name else ""
             raise ValueError(f"The name {name!r} looks like an Operation, not a Tensor: tensors are named "
-                             f"<op_name>:<output_index>.{hint}")  # fmt: skip
+                             f"<op_name>:<output_index>.{hint}")
         if name not in self._by_name:
             raise KeyError(f"The name {name!r} refers to an Operation not in the graph{nearest(name, self._by_name)}.")
         return self._by_name[name]
@@ -689,7 +690,7 @@ class FuncGraph(Graph):
     def add_input(self, dtype, dims, name):
         """Returns a new input tensor of the body."""
         op = self._add(opdefs.find_op("FuncInput"), (), {"dtype": dtype, "shape": dims}, name,
-                       specs=Spec(dims, dtype))  # fmt: skip
+                       specs=Spec(dims, dtype))
         self.inputs.append(op.outputs[0])
         return op.outputs[0]
 
@@ -713,7 +714,7 @@ class FuncGraph(Graph):
                 stack, self._control_stack = self._control_stack, []
                 override, self._override_scope = self._override_scope, None
                 op = self._add(opdefs.find_op("FuncInput"), (), {"dtype": tensor.dtype, "shape": tensor.dims},
-                               "capture/" + tensor.op.name, specs=Spec(tensor.dims, tensor.dtype))  # fmt: skip
+                               "capture/" + tensor.op.name, specs=Spec(tensor.dims, tensor.dtype))
                 self._scope, self._control_stack, self._override_scope = scope, stack, override
                 inner = op.outputs[0]
                 self.inputs.append(inner)
@@ -737,7 +738,7 @@ class FuncGraph(Graph):
 
 
 opdefs.define_op("FuncInput", "", infer=lambda *, dtype, shape, variable=None: Spec(shape, dtype),
-                 attrs={"dtype": None, "shape": None}, stateful=True)  # fmt: skip
+                 attrs={"dtype": None, "shape": None}, stateful=True)
 
 
 def variable_of(tensor):
@@ -812,7 +813,7 @@ def checked_override_map(op_type_map):
     for op_type, name in op_type_map.items():
         if not isinstance(op_type, str) or not isinstance(name, str):
             raise TypeError(f"gradient_override_map: op types and rule names are strings, got {{{op_type!r}: {name!r}}}; "
-                            "functions go to gradients(..., overrides=...).")  # fmt: skip
+                            "functions go to gradients(..., overrides=...).")
         check_op_type(op_type, "gradient_override_map")
         mapping[op_type] = name
         mapping[gradient_registry.canonical(op_type)] = name
@@ -829,7 +830,7 @@ def check_op_type(op_type, who):
     known = set(opdefs.op_types()) | set(gradient_registry.names())
     hint = nearest(op_type, known) or nearest(op_type, TF_OP_TYPES)
     raise ValueError(f"{who}: {op_type!r} is no op type of Regrad or TensorFlow 1{hint} "
-                     "print(tensor.op) shows an operation's type, as `op: ...`.")  # fmt: skip
+                     "print(tensor.op) shows an operation's type, as `op: ...`.")
 
 
 # -- the default graph ----------------------------------------------------------------
@@ -853,7 +854,7 @@ def reset_default_graph():
     global _global_graph
     if context.graphs.items:
         raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, "
-                             "exit the nesting and create a new graph.")  # fmt: skip
+                             "exit the nesting and create a new graph.")
     _global_graph = Graph()
 
 

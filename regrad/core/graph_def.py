@@ -7,7 +7,7 @@ from regrad.core.shapes import TensorShape
 
 _ENUM_NAMES = {
     "float32": "DT_FLOAT", "float64": "DT_DOUBLE", "float16": "DT_HALF", "bool": "DT_BOOL", "string": "DT_STRING",
-}  # fmt: skip
+}
 
 
 class AttrValue:
@@ -25,7 +25,7 @@ class AttrValue:
         self.value = value
 
     i = f = b = type = shape = tensor = list = property(
-        lambda self: self.value, lambda self, value: setattr(self, "value", value))  # fmt: skip
+        lambda self: self.value, lambda self, value: setattr(self, "value", value))
 
     def __eq__(self, other):
         return self.value == getattr(other, "value", other)
@@ -107,7 +107,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
 
     if not isinstance(graph_def, GraphDef):
         raise TypeError(f"graph_def must be a GraphDef of Regrad, got {type(graph_def).__name__}; TensorFlow's files are "
-                        "read by regrad.interop.")  # fmt: skip
+                        "read by regrad.interop.")
     graph = get_default_graph()
     given = {k if ":" in k else k + ":0": convert_to_tensor(v) for k, v in (input_map or {}).items()}
     ops, used = {}, set()
@@ -184,12 +184,12 @@ def _value_lines(value, indent="    "):
         if value is None:
             return [f"{indent}shape {{", f"{indent}  unknown_rank: true", f"{indent}}}"]
         return [f"{indent}shape {{", *(line for d in value for line in
-                (f"{indent}  dim {{", f"{indent}    size: {-1 if d is None else d}", f"{indent}  }}")), f"{indent}}}"]  # fmt: skip
+                (f"{indent}  dim {{", f"{indent}    size: {-1 if d is None else d}", f"{indent}  }}")), f"{indent}}}"]
     if isinstance(value, np.ndarray):
         shape = ", ".join(str(d) for d in value.shape)
         shown = np.array2string(value, threshold=16, separator=", ").replace("\n", " ")
         return [f"{indent}tensor {{", f"{indent}  dtype: {value.dtype}", f"{indent}  tensor_shape: [{shape}]",
-                f"{indent}  values: {shown}", f"{indent}}}"]  # fmt: skip
+                f"{indent}  values: {shown}", f"{indent}}}"]
     if isinstance(value, (list, tuple)):
         inner = [line for v in value for line in _value_lines(v, indent + "  ")]
         return [f"{indent}list {{", *inner, f"{indent}}}"]

@@ -68,7 +68,7 @@ def to_dense(slices, dtype=None, name=None, as_ref=False):
         raise ValueError(f"Tensor conversion requested for IndexedSlices without dense_shape: {slices}")
     if isinstance(slices.values, Tensor) and slices.dense_shape is not None:
         rows = find_op("StridedSlice")(slices.dense_shape, [0], [1], [1], begin_mask=0, end_mask=0, ellipsis_mask=0,
-                                       new_axis_mask=0, shrink_axis_mask=1)  # fmt: skip
+                                       new_axis_mask=0, shrink_axis_mask=1)
         dense = find_op("UnsortedSegmentSum")(slices.values, slices.indices, rows, name=name)
         dense.set_shape(slices.shape)
         return dense

@@ -53,15 +53,15 @@ def assert_same_structure(nest1, nest2, check_types=True):
 def _same(a, b, check_types, whole_a, whole_b):
     if is_sequence(a) != is_sequence(b):
         raise ValueError(f"The two structures don't have the same nested structure.\n\nFirst structure: {whole_a}\n\n"
-                         f"Second structure: {whole_b}")  # fmt: skip
+                         f"Second structure: {whole_b}")
     if not is_sequence(a):
         return
     if check_types and type(a) is not type(b) and not (hasattr(a, "_fields") and type(a).__name__ == type(b).__name__):
         raise TypeError(f"The two structures don't have the same sequence type. First has type {type(a)}, second has type "
-                        f"{type(b)}.")  # fmt: skip
+                        f"{type(b)}.")
     if len(a) != len(b) or isinstance(a, dict) and sorted(a) != sorted(b):
         raise ValueError(f"The two structures don't have the same number of elements.\n\nFirst structure: {whole_a}\n\n"
-                         f"Second structure: {whole_b}")  # fmt: skip
+                         f"Second structure: {whole_b}")
     pairs = [(a[k], b[k]) for k in sorted(a)] if isinstance(a, dict) else zip(a, b)
     for x, y in pairs:
         _same(x, y, check_types, whole_a, whole_b)

@@ -119,10 +119,10 @@ class OpDef:
 
     __slots__ = ("type", "args", "attrs", "infer", "lower", "types", "stateful", "host", "static", "writes", "reads",
                  "xla_only", "shape_only", "partial", "variable", "doc_location", "has_lists", "single", "random", "extra",
-                 "_fast", "__weakref__")  # fmt: skip
+                 "_fast", "__weakref__")
 
     def __init__(self, type, signature, infer, lower, attrs, types, stateful, host, static, writes, reads, xla_only,
-                 shape_only, partial, variable, random, single):  # fmt: skip
+                 shape_only, partial, variable, random, single):
         self.type = type
         self.args = tuple(_Arg(a) for a in signature.split(",") if a.strip())
         self.infer = infer
@@ -166,7 +166,7 @@ _ANY: dict = {}
 
 
 def define_op(type, signature, *, infer, lower=None, attrs=None, types=None, stateful=False, host=False, static=(),
-              writes=(), reads=True, xla_only=False, shape_only=(), partial=False, variable=False, random=False, single=True):  # fmt: skip
+              writes=(), reads=True, xla_only=False, shape_only=(), partial=False, variable=False, random=False, single=True):
     """Defines an op type and returns it, callable: `op(*inputs, name=None, **attributes)` builds an operation.
 
     Args:
@@ -199,7 +199,7 @@ def define_op(type, signature, *, infer, lower=None, attrs=None, types=None, sta
     if type in _defs:
         raise ValueError(f"define_op: op type {type!r} is defined already.")
     opdef = OpDef(type, signature, infer, lower, attrs or {}, types or _ANY, stateful, host, tuple(static),
-                  tuple(writes), reads, xla_only, tuple(shape_only), partial, variable, random, single)  # fmt: skip
+                  tuple(writes), reads, xla_only, tuple(shape_only), partial, variable, random, single)
     _defs[type] = opdef
     return opdef
 
@@ -215,4 +215,4 @@ def op_types():
 
 
 __all__ = ["Known", "OpDef", "Spec", "broadcasted", "compared", "define_op", "find_op", "fully_known", "no_output",
-           "op_types", "partial_of", "same", "size_of", "spec_text"]  # fmt: skip
+           "op_types", "partial_of", "same", "size_of", "spec_text"]

@@ -107,7 +107,7 @@ def broadcast(a, b, what=""):
             out.append(x)
         else:
             raise ShapeError(f"Dimensions must be equal or 1 to broadcast, but are {x} and {y}{what and ' for ' + what}"
-                             f" with input shapes: {text(a)}, {text(b)}.")  # fmt: skip
+                             f" with input shapes: {text(a)}, {text(b)}.")
     return tuple(out)
 
 
@@ -194,7 +194,7 @@ def _comparison(op):
 
 
 for _name, _op in (("add", operator.add), ("sub", operator.sub), ("mul", operator.mul), ("mod", operator.mod),
-                   ("floordiv", operator.floordiv)):  # fmt: skip
+                   ("floordiv", operator.floordiv)):
     _m, _r = _arithmetic(_op)
     setattr(Dimension, f"__{_name}__", _m)
     setattr(Dimension, f"__r{_name}__", _r)

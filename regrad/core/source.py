@@ -55,7 +55,7 @@ def of_function(f):
     while hasattr(f, "__wrapped__"):
         f = f.__wrapped__
     f = getattr(f, "func", f)  # functools.partial
-    code = getattr(f, "__code__", None) or getattr(getattr(type(f), "__call__", None), "__code__", None)
+    code = getattr(f, "__code__", None) or getattr(type(f).__call__, "__code__", None)
     return f"{_short(code.co_filename)}:{code.co_firstlineno}" if code is not None else repr(f)
 
 

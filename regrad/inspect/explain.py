@@ -40,6 +40,7 @@ class Step:
         self.op = op
         self.name, self.type = prefix + op.name, op.type
         self.status = status
+        self.bound = rule
         self.rule = rule.name if rule is not None else ""
         self.rule_at = rule.where if rule is not None else ""
         self.why = rule.why if rule is not None else ""

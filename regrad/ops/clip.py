@@ -13,7 +13,7 @@ from regrad.ops import array, compare, math, reduce
 
 clipbyvalue_op = define_op("ClipByValue", "t, clip_value_min, clip_value_max", types={"T": REAL},
                            infer=lambda t, low, high: Spec(broadcast(t.dims, broadcast(low.dims, high.dims)), t.dtype),
-                           lower=lambda b, t, low, high: b.np.maximum(b.np.minimum(t, high), low))  # fmt: skip
+                           lower=lambda b, t, low, high: b.np.maximum(b.np.minimum(t, high), low))
 
 
 def clip_by_value(t, clip_value_min, clip_value_max, name=None):
@@ -71,7 +71,7 @@ def global_norm(t_list, name=None):
         raise TypeError("t_list should be a sequence")
     with get_default_graph().name_scope(name or "global_norm") as scope:
         values = [convert_to_tensor(t.values if isinstance(t, IndexedSlices) else t, name=f"t_{i}")
-                  for i, t in enumerate(t_list) if t is not None]  # fmt: skip
+                  for i, t in enumerate(t_list) if t is not None]
         halves = [0.5 * reduce.reduce_sum(math.square(v)) for v in values]
         return math.sqrt(2.0 * reduce.reduce_sum(array.stack(halves)), name=scope)
 

@@ -31,7 +31,7 @@ def _flatten(inputs):
             out += _flatten(x.values())
         elif x is None or not (hasattr(x, "_as_graph_element") or hasattr(x, "graph")):
             raise TypeError(f"Expected tf.group() expected Tensor objects not None with type '{type(x)}'" if x is not None
-                            else "tf.group: one of the inputs is None; group takes operations and tensors.")  # fmt: skip
+                            else "tf.group: one of the inputs is None; group takes operations and tensors.")
         else:
             out.append(x)
     return out

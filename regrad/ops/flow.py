@@ -132,7 +132,7 @@ def _case_lower(b, index, inputs, *, branches, n_saved):
         def branch():
             values = [b.np.asarray(v) for v in b.call(branches[i], inputs)]
             saved = []
-            for j, n in enumerate(n_saved):
+            for j in range(len(n_saved)):
                 saved += values[own:] if j == i else [b.np.zeros(s.shape, s.dtype) for s in shapes[j]]
             return tuple(values[:own]) + tuple(saved)
 
@@ -161,7 +161,7 @@ def _if_lower(b, cond, inputs, *, branches, n_saved):
 _BRANCHES = {"branches": (), "n_saved": ()}
 if_op = define_op("If", "cond: bool, input: [Tin]", attrs=_BRANCHES, infer=_branches_infer, lower=_if_lower, single=False)
 case_op = define_op("Case", "branch_index: int32, input: [Tin]", attrs=_BRANCHES, infer=_branches_infer, lower=_case_lower,
-                    single=False)  # fmt: skip
+                    single=False)
 for _op in (if_op, case_op):
     _op.extra.update(has_bodies=True, body_offset=1)
 
@@ -200,13 +200,13 @@ def _choose(op, selector, functions, strict, names):
     for g, s, n in zip(graphs[1:], structures[1:], names[1:]):
         if len(g.outputs) != len(graphs[0].outputs):
             raise ValueError(f"{names[0]} and {n} must return the same number of tensors: {len(graphs[0].outputs)} and "
-                             f"{len(g.outputs)}.")  # fmt: skip
+                             f"{len(g.outputs)}.")
         if strict:
             nest.assert_same_structure(structures[0], s)
         for i, (a, b) in enumerate(zip(graphs[0].outputs, g.outputs)):
             if a.dtype is not b.dtype:
                 raise ValueError(f"Outputs of {names[0]} and {n} must have the same type(s): output {i} is {spec_text(a)} "
-                                f"and {spec_text(b)}.")  # fmt: skip
+                                f"and {spec_text(b)}.")
     captures = set_captures(graphs, 0)
     made = op(selector, captures, branches=tuple(graphs), n_saved=(0,) * len(graphs), name="If")
     if isinstance(made, Operation):
@@ -237,10 +237,10 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
             raise TypeError("Each entry in pred_fn_pairs must be a 2-tuple of a bool tensor and a function.")
         if not callable(p[1]):
             raise TypeError(f"fn for pred {p[0]!r} must be callable.")
+    from regrad.ops.array import stack
     from regrad.ops.check import assert_less_equal, assert_true
     from regrad.ops.math import cast
     from regrad.ops.reduce import reduce_any, reduce_sum
-    from regrad.ops.array import stack
 
     with get_default_graph().name_scope(name):
         preds = [convert_to_tensor(p, name="pred") for p, _ in pairs]
@@ -361,9 +361,9 @@ def _loop_compiled(b, limit, carry, captures, xs, cond, body, reverse):
     n = len(carry)
     turns = xs[0].shape[0] if xs else known_turns(limit, carry, captures, cond, body)
     first = _settled(b, tuple(b.np.asarray(c) for c in carry), lambda state: b.call(body, [
-        *state, *captures, *(b.np.zeros(x.shape[1:], x.dtype) for x in xs)], 0)[:n])  # fmt: skip
+        *state, *captures, *(b.np.zeros(x.shape[1:], x.dtype) for x in xs)], 0)[:n])
     one = b.jax.eval_shape(lambda: tuple(b.np.asarray(v) for v in b.call(body, [
-        *first, *captures, *(b.np.zeros(x.shape[1:], x.dtype) for x in xs)], 0)[:n]))  # fmt: skip
+        *first, *captures, *(b.np.zeros(x.shape[1:], x.dtype) for x in xs)], 0)[:n]))
     if any(o.shape != f.shape for o, f in zip(one, first)):
         b.run_on_host()  # a loop variable changes its shape
     if turns is not None and (xs or len(body.outputs) > n):
@@ -398,7 +398,7 @@ def _settled(b, state, turn):
         return state
     after = b.jax.eval_shape(lambda: tuple(b.np.asarray(v) for v in turn(state)))
     return tuple(b.np.zeros(a.shape, a.dtype) if is_unwritten(s.shape) and a.shape != s.shape else s
-                 for s, a in zip(state, after))  # fmt: skip
+                 for s, a in zip(state, after))
 
 
 def _like(b, values, state):
@@ -459,7 +459,7 @@ def _counters(cond, body):
 
 def _inputs_of(outputs, at):
     """Returns the positions of the graph inputs that `outputs` depend on; None if anything impure is on the way."""
-    found, seen, stack = set(), set(), [t for t in outputs]
+    found, seen, stack = set(), set(), list(outputs)
     while stack:
         t = stack.pop()
         if t in at:
@@ -517,7 +517,7 @@ def _must_run_on_host(op):
         return True
     n, body = attrs["n_carry"], attrs["body"]
     if any(dims is not None and not fully_known(dims) and fully_known(op.inputs[1 + i].dims)
-           for i, dims in enumerate(attrs["invariants"])):  # fmt: skip
+           for i, dims in enumerate(attrs["invariants"])):
         return True  # a shape invariant says that the shape changes from turn to turn
     if attrs["n_xs"] or len(body.outputs) == n:
         return False
@@ -538,13 +538,13 @@ def _counter_positions(op):
 
 while_op = define_op("While", "limit: int32, input: [T]", single=False, infer=_while_infer, lower=_while_lower,
                      attrs={"cond": None, "body": None, "n_carry": 0, "n_xs": 0, "reverse": False, "invariants": (),
-                            "host": False})  # fmt: skip
+                            "host": False})
 while_op.extra.update(has_bodies=True, body_offset=1, loop_vars=lambda op: op.attrs["n_carry"], host_if=_must_run_on_host,
-                      more_static=_counter_positions)  # fmt: skip
+                      more_static=_counter_positions)
 
 
 def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True, swap_memory=False,
-               name=None, maximum_iterations=None, return_same_structure=False):  # fmt: skip
+               name=None, maximum_iterations=None, return_same_structure=False):
     """Returns `loop_vars` after `loop_vars = body(*loop_vars)` was repeated while `cond(*loop_vars)` held.
 
     Args:
@@ -600,7 +600,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
             g.n_carry = len(start)
         captures = set_captures([cond_graph, body_graph], len(start))
         outputs = while_op(limit, [*start, *captures], cond=cond_graph, body=body_graph, n_carry=len(start), n_xs=0,
-                           reverse=False, invariants=tuple(invariants), host=False, name="While")  # fmt: skip
+                           reverse=False, invariants=tuple(invariants), host=False, name="While")
         outputs = [identity(t, name="Exit") for t in outputs[:len(start)]]
         if not back_prop:
             from regrad.ops.array import stop_gradient
@@ -654,7 +654,7 @@ def _body_leaves(returned, structure):
     returned = list(returned)
     if len(returned) != len(structure):
         raise ValueError(f"The number of inputs and outputs of body must match loop_vars: {len(structure)}, "
-                         f"{len(returned)}")  # fmt: skip
+                         f"{len(returned)}")
     nest.assert_same_structure(list(structure), returned, check_types=False)
     return _loop_leaves(returned)[0]
 
@@ -687,7 +687,7 @@ def _invariants(shape_invariants, structure, start):
         if dims is not None and not _less_specific(t.dims, dims):
             raise ValueError(f"The shape invariant specified for {t.name} is not compatible with the initial shape of the "
                              f"loop variable. It enters the loop with shape {t.shape}, but the specified shape invariant "
-                             f"is {list(dims)}.")  # fmt: skip
+                             f"is {list(dims)}.")
         out.append(None if dims == t.dims else dims)
     return [(None,) * len(t.dims) if d is _ANY_RANK else d for d, t in zip(out, start)]
 
@@ -707,17 +707,17 @@ def _check_body(start, specs, outputs):
     for t, spec, out in zip(start, specs, outputs):
         if out.dtype is not spec.dtype:
             raise TypeError(f"Loop variable {t.name} enters the loop with type {spec.dtype.name}, but has type "
-                            f"{out.dtype.name} after one iteration.")  # fmt: skip
+                            f"{out.dtype.name} after one iteration.")
         if spec.dims is None:
             continue
         if out.dims is None or not compatible(out.dims, spec.dims) or not _less_specific(out.dims, spec.dims):
             if out.dims is not None and compatible(out.dims, spec.dims) and any(
-                    o is None and s is not None for o, s in zip(out.dims, spec.dims)) or out.dims is None:  # fmt: skip
+                    o is None and s is not None for o, s in zip(out.dims, spec.dims)) or out.dims is None:
                 got = "<unknown>" if out.dims is None else out.shape
             else:
                 got = out.shape
             raise ValueError(f"The shape for {t.name} is not an invariant for the loop. It enters the loop with shape "
                              f"{t.shape}, but has shape {got} after one iteration. Provide shape invariants using either "
-                             "the `shape_invariants` argument of tf.while_loop or set_shape() on the loop variables.")  # fmt: skip
+                             "the `shape_invariants` argument of tf.while_loop or set_shape() on the loop variables.")
 
 

@@ -12,13 +12,13 @@ from regrad.core.graph import FuncGraph, Tensor, get_default_graph, variable_of
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec
 from regrad.ops.array import identity, zeros_like
-from regrad.ops.indexing import add_slices
 from regrad.ops.flow import case_op, if_op, set_captures, while_op
+from regrad.ops.indexing import add_slices
 
 # Not worth computing twice. Everything impure is saved in any case.
 _EXPENSIVE = ("MatMul", "BatchMatMulV2", "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", "Conv3D", "Einsum",
               "DepthwiseConv2dNative", "Cholesky", "Qr", "Svd", "SelfAdjointEigV2", "MatrixInverse", "MatrixSolve",
-              "MatrixTriangularSolve", "FFT", "IFFT", "FFT2D", "IFFT2D", "While", "If", "Case", "CTCLoss")  # fmt: skip
+              "MatrixTriangularSolve", "FFT", "IFFT", "FFT2D", "IFFT2D", "While", "If", "Case", "CTCLoss")
 
 
 class GradGraph(FuncGraph):
@@ -93,7 +93,7 @@ class GradGraph(FuncGraph):
 
         scope, self._scope = self._scope, ""
         op = self._add(find_op(op_type), (), {"dtype": t.dtype, "shape": t.dims}, "saved/" + t.op.name,
-                       specs=Spec(t.dims, t.dtype))  # fmt: skip
+                       specs=Spec(t.dims, t.dtype))
         self._scope = scope
         return op.outputs[0]
 
@@ -149,10 +149,10 @@ def _branches_grad(op, *dys):
     used = [k for k in range(len(wanted)) if any(r[k] is not None for r in results)]
     if not used:
         return [None] * len(op.inputs)
-    for g, grads, branch in zip(grad_graphs, results, branches):
+    for g, grads in zip(grad_graphs, results):
         with g.as_default():
             g.outputs = [identity(_local(g, grads[k])) if grads[k] is not None
-                         else zeros_like(_storage_value(g, captures[wanted[k]])) for k in used]  # fmt: skip
+                         else zeros_like(_storage_value(g, captures[wanted[k]])) for k in used]
     _save(op, grad_graphs, own)
     outers = set_captures(grad_graphs, 0)
     kind = if_op if op.type == "If" else case_op
@@ -242,7 +242,7 @@ def _while_grad(op, *dys):
         # Rows of a captured array stay rows: the sum over turns then adds rows in place.
         slices = {k: t for k, t in enumerate(grads[first:first + len(real_captures)]) if isinstance(t, IndexedSlices)}
         grads = [None if t is None else t.values if isinstance(t, IndexedSlices) and k - first in slices else _local(g, t)
-                 for k, t in enumerate(grads)]  # fmt: skip
+                 for k, t in enumerate(grads)]
         new_carry = [zeros_like(d) if t is None else identity(t) for d, t in zip(d_carry, grads)]
         capture_grads = grads[len(real_carry):len(real_carry) + len(real_captures)]
         x_grads = grads[len(real_carry) + len(real_captures):]
@@ -275,7 +275,7 @@ def _while_grad(op, *dys):
     from regrad.runtime.plan import needs_host
 
     made = while_op(turns, [*start, *outer_captures, *outer_rows], cond=None, body=g, n_carry=len(explicit), n_xs=len(rows),
-                    reverse=not attrs["reverse"], invariants=(None,) * len(explicit), host=needs_host(op), name="While")  # fmt: skip
+                    reverse=not attrs["reverse"], invariants=(None,) * len(explicit), host=needs_host(op), name="While")
     out = [None] * len(inputs)
     for k, i in enumerate(real_carry):
         out[i] = made[k]

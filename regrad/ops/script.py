@@ -30,7 +30,7 @@ def _py_func_lower(b, inputs, *, token, func, Tout, shapes):
     if len(values) != len(Tout):
         raise InvalidArgumentError(f"{token} returns {len(values)} values, but expects to see {len(Tout)} values: "
                                    f"Tout promises {[t.name for t in Tout]}; the function is at "
-                                   f"{source.of_function(func)}.")  # fmt: skip
+                                   f"{source.of_function(func)}.")
     return tuple(_result(token, func, i, v, t, s) for i, (v, t, s) in enumerate(zip(values, Tout, shapes)))
 
 
@@ -52,7 +52,7 @@ def _result(token, func, i, value, dtype, dims):
         if array.dtype != dtype.as_numpy_dtype:
             raise InvalidArgumentError(f"{i}-th value returned by {token} is {array.dtype.name}, but expects {dtype.name}: "
                                        f"Tout promises {dtype.name}; return value.astype(np.{dtype.name}), or promise "
-                                       f"tf.{array.dtype.name}; {at}.")  # fmt: skip
+                                       f"tf.{array.dtype.name}; {at}.")
     else:
         try:  # a Python number or a list has no dtype of its own: it takes the promised one if of its kind
             array = to_array(value, dtype)
@@ -60,17 +60,17 @@ def _result(token, func, i, value, dtype, dims):
             raise InvalidArgumentError(f"{i}-th value returned by {token} is no {dtype.name}: {error}; {at}.") from None
     if not compatible(array.shape, dims):
         raise InvalidArgumentError(f"{i}-th value returned by {token} has shape {list(array.shape)}, but {text(dims)} was "
-                                   f"promised; {at}.")  # fmt: skip
+                                   f"promised; {at}.")
     return array
 
 
 _ATTRS = {"token": None, "func": None, "Tout": (), "shapes": ()}
 pyfunc_op = define_op("PyFunc", "input: [Tin]", attrs=_ATTRS, infer=_py_func_infer, lower=_py_func_lower, host=True,
-                      stateful=True, single=False)  # fmt: skip
+                      stateful=True, single=False)
 pyfuncstateless_op = define_op("PyFuncStateless", "input: [Tin]", attrs=_ATTRS, infer=_py_func_infer,
-                               lower=_py_func_lower, host=True, single=False)  # fmt: skip
+                               lower=_py_func_lower, host=True, single=False)
 eagerpyfunc_op = define_op("EagerPyFunc", "input: [Tin]", attrs=_ATTRS, infer=_py_func_infer, lower=_py_func_lower,
-                           host=True, stateful=True, single=False)  # fmt: skip
+                           host=True, stateful=True, single=False)
 
 for _op in (pyfunc_op, pyfuncstateless_op, eagerpyfunc_op):
     _op.extra["user_code"] = True  # its exceptions are the user's own
@@ -108,7 +108,7 @@ def py_func(func, inp, Tout, stateful=True, name=None, grad=None, shape=None):
     if shape is None:
         shapes = (None,) * len(types)
     elif is_list and len(types) and isinstance(shape, (list, tuple)) and len(shape) == len(types) and all(
-            s is None or isinstance(s, (list, tuple)) or hasattr(s, "as_list") for s in shape):  # fmt: skip
+            s is None or isinstance(s, (list, tuple)) or hasattr(s, "as_list") for s in shape):
         shapes = tuple(as_dims(s) for s in shape)
     else:
         shapes = (as_dims(shape),) * len(types)

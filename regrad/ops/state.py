@@ -14,19 +14,19 @@ from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.core.shapes import compatible, merge
 
 variable_op = define_op("VariableV2", "", attrs={"shape": None, "dtype": None, "container": "", "shared_name": ""},
-                        infer=lambda *, shape, dtype, container, shared_name: Spec(shape, dtype), variable=True)  # fmt: skip
+                        infer=lambda *, shape, dtype, container, shared_name: Spec(shape, dtype), variable=True)
 
 
 # -- whole assignments -----------------------------------------------------------------------
 def _assign_infer(ref, value, *, validate_shape, use_locking):
     if validate_shape and not compatible(ref.dims, value.dims):
         raise ShapeError(f"cannot assign {spec_text(value)} to a variable of {spec_text(ref)}; validate_shape=False allows "
-                         "a change of shape")  # fmt: skip
+                         "a change of shape")
     return Spec(merge(ref.dims, value.dims) if validate_shape else value.dims, ref.dtype)
 
 
 assign_op = define_op("Assign", "ref: T, value: T", attrs={"validate_shape": True, "use_locking": True}, writes=(0,),
-                      reads=False, infer=_assign_infer, lower=lambda b, ref, value, **_: value)  # fmt: skip
+                      reads=False, infer=_assign_infer, lower=lambda b, ref, value, **_: value)
 
 
 def _update(op_type, function):
@@ -34,7 +34,7 @@ def _update(op_type, function):
         return Spec(merge(ref.dims, value.dims, f"{op_type} needs a value of the variable's shape;"), ref.dtype)
 
     return define_op(op_type, "ref: T, value: T", attrs={"use_locking": False}, writes=(0,), types={"T": NUMERIC},
-                     infer=infer, lower=lambda b, ref, value, *, use_locking: getattr(b.np, function)(ref, value))  # fmt: skip
+                     infer=infer, lower=lambda b, ref, value, *, use_locking: getattr(b.np, function)(ref, value))
 
 
 assignadd_op = _update("AssignAdd", "add")
@@ -43,7 +43,7 @@ assignsub_op = _update("AssignSub", "subtract")
 
 # -- asking about a variable --------------------------------------------------------------------
 isinitialized_op = define_op("IsVariableInitialized", "ref", infer=lambda ref: Spec((), dtypes.bool_), stateful=True,
-                             host=True, lower=lambda b, ref: np.asarray(ref is not None))  # fmt: skip
+                             host=True, lower=lambda b, ref: np.asarray(ref is not None))
 isinitialized_op.extra["uninitialized_ok"] = True
 
 
@@ -65,7 +65,7 @@ def _at(b, ref, indices, updates, method):
         out[indices] = updates
     else:
         ufunc = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "max": np.maximum,
-                 "min": np.minimum}[method]  # fmt: skip
+                 "min": np.minimum}[method]
         ufunc.at(out, indices, updates)
     return out
 
@@ -73,7 +73,7 @@ def _at(b, ref, indices, updates, method):
 def _scatter(op_type, method):
     return define_op(op_type, "ref: T, indices: Tindices, updates: T", attrs={"use_locking": False}, writes=(0,),
                      types={"Tindices": INDEX}, infer=_scatter_infer,
-                     lower=lambda b, ref, i, u, *, use_locking: _at(b, ref, i, u, method))  # fmt: skip
+                     lower=lambda b, ref, i, u, *, use_locking: _at(b, ref, i, u, method))
 
 
 scatterupdate_op = _scatter("ScatterUpdate", "set")

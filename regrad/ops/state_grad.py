@@ -3,5 +3,5 @@
 from regrad.core.gradient_registry import NotDifferentiable
 
 for _op_type in ("VariableV2", "Assign", "AssignAdd", "AssignSub", "IsVariableInitialized", "ScatterUpdate", "ScatterAdd",
-                 "ScatterSub", "ScatterMul", "ScatterDiv", "ScatterMax", "ScatterMin", "NoOp"):  # fmt: skip
+                 "ScatterSub", "ScatterMul", "ScatterDiv", "ScatterMax", "ScatterMin", "NoOp"):
     NotDifferentiable(_op_type)

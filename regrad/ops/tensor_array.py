@@ -52,7 +52,7 @@ def _dynamic(op):
 
 
 create_op = define_op("TensorArrayV3", "size: int32", static=(0,), infer=_create_infer, lower=_create_lower,
-                      attrs={"dtype": None, "element_shape": None, "dynamic_size": False})  # fmt: skip
+                      attrs={"dtype": None, "element_shape": None, "dynamic_size": False})
 
 
 def _row_dims(buffer):
@@ -85,7 +85,7 @@ def _write_lower(b, buffer, index, value, *, dynamic_size):
 
 
 write_op = define_op("TensorArrayWriteV3", "flow_in: T, index: int32, value: T", infer=_write_infer, lower=_write_lower,
-                     attrs={"dynamic_size": False})  # fmt: skip
+                     attrs={"dynamic_size": False})
 write_op.extra["host_if"] = _dynamic
 
 
@@ -101,7 +101,7 @@ def _read_lower(b, buffer, index):
 
 
 read_op = define_op("TensorArrayReadV3", "flow_in: T, index: int32", lower=_read_lower,
-                    infer=lambda buffer, index: Spec(_row_dims(buffer), buffer.dtype))  # fmt: skip
+                    infer=lambda buffer, index: Spec(_row_dims(buffer), buffer.dtype))
 
 
 def _gather_infer(buffer, indices):
@@ -111,7 +111,7 @@ def _gather_infer(buffer, indices):
 
 
 gather_op = define_op("TensorArrayGatherV3", "flow_in: T, indices: Tidx", types={"Tidx": INDEX}, infer=_gather_infer,
-                      lower=lambda b, buffer, indices: b.np.take(buffer, indices, axis=0))  # fmt: skip
+                      lower=lambda b, buffer, indices: b.np.take(buffer, indices, axis=0))
 
 
 def _scatter_infer(buffer, indices, value):
@@ -131,7 +131,7 @@ def _scatter_lower(b, buffer, indices, value):
 
 
 scatter_op = define_op("TensorArrayScatterV3", "flow_in: T, indices: Tidx, value: T", types={"Tidx": INDEX},
-                       infer=_scatter_infer, lower=_scatter_lower)  # fmt: skip
+                       infer=_scatter_infer, lower=_scatter_lower)
 
 
 unstack_op = define_op("TensorArrayUnstack", "value", infer=lambda v: Spec(v.dims, v.dtype), lower=lambda b, v: v)
@@ -151,7 +151,7 @@ class TensorArray:
     """
 
     def __init__(self, dtype, size=None, dynamic_size=None, clear_after_read=None, tensor_array_name=None, handle=None,
-                 flow=None, infer_shape=True, element_shape=None, colocate_with_first_write_call=True, name=None):  # fmt: skip
+                 flow=None, infer_shape=True, element_shape=None, colocate_with_first_write_call=True, name=None):
         self._dtype = as_dtype(dtype)
         self._dynamic = bool(dynamic_size)
         self._element_shape = as_dims(element_shape)
@@ -166,7 +166,7 @@ class TensorArray:
             size = 0
         size = convert_to_tensor(size, dtype=None if hasattr(size, "dtype") else dtypes.int32, name="size")
         self._flow = create_op(size, dtype=self._dtype, element_shape=self._element_shape, dynamic_size=self._dynamic,
-                               name=self._name)  # fmt: skip
+                               name=self._name)
 
     def _with(self, flow):
         new = TensorArray(self._dtype, flow=flow, dynamic_size=self._dynamic, element_shape=self._element_shape)

@@ -30,7 +30,8 @@ def digest(key):
     import jax
     import jaxlib
 
-    versions = (jax.__version__, jaxlib.__version__, platform.machine(), _processor(), sorted(config.compiler_options().items()))
+    options = sorted(config.compiler_options().items())
+    versions = (jax.__version__, jaxlib.__version__, platform.machine(), _processor(), options)
     return hashlib.sha256(repr((versions, _own_version(), text)).encode()).hexdigest()
 
 

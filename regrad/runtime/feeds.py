@@ -20,11 +20,11 @@ def feed_array(tensor, value):
         if isinstance(value, Tensor) or hasattr(value, "_as_graph_element"):
             raise TypeError("The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, "
                             "strings, lists, numpy ndarrays, or TensorHandles. For reference, the tensor object was "
-                            f"{value!r} which was passed to the feed with key {tensor!r}.")  # fmt: skip
+                            f"{value!r} which was passed to the feed with key {tensor!r}.")
         value = _converted(tensor, value, wanted)
     if value.shape != tensor.dims and not compatible(value.shape, tensor.dims):
         raise ValueError(f"Cannot feed value of shape {value.shape} for Tensor '{tensor.name}', which has shape "
-                         f"'{TensorShape(tensor.dims)}'; made at {tensor.op.location}.")  # fmt: skip
+                         f"'{TensorShape(tensor.dims)}'; made at {tensor.op.location}.")
     return value
 
 
@@ -38,12 +38,12 @@ def _converted(tensor, value, wanted):
         if not low <= value <= high:
             raise TypeError(f"Type of feed value {value} with type int is not compatible with Tensor type "
                             f"{tensor.dtype.name}. Try explicitly setting the type of the feed tensor to a larger type "
-                            "(e.g. int64).")  # fmt: skip
+                            "(e.g. int64).")
     try:
         return np.asarray(value).astype(wanted, copy=False)
     except (TypeError, ValueError) as error:
         raise type(error)(f"Cannot feed {value!r:.200} for Tensor '{tensor.name}' of type {tensor.dtype.name}: {error}; "
-                          f"made at {tensor.op.location}.") from None  # fmt: skip
+                          f"made at {tensor.op.location}.") from None
 
 
 def feed_tensors(graph, feed_dict):
@@ -88,7 +88,7 @@ class Fetches:
     def _flatten(self, x):
         if x is None:
             raise TypeError("Fetch argument None has invalid type <class 'NoneType'>: a gradient of None means that no path "
-                            "leads from ys to that x.")  # fmt: skip
+                            "leads from ys to that x.")
         if isinstance(x, (Tensor, Operation, str)):
             return self._element(x)
         if isinstance(x, IndexedSlices):
@@ -127,7 +127,7 @@ class Fetches:
             element = self.graph.as_graph_element(x)
         except TypeError as error:
             raise TypeError(f"Fetch argument {x!r} has invalid type {type(x)}, must be a string or Tensor. "
-                            f"({error})") from None  # fmt: skip
+                            f"({error})") from None
         except (ValueError, KeyError) as error:
             raise ValueError(f"Fetch argument {x!r} cannot be interpreted as a Tensor. ({error.args[0]})") from None
         if not self.graph.is_fetchable(element):

@@ -113,7 +113,7 @@ class Plan:
                 return
             raise InvalidArgumentError(
                 None, op, f"You must feed a value for placeholder tensor '{op.name}' with dtype {t.dtype.name} and shape "
-                f"{t.shape}: run(..., feed_dict={{{op.name}: value}}).")  # fmt: skip
+                f"{t.shape}: run(..., feed_dict={{{op.name}: value}}).")
         written = written_variables(op)
         # A variable that is only overwritten needs no old value, and may be uninitialised.
         ins = tuple(-1 if i in opdef.writes and not opdef.reads else self._value(t) for i, t in enumerate(op.inputs))
@@ -165,7 +165,7 @@ class Plan:
             else:
                 keyed.add(v)
         return (keyed, [i for v, i in feeds.items() if v in keyed],
-                [op for v, op in reads.items() if v in keyed])  # fmt: skip
+                [op for v, op in reads.items() if v in keyed])
 
     def _is_small_integer(self, number):
         t = self.tensors[number]
@@ -205,7 +205,7 @@ class Plan:
 
     def __str__(self):
         lines = [f"plan of {len(self.nodes)} operations, {len(self.feeds)} feeds, {len(self.reads)} variables read, "
-                 f"{len(self.commits)} assigned"]  # fmt: skip
+                 f"{len(self.commits)} assigned"]
         for s, (device, host) in enumerate(self.stages):
             lines += [f"  stage {s}: {len(device)} device operations" + (f", {len(host)} on the host:" if host else "")]
             lines += [f"    {n.op.type} '{n.op.name}'" for n in host]
@@ -215,7 +215,7 @@ class Plan:
 def _needed(fetches, fed):
     """Returns the operations that the fetches depend on, stopping at fed tensors."""
     seen = set()
-    stack = [f for f in fetches]
+    stack = list(fetches)
     while stack:
         item = stack.pop()
         if isinstance(item, Tensor):

@@ -5,21 +5,18 @@ what is known before running, and cuts the device nodes into bounded segments. W
 host operation gives, the walk stops there; the rest is specialised when the value has come, once per shape (a tree).
 """
 
-import signal
-import threading
-import warnings
-
 import numpy as np
 
-
 from regrad.core.errors import FailedPreconditionError, InternalError, InvalidArgumentError
-from regrad.core.graph import RegradWarning, Tensor, op_arguments, variable_of
+from regrad.core.graph import Tensor, op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import Known, Spec, spec_text
-from regrad.core.shapes import compatible, fully_known, size_of
+from regrad.core.shapes import fully_known, size_of
 from regrad.runtime import config
-from regrad.runtime.plan import body_plan, shape_only_positions, static_positions
-from regrad.runtime.segment import Segment, ShapeOf, freeze
+from regrad.runtime.bodies import xla_for
+from regrad.runtime.cutting import data_inputs, recomputing, split
+from regrad.runtime.plan import shape_only_positions, static_positions
+from regrad.runtime.segment import Segment, ShapeOf, declared_attrs, freeze
 
 _FOLD = 1024  # elements; larger results are computed when they are needed, not stored in the program
 
@@ -119,7 +116,7 @@ class Stage:
             if v >= 0 and not isinstance(infos[v], Known):
                 raise InternalError(None, op, f"the value of input {position} is not known when it is needed")
         try:
-            specs = op.opdef.infer(*op_arguments(op, tuple(inputs)), **_declared(op))
+            specs = op.opdef.infer(*op_arguments(op, tuple(inputs)), **declared_attrs(op))
         except (ValueError, TypeError) as error:
             given = ", ".join(spec_text(i) for i in inputs)
             raise InvalidArgumentError(None, op, f"{op.type}: {error} (inputs: {given})") from None
@@ -152,11 +149,11 @@ class Stage:
             operands = [i.array if isinstance(i, Known) else ShapeOf(i.dims, i.dtype.as_numpy_dtype) for i in inputs]
             for i, v in zip(arrays, values):
                 operands[i] = v
-            return op.opdef.lower(xla_for(op, XLA, {}), *op_arguments(op, operands), **_declared(op))
+            return op.opdef.lower(xla_for(op, XLA, {}), *op_arguments(op, operands), **declared_attrs(op))
 
         with x64():
             result = jax.eval_shape(function, *(jax.ShapeDtypeStruct(inputs[i].dims, inputs[i].dtype.as_numpy_dtype)
-                                                for i in arrays))  # fmt: skip
+                                                for i in arrays))
         result = result if isinstance(result, (tuple, list)) else [result]
         return tuple(result[index].shape)
 
@@ -179,10 +176,10 @@ class Stage:
         if any((size_of(t.dims) or 0) > _FOLD for t in op.outputs):
             return False
         operands = [ShapeOf(infos[v].dims, infos[v].dtype.as_numpy_dtype) if position in shape_only else infos[v].array
-                    for position, v in enumerate(node.ins)]  # fmt: skip
+                    for position, v in enumerate(node.ins)]
         try:
             with np.errstate(all="ignore"):
-                result = opdef.lower(HOST, *op_arguments(op, operands), **_declared(op))
+                result = opdef.lower(HOST, *op_arguments(op, operands), **declared_attrs(op))
         except NotImplementedError:
             return False
         except Exception as error:
@@ -223,7 +220,7 @@ class Stage:
             outputs = [Spec(t.dims, t.dtype) for t in op.outputs]
             return outputs + [Spec(v.outputs[0].dims, v.outputs[0].dtype) for v in node.written]
         try:
-            specs = op.opdef.infer(*op_arguments(op, tuple(inputs)), **_declared(op))
+            specs = op.opdef.infer(*op_arguments(op, tuple(inputs)), **declared_attrs(op))
         except (ValueError, TypeError) as error:
             raise InvalidArgumentError(None, op, f"{op.type}: {error}") from None
         return specs if type(specs) is list else [specs]
@@ -263,10 +260,10 @@ class Stage:
         for v in self._outside_uses():
             if v in part_of:
                 needed[part_of[v]][v] = True
-        for i, part in enumerate(parts):
+        for part in parts:
             made = {v for n in part for v in n.outs}
             for n in part:
-                for v in _data_inputs(n):
+                for v in data_inputs(n):
                     if v not in made and v in part_of:
                         needed[part_of[v]][v] = True
         self.segments = [Segment(part, self.infos, outs) for part, outs in zip(parts, needed)]
@@ -318,464 +315,13 @@ class Stage:
         return kept
 
 
-def _data_inputs(node):
-    """Returns the values a node needs, those left out of which only the shape matters."""
-    shape_only = shape_only_positions(node.op)
-    if not shape_only:
-        return [v for v in node.ins if v >= 0]
-    return [v for i, v in enumerate(node.ins) if v >= 0 and i not in shape_only]
-
-
-def split(nodes, limit):
-    """Returns `nodes` in parts of at most `limit`; whole when it is at most twice that."""
-    if len(nodes) <= 2 * limit:
-        return [nodes]
-    return [nodes[i:i + limit] for i in range(0, len(nodes), limit)]
-
-
-_FEW = 8  # values handed from one part to another that are not worth computing again
-
-
-def recomputing(i, part, parts, part_of, infos):
-    """Returns `part` with cheap nodes of earlier parts in front, where it would otherwise take many values from them.
-
-    A backward part reads something of nearly every forward operation. Handing over hundreds of small arrays costs more than
-    computing element-wise operations again from the few values at the forward part's edge.
-    """
-    made = {v for n in part for v in n.outs}
-    taken = {}
-    for n in part:
-        for v in _data_inputs(n):
-            j = part_of.get(v, i)
-            if j < i and v not in made:
-                taken.setdefault(j, {})[v] = True
-    front = []
-    for j in sorted(taken):
-        if len(taken[j]) <= _FEW:
-            continue
-        producer = {v: n for n in parts[j] for v in n.outs}
-        again, edge, stack = {}, set(), list(taken[j])
-        while stack:
-            v = stack.pop()
-            node = producer.get(v)
-            if node is None or not _cheap(node):
-                if not isinstance(infos[v], Known):
-                    edge.add(v)
-            elif node not in again:
-                again[node] = True
-                stack += _data_inputs(node)
-        if 2 * len(edge - taken.keys()) < len(taken[j]) and len(again) <= 2 * len(part):
-            front += [n for n in parts[j] if n in again]
-    return front + part if front else part
-
-
-def _cheap(node):
-    op = node.op
-    return node.pure and not op.opdef.static and not op.opdef.has_lists and not op.opdef.extra.get("has_bodies") and (
-        op.type not in ("MatMul", "BatchMatMulV2", "Conv2D", "Conv3D", "DepthwiseConv2dNative", "MaxPool", "AvgPool")
-        and not op.opdef.xla_only)  # fmt: skip
-
-
-def _declared(op):
-    """Returns the op's attributes that its definition declares."""
-    attrs = op.attrs
-    if len(attrs) != len(op.opdef.attrs):
-        return {k: v for k, v in attrs.items() if k in op.opdef.attrs}
-    return attrs
-
-
-class _Uninterrupted:
-    """Context manager: in the main thread, Ctrl-C is answered when the block is left."""
-
-    def __init__(self):
-        self.depth = 0
-        self.pending = None
-        self.old = None
-
-    def __enter__(self):
-        if threading.current_thread() is threading.main_thread():
-            self.depth += 1
-            if self.depth == 1:
-                self.old = signal.getsignal(signal.SIGINT)
-                if callable(self.old):
-                    signal.signal(signal.SIGINT, self._defer)
-
-    def _defer(self, number, frame):
-        self.pending = number, frame
-
-    def __exit__(self, *exc):
-        if threading.current_thread() is threading.main_thread():
-            self.depth -= 1
-            if self.depth == 0 and callable(self.old):
-                signal.signal(signal.SIGINT, self.old)
-                pending, self.pending = self.pending, None
-                if pending is not None:
-                    self.old(*pending)
-
-
-uninterrupted = _Uninterrupted()
-
-
-def own_device_array(array):
-    """Returns a device array that shares no memory with `array`."""
-    from regrad.runtime.backend import to_device
-
-    return to_device(np.array(array))
-
-
 def _unread(plan, v):
     """True when only ops that take uninitialised variables read value `v`."""
     return v not in plan.fetches and all(n.opdef.extra.get("uninitialized_ok") for n in plan.nodes if v in n.ins)
-
-
-def _is_array(value):
-    """True for device arrays and for the rows a host loop saved, which stay as they are."""
-    return hasattr(value, "addressable_data") or hasattr(value, "rows")
-
-
-class Runner:
-    """Runs one plan in one session: feeds in, fetched values out."""
-
-    def __init__(self, plan, session):
-        self.plan = plan
-        self.session = session
-        self.programs = {}
-        self.commits = list(plan.commits.items())
-        self.last = {}
-
-    def run(self, arrays):
-        """Executes the plan; commits variables only when everything succeeded.
-
-        Args:
-          arrays: the fed values, arrays of the right dtype, in the order of `plan.fed`.
-
-        Returns:
-          The fetched values in order, NumPy or device arrays; None for an operation.
-        """
-        if not self.commits:
-            return self.run_body(arrays)[0]
-        # Once old values may have been overwritten there is no way back: an interrupt waits until the new ones are in.
-        with uninterrupted:
-            results, assigned = self.run_body(arrays)
-            self.session.state.update(assigned)
-        return results
-
-    def run_body(self, arrays):
-        """Returns `_run_body(arrays)`, planning again when an operation turns out not to compile."""
-        while True:
-            try:
-                return self._run_body(arrays)
-            except MustRunOnHost as found:
-                found.mark()
-                self.plan = self.plan.again()
-                self.programs.clear()
-                self.commits = list(self.plan.commits.items())
-
-    def _run_body(self, arrays):
-        """Executes the plan; returns the fetched values and {variable: new value}, which is not committed."""
-        plan, session = self.plan, self.session
-        key = tuple([a.shape for a in arrays])
-        if plan.keyed_feeds:
-            key = (key, *(freeze(arrays[i]) for i in plan.keyed_feeds))
-        if plan.keyed_reads:
-            for op in plan.keyed_reads:
-                if op not in session.state:
-                    raise uninitialized(op)
-            key = (key, *(freeze(np.asarray(session.state[op])) for op in plan.keyed_reads))
-        program = self.programs.get(key)
-        if program is None:
-            program = self._specialise(arrays, key)
-        env = [None] * plan.size
-        for v, a in zip(plan.feeds, arrays):
-            env[v] = a
-        state = session.state
-        for variable, v in plan.reads.items():
-            value = state.get(variable)
-            if type(value) is np.ndarray and value.size > config.tiny_cost:
-                value = state[variable] = own_device_array(value)
-            env[v] = value
-        stage = program.root
-        while stage is not None:
-            if len(stage.segments) > 1:
-                with session.xla_context():  # once for all of them
-                    for segment in stage.segments:
-                        self._run_segment(segment, env)
-            elif stage.segments:
-                self._run_segment(stage.segments[0], env)
-            for node in stage.hosts:
-                if session.recorder is None:
-                    self._run_host(node, env, stage.infos)
-                else:
-                    session.recorder.step(node.op.name, "host", 1,
-                                          lambda n=node, i=stage.infos: self._run_host(n, env, i))  # fmt: skip
-            stage = stage.follow(env) if stage.waits else stage.next
-            if stage is not None:
-                infos = stage.infos
-        infos = program.infos
-        program.runs += 1
-        results = []
-        for v in plan.fetches:
-            if v < 0:
-                results.append(None)
-                continue
-            value = env[v]
-            if value is None:
-                value = self._known(v, infos, program)
-            results.append(value)
-        assigned = {}
-        for variable, v in self.commits:
-            value = self._known(v, infos, program) if env[v] is None else env[v]
-            # A fed array or a constant belongs to somebody else.
-            assigned[variable] = np.array(value) if type(value) is np.ndarray else value
-        return results, assigned
-
-    def _known(self, v, infos, program):
-        """Returns the value of a folded number, or explains a variable without one."""
-        info = infos[v]
-        stage = program.root
-        while info is None or not isinstance(info, Known):
-            stage = next(iter(stage.children.values()), stage.next) if stage is not None else None
-            if stage is None:
-                break
-            info = stage.infos[v]
-        if isinstance(info, Known):
-            return info.array
-        t = self.plan.tensors[v]
-        if not isinstance(t, Tensor):
-            raise uninitialized(t)
-        raise InternalError(None, t.op, f"{t.name} was not computed")
-
-    def _specialise(self, arrays, key):
-        session = self.session
-        program = self.programs[key] = Program(self.plan, arrays, session)
-        session.plans += 1
-        if config.recompile_warning and len(self.programs) == config.recompile_warning + 1:
-            self._warn_of_recompiling()
-        return program
-
-    def _warn_of_recompiling(self):
-        """Says, once, which feeds keep this plan from being compiled once for all."""
-        keys = list(self.programs)
-        keyed = bool(self.plan.keyed_feeds or self.plan.keyed_reads)
-        shapes = [k[0] if keyed else k for k in keys]
-        names = [t.name for i, t in enumerate(self.plan.fed) if len({s[i] for s in shapes}) > 1]
-        names += [f"{self.plan.fed[i].name} (its value, which a shape depends on)" for n, i in enumerate(self.plan.keyed_feeds)
-                  if len({k[1 + n] for k in keys}) > 1]  # fmt: skip
-        warnings.warn(
-            f"The same fetches were prepared for {len(keys)} different shapes, each compiled anew when it turns out hot; "
-            f"what varies: {', '.join(names) or 'a variable'}. Feed a few sizes only (pad the batch and mask the rest), or "
-            "set regrad.config.recompile_warning = 0 to hear no more of it.", RegradWarning, stacklevel=6)  # fmt: skip
-
-    def _run_segment(self, segment, env):
-        args = [env[v] for v in segment.ins]
-        for v, a in zip(segment.ins, args):
-            if a is None:
-                raise self._missing(v)
-        random = segment.random_ops + segment.body_random_ops
-        seeds = self.session.seeds(random) if random else ()
-        if self.session.recorder is not None:
-            results = self._recorded(segment, args, seeds)
-        elif segment.on_host():
-            results = segment.run_host(args, seeds)
-        else:
-            with self.session.xla_context():
-                results = segment.run_compiled(args, seeds)
-        segment.runs += 1
-        for v, r in zip(segment.outs, results):
-            env[v] = r
-
-    def _recorded(self, segment, args, seeds):
-        """Executes a segment as `_run_segment` does, timing it."""
-        name = f"{segment.nodes[0].op.name} ... {segment.nodes[-1].op.name}"
-        if segment.on_host():
-            return self.session.recorder.step(name, "segment (NumPy)", len(segment.nodes),
-                                              lambda: segment.run_host(args, seeds))  # fmt: skip
-        with self.session.xla_context():
-            return self.session.recorder.step(name, "segment (XLA)", len(segment.nodes),
-                                              lambda: segment.run_compiled(args, seeds))  # fmt: skip
-
-    def _missing(self, v):
-        t = self.plan.tensors[v]
-        return InternalError(None, t.op, f"{t.name} was not computed") if isinstance(t, Tensor) else uninitialized(t)
-
-    def _run_host(self, node, env, infos):
-        op, opdef = node.op, node.opdef
-        shape_only = shape_only_positions(op)
-        operands = []
-        for position, v in enumerate(node.ins):
-            if v < 0:
-                operands.append(None)
-                continue
-            value = env[v]
-            if value is None:
-                info = infos[v]
-                if isinstance(info, Known):
-                    value = info.array
-                elif position in shape_only and info is not None:
-                    value = ShapeOf(info.dims, info.dtype.as_numpy_dtype)
-                elif not opdef.extra.get("uninitialized_ok"):
-                    raise self._missing(v)
-            if value is not None and type(value) is not ShapeOf and not opdef.extra.get("has_bodies"):
-                value = np.asarray(value)
-            operands.append(value)
-        backend = HOST
-        if opdef.random:
-            operands.insert(0, self.session.seeds([op])[0])
-            operands = [operands[0], *op_arguments(op, operands[1:])]
-        elif not opdef.extra.get("has_bodies"):
-            operands = op_arguments(op, operands)
-        else:
-            backend = HostBodies(self.session, node, operands)
-            operands = op_arguments(op, operands)
-        try:
-            result = opdef.lower(backend, *operands, **_declared(op))
-        except Exception as error:
-            if isinstance(error, (ValueError, TypeError, IndexError)) and not (
-                    opdef.extra.get("user_code") or opdef.extra.get("has_bodies")):  # fmt: skip
-                raise InvalidArgumentError(None, op, f"{op.type}: {error}") from error
-            if not getattr(error, "_regrad_op", None):
-                error.add_note(f"while running {op.describe()}")
-                try:
-                    error._regrad_op = op
-                except AttributeError:
-                    pass
-            raise
-        result = result if isinstance(result, (tuple, list)) else (result,)
-        if node.written and opdef.extra.get("has_bodies"):
-            result = (*result, *backend.final_versions())
-        for i, (v, r) in enumerate(zip(node.outs, result)):
-            if type(r) is not np.ndarray and not _is_array(r):
-                r = np.asarray(r)
-            if i < len(op.outputs):
-                t = op.outputs[i]
-                if not compatible(r.shape, t.dims):
-                    raise InvalidArgumentError(
-                        None, op, f"{op.type} gave shape {list(r.shape)} for output {i}, whose static shape is {t.shape}.")
-            env[v] = r
-
-
-# -- branches and bodies -----------------------------------------------------------------------
-
-
-class HostBodies:
-    """The backend of a branch or loop that runs turn by turn from the host: `call` runs a body as a program of its own.
-
-    Assignments inside bodies make new versions that the next call sees; they are committed with the whole run.
-    """
-
-    is_host = True
-    np = np
-    name = "host bodies"
-
-    def __init__(self, session, node, operands):
-        self.session = session
-        self.node = node
-        self.versions = {}
-        for t, value in zip(node.op.inputs, operands):
-            variable = variable_of(t)
-            if variable is not None:
-                self.versions[variable] = value
-
-    def call(self, graph, args, iteration=0):
-        """Returns the outputs of `graph` for `args`, one per graph input (NumPy or device arrays)."""
-        runner = self.session.body_runner(graph)
-        arrays = []
-        for t, value in zip(graph.inputs, args):
-            variable = variable_of(t)
-            value = self.versions[variable] if variable in self.versions else value
-            arrays.append(value if _is_array(value) else np.asarray(value))
-        results, assigned = runner.run_body(arrays)
-        self.versions.update(assigned)
-        return results[:len(graph.outputs)]
-
-    def final_versions(self):
-        return [self.versions[v] for v in self.node.written]
-
-
-class XlaBodies:
-    """The XLA backend inside an operation with bodies: `call` traces a body in place."""
-
-    is_host = False
-
-    def __init__(self, xla, seeds, op):
-        self._xla = xla
-        self._seeds = seeds
-        self._op = op
-
-    def run_on_host(self):
-        """Gives up compiling this operation: raises what makes the plan be made again with it on the host."""
-        raise MustRunOnHost(self._op)
-
-    def __getattr__(self, name):
-        return getattr(self._xla, name)
-
-    def call(self, graph, args, iteration=0):
-        """Returns the outputs of `graph`, traced on `args`.
-
-        Args:
-          args: one array or tracer per graph input; NumPy arrays are known when compiling, inside too.
-          iteration: the turn of a loop (an int or traced integer): random ops draw anew in each.
-        """
-        plan = body_plan(graph)
-        infos = [None] * plan.size
-        env = [None] * plan.size
-        for v, t, value in zip(plan.feeds, plan.fed, args):
-            env[v] = value
-            infos[v] = Known(value, t.dtype) if type(value) is np.ndarray else Spec(tuple(value.shape), t.dtype)
-        stage = Stage(_Inline(plan), 0, infos)
-        for segment in stage.segments:
-            seeds = [self._turn(op, iteration) for op in segment.random_ops]
-            inner = {op: self._turn(op, iteration) for op in segment.body_random_ops}
-            for v, r in zip(segment.outs, segment.evaluate(self._xla, [env[v] for v in segment.ins] + segment.constants,
-                                                           seeds, inner)):  # fmt: skip
-                env[v] = r
-        return [infos[v].array if env[v] is None else env[v] for v in plan.fetches[:len(graph.outputs)]]
-
-    def _turn(self, op, iteration):
-        row = self._seeds.get(op)
-        if row is None:  # only shapes are asked for
-            row = np.zeros(3, np.uint64)
-        return self.np.asarray(row) + self.np.asarray([0, 0, 1], "uint64") * self.np.asarray(iteration).astype("uint64")
-
-
-class MustRunOnHost(Exception):
-    """A branch or loop turned out to need shapes that differ from turn to turn: its plan is made again."""
-
-    def __init__(self, op):
-        super().__init__(op)
-        self.op = op
-
-    def mark(self):
-        """Remembers it, for the op and for the graphs around it."""
-        op = self.op
-        op._host = True
-        graph = op.graph
-        while graph is not None:
-            for name in ("_plan", "_needs_host"):
-                graph.__dict__.pop(name, None)
-            for other in (graph.outer_graph._ops if graph.outer_graph is not None else ()):
-                if other.opdef.extra.get("has_bodies"):
-                    other.__dict__.pop("_host", None)
-            graph = graph.outer_graph
-
-
-class _Inline:
-    """What a Stage needs of a Program, for a body traced in place."""
-
-    def __init__(self, plan):
-        self.plan = plan
-
-
-def xla_for(op, xla, seeds):
-    """Returns the backend for one op's lowering: one that can trace bodies, if the op has any."""
-    return XlaBodies(xla, seeds, op) if op.opdef.extra.get("has_bodies") else xla
 
 
 def uninitialized(variable):
     """Returns TF's error for a variable that has no value in this session."""
     return FailedPreconditionError(
         None, variable, f"Attempting to use uninitialized value {variable.name}: run tf.global_variables_initializer() "
-        "in this session first, or assign the variable.")  # fmt: skip
-
-
-__all__ = ["Program", "Runner", "Stage", "uninitialized"]
+        "in this session first, or assign the variable.")

@@ -87,7 +87,7 @@ class Segment:
         self._build(steps, slot_of, in_specs, len(inlined), pending_constants, template)
         self.in_specs = in_specs
         self.key = (tuple(key), tuple((d, t.name) for d, t in in_specs), tuple(slot_of[v] for v in self.outs),
-                    tuple(i for i, _ in pending_constants))  # fmt: skip
+                    tuple(i for i, _ in pending_constants))
         self.portable = not any(n.opdef.xla_only or n.opdef.extra.get("has_bodies") for n in nodes)
         self._executable = None
         self._infos = infos
@@ -134,11 +134,11 @@ class Segment:
             outs = tuple(base_made + slot_of[v][1] for v in node.outs)
             bodies = bool(node.opdef.extra.get("has_bodies"))
             self.steps.append((node.op, node.opdef.lower, tuple(args), node.op.groups, outs, statics, bodies,
-                               _public_attrs(node.op)))  # fmt: skip
+                               declared_attrs(node.op)))
         self.template = template
         self.base_random = base_random
         self.out_slots = tuple(base_made + slot_of[v][1] if slot_of[v][0] == "made" else place[slot_of[v]]
-                               for v in self.outs)  # fmt: skip
+                               for v in self.outs)
 
     def on_host(self):
         """True when the next execution is NumPy's: always for a tiny segment, at first for a small one."""
@@ -233,7 +233,7 @@ def random_ops_inside(op):
 
 
 def _with_bodies(b, seeds, op):
-    from regrad.runtime.program import XlaBodies
+    from regrad.runtime.bodies import XlaBodies
 
     return XlaBodies(b, seeds or {}, op)
 
@@ -259,7 +259,7 @@ def _grouped(op, operands):
     return op_arguments(op, operands)
 
 
-def _public_attrs(op):
+def declared_attrs(op):
     """Returns the attributes a lowering declares: not what graphs note on ops for themselves (`_class` and such)."""
     attrs = op.attrs
     if len(attrs) != len(op.opdef.attrs):

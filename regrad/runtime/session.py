@@ -11,7 +11,7 @@ from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
 from regrad.runtime import segment as segments
 from regrad.runtime.feeds import Fetches, feed_array, feed_tensors
 from regrad.runtime.plan import Plan, body_plan
-from regrad.runtime.program import Runner
+from regrad.runtime.runner import Runner
 from regrad.runtime.trace import Recorder
 
 _MAX_RUNNERS = 4096  # plans kept per session; a program that builds new ops for every run would grow without end
@@ -222,7 +222,7 @@ class Session:
                     raise ValueError(f"partial_run: {element.name} was not among the fetches of partial_run_setup.")
                 if element in partial.done:
                     raise InvalidArgumentError(None, getattr(element, "op", element),
-                                               f"Must run 'setup' again: {element.name} was fetched before.")  # fmt: skip
+                                               f"Must run 'setup' again: {element.name} was fetched before.")
             for tensor, value in feed_tensors(self.graph, feed_dict or {}):
                 if tensor not in partial.feeds:
                     raise ValueError(f"partial_run: {tensor.name} was not among the feeds of partial_run_setup.")

@@ -55,7 +55,7 @@ class RunOptions(Options):
 
     def __init__(self, trace_level=0, timeout_in_ms=0, report_tensor_allocations_upon_oom=False, **settings):
         super().__init__(trace_level=trace_level, timeout_in_ms=timeout_in_ms,
-                         report_tensor_allocations_upon_oom=report_tensor_allocations_upon_oom, **settings)  # fmt: skip
+                         report_tensor_allocations_upon_oom=report_tensor_allocations_upon_oom, **settings)
 
 
 class Step:
@@ -91,13 +91,13 @@ class RunMetadata:
     def to_chrome_trace(self):
         """Returns the steps as JSON for chrome://tracing."""
         events = [{"name": s.name, "cat": s.kind, "ph": "X", "ts": s.start * 1e6, "dur": s.seconds * 1e6, "pid": 0, "tid": 0,
-                   "args": {"ops": s.ops, "compiled": s.compiled}} for s in self.steps]  # fmt: skip
+                   "args": {"ops": s.ops, "compiled": s.compiled}} for s in self.steps]
         return json.dumps({"traceEvents": events})
 
     def __str__(self):
         lines = [f"{'step':40} {'kind':16} {'ops':>6} {'ms':>10}  "]
         lines += [f"{s.name[:40]:40} {s.kind:16} {s.ops:6} {1e3 * s.seconds:10.3f}  {'compiled' if s.compiled else ''}"
-                  for s in self.steps]  # fmt: skip
+                  for s in self.steps]
         return "\n".join([*lines, f"{'run':40} {'':16} {'':6} {1e3 * self.seconds:10.3f}"])
 
 
@@ -119,7 +119,7 @@ class Recorder:
                 r.block_until_ready()
         end = time.perf_counter()
         self.metadata.steps.append(Step(name, kind, start - self.began, end - start, ops,
-                                        segment.compile_count > before))  # fmt: skip
+                                        segment.compile_count > before))
         return results
 
     def done(self, plan):

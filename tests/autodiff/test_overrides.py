@@ -54,7 +54,7 @@ WAYS = {
     "mixed": lambda n: tf.gradients(n.y, n.x, overrides={
         "Tanh": rules.mix(tf.constant(0.5, tf.float64), rules.scale(6.0), rules.scale(0.0))}),
     "view": lambda n: tf.gradients(n.y, n.x, view=tf.View("v", {"Tanh": triple})),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -142,13 +142,13 @@ def test_views_side_by_side(net):
 def test_accumulation_rules(net):
     y = net.x * 2.0 + net.x * -5.0
     got = net.run([tf.gradients(y, net.x, accumulate={net.x: rules.accumulate_max})[0],
-                   tf.gradients(y, net.x, accumulate={"all": rules.accumulate_mean})[0]])  # fmt: skip
+                   tf.gradients(y, net.x, accumulate={"all": rules.accumulate_mean})[0]])
     np.testing.assert_allclose(got, [[-5] * 3, [-1.5] * 3])
 
 
 def test_known_gradient(net):
     np.testing.assert_allclose(net.run(tf.gradients(net.y, net.x, known_gradients={net.h: np.full(3, 7.0)}))[0],
-                               7 * (1 - np.tanh(net.value) ** 2))  # fmt: skip
+                               7 * (1 - np.tanh(net.value) ** 2))
 
 
 def test_forward_values_never_change(net):
@@ -175,7 +175,7 @@ REFUSALS = {
     "attached to nothing": (lambda n: tf.attach("Relu", triple), tf.OverrideError, "matches none"),
     "a leaking group": (lambda n: tf.gradients(n.y * n.h, n.x, overrides={sel.group([n.x], [n.y]): triple}), tf.OverrideError,
                         "leaks: h:0"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", REFUSALS)

@@ -54,7 +54,7 @@ FEEDS = {
     "None": (lambda s, x: s.run([None]), TypeError, "Fetch argument None"),
     "an unknown fetch": (lambda s, x: s.run("nowhere:0"), ValueError, "nowhere"),
     "a number": (lambda s, x: s.run(3), TypeError, "invalid type"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", FEEDS)
@@ -248,7 +248,7 @@ def test_shapes_computed_from_data(session):
     x = tf.placeholder(tf.float32, [None, None])
     n = tf.placeholder(tf.int32, [])
     parts = [tf.reshape(x, [tf.shape(x)[0] * n, -1]), tf.fill([n, 2], 1.0), tf.boolean_mask(x, x > 0.0) * 2.0,
-             tf.range(tf.size(tf.where(x > 0.0)))]  # fmt: skip
+             tf.range(tf.size(tf.where(x > 0.0)))]
     for value, k in ((np.array([[1.0, -1.0], [2.0, 3.0]]), 2), (np.array([[1.0, 4.0, -5.0, 6.0]]), 4)):
         a, b, c, d = session.run(parts, {x: value, n: k})
         np.testing.assert_array_equal(a, value.reshape(len(value) * k, -1))

@@ -1,0 +1,128 @@
+"""Branches and bodies: called turn by turn from the host, or traced in place into a segment."""
+
+import numpy as np
+
+from regrad.core.graph import variable_of
+from regrad.core.opdef import Known, Spec
+from regrad.runtime.plan import body_plan
+
+
+def is_array(value):
+    """True for device arrays and for the rows a host loop saved, which stay as they are."""
+    return hasattr(value, "addressable_data") or hasattr(value, "rows")
+
+
+class HostBodies:
+    """The backend of a branch or loop that runs turn by turn from the host: `call` runs a body as a program of its own.
+
+    Assignments inside bodies make new versions that the next call sees; they are committed with the whole run.
+    """
+
+    is_host = True
+    np = np
+    name = "host bodies"
+
+    def __init__(self, session, node, operands):
+        self.session = session
+        self.node = node
+        self.versions = {}
+        for t, value in zip(node.op.inputs, operands):
+            variable = variable_of(t)
+            if variable is not None:
+                self.versions[variable] = value
+
+    def call(self, graph, args, iteration=0):
+        """Returns the outputs of `graph` for `args`, one per graph input (NumPy or device arrays)."""
+        runner = self.session.body_runner(graph)
+        arrays = []
+        for t, value in zip(graph.inputs, args):
+            variable = variable_of(t)
+            value = self.versions[variable] if variable in self.versions else value
+            arrays.append(value if is_array(value) else np.asarray(value))
+        results, assigned = runner.run_body(arrays)
+        self.versions.update(assigned)
+        return results[:len(graph.outputs)]
+
+    def final_versions(self):
+        return [self.versions[v] for v in self.node.written]
+
+
+class XlaBodies:
+    """The XLA backend inside an operation with bodies: `call` traces a body in place."""
+
+    is_host = False
+
+    def __init__(self, xla, seeds, op):
+        self._xla = xla
+        self._seeds = seeds
+        self._op = op
+
+    def run_on_host(self):
+        """Gives up compiling this operation: raises what makes the plan be made again with it on the host."""
+        raise MustRunOnHost(self._op)
+
+    def __getattr__(self, name):
+        return getattr(self._xla, name)
+
+    def call(self, graph, args, iteration=0):
+        """Returns the outputs of `graph`, traced on `args`.
+
+        Args:
+          args: one array or tracer per graph input; NumPy arrays are known when compiling, inside too.
+          iteration: the turn of a loop (an int or traced integer): random ops draw anew in each.
+        """
+        plan = body_plan(graph)
+        infos = [None] * plan.size
+        env = [None] * plan.size
+        for v, t, value in zip(plan.feeds, plan.fed, args):
+            env[v] = value
+            infos[v] = Known(value, t.dtype) if type(value) is np.ndarray else Spec(tuple(value.shape), t.dtype)
+        from regrad.runtime.program import Stage  # a stage may hold bodies, and a body is one
+
+        stage = Stage(_Inline(plan), 0, infos)
+        for segment in stage.segments:
+            seeds = [self._turn(op, iteration) for op in segment.random_ops]
+            inner = {op: self._turn(op, iteration) for op in segment.body_random_ops}
+            for v, r in zip(segment.outs, segment.evaluate(self._xla, [env[v] for v in segment.ins] + segment.constants,
+                                                           seeds, inner)):
+                env[v] = r
+        return [infos[v].array if env[v] is None else env[v] for v in plan.fetches[:len(graph.outputs)]]
+
+    def _turn(self, op, iteration):
+        row = self._seeds.get(op)
+        if row is None:  # only shapes are asked for
+            row = np.zeros(3, np.uint64)
+        return self.np.asarray(row) + self.np.asarray([0, 0, 1], "uint64") * self.np.asarray(iteration).astype("uint64")
+
+
+class MustRunOnHost(Exception):
+    """A branch or loop turned out to need shapes that differ from turn to turn: its plan is made again."""
+
+    def __init__(self, op):
+        super().__init__(op)
+        self.op = op
+
+    def mark(self):
+        """Remembers it, for the op and for the graphs around it."""
+        op = self.op
+        op._host = True
+        graph = op.graph
+        while graph is not None:
+            for name in ("_plan", "_needs_host"):
+                graph.__dict__.pop(name, None)
+            for other in (graph.outer_graph._ops if graph.outer_graph is not None else ()):
+                if other.opdef.extra.get("has_bodies"):
+                    other.__dict__.pop("_host", None)
+            graph = graph.outer_graph
+
+
+class _Inline:
+    """What a Stage needs of a Program, for a body traced in place."""
+
+    def __init__(self, plan):
+        self.plan = plan
+
+
+def xla_for(op, xla, seeds):
+    """Returns the backend for one op's lowering: one that can trace bodies, if the op has any."""
+    return XlaBodies(xla, seeds, op) if op.opdef.extra.get("has_bodies") else xla

@@ -1,0 +1,36 @@
+"""Ctrl-C while variables are being replaced waits until they are."""
+
+import signal
+import threading
+
+
+class _Uninterrupted:
+    """Context manager: in the main thread, Ctrl-C is answered when the block is left."""
+
+    def __init__(self):
+        self.depth = 0
+        self.pending = None
+        self.old = None
+
+    def __enter__(self):
+        if threading.current_thread() is threading.main_thread():
+            self.depth += 1
+            if self.depth == 1:
+                self.old = signal.getsignal(signal.SIGINT)
+                if callable(self.old):
+                    signal.signal(signal.SIGINT, self._defer)
+
+    def _defer(self, number, frame):
+        self.pending = number, frame
+
+    def __exit__(self, *exc):
+        if threading.current_thread() is threading.main_thread():
+            self.depth -= 1
+            if self.depth == 0 and callable(self.old):
+                signal.signal(signal.SIGINT, self.old)
+                pending, self.pending = self.pending, None
+                if pending is not None:
+                    self.old(*pending)
+
+
+uninterrupted = _Uninterrupted()

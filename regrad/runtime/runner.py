@@ -1,0 +1,245 @@
+"""Runs a plan in a session: the programs of one plan, and what happens to the values that go through them."""
+
+import warnings
+
+import numpy as np
+
+from regrad.core.errors import InternalError, InvalidArgumentError
+from regrad.core.graph import RegradWarning, Tensor, op_arguments
+from regrad.core.host import HOST
+from regrad.core.opdef import Known
+from regrad.core.shapes import compatible
+from regrad.runtime import config
+from regrad.runtime.bodies import HostBodies, MustRunOnHost, is_array
+from regrad.runtime.interrupts import uninterrupted
+from regrad.runtime.plan import shape_only_positions
+from regrad.runtime.program import Program, uninitialized
+from regrad.runtime.segment import ShapeOf, declared_attrs, freeze
+
+
+def own_device_array(array):
+    """Returns a device array that shares no memory with `array`."""
+    from regrad.runtime.backend import to_device
+
+    return to_device(np.array(array))
+
+
+class Runner:
+    """Runs one plan in one session: feeds in, fetched values out."""
+
+    def __init__(self, plan, session):
+        self.plan = plan
+        self.session = session
+        self.programs = {}
+        self.commits = list(plan.commits.items())
+        self.last = {}
+
+    def run(self, arrays):
+        """Executes the plan; commits variables only when everything succeeded.
+
+        Args:
+          arrays: the fed values, arrays of the right dtype, in the order of `plan.fed`.
+
+        Returns:
+          The fetched values in order, NumPy or device arrays; None for an operation.
+        """
+        if not self.commits:
+            return self.run_body(arrays)[0]
+        # Once old values may have been overwritten there is no way back: an interrupt waits until the new ones are in.
+        with uninterrupted:
+            results, assigned = self.run_body(arrays)
+            self.session.state.update(assigned)
+        return results
+
+    def run_body(self, arrays):
+        """Returns `_run_body(arrays)`, planning again when an operation turns out not to compile."""
+        while True:
+            try:
+                return self._run_body(arrays)
+            except MustRunOnHost as found:
+                found.mark()
+                self.plan = self.plan.again()
+                self.programs.clear()
+                self.commits = list(self.plan.commits.items())
+
+    def _run_body(self, arrays):
+        """Executes the plan; returns the fetched values and {variable: new value}, which is not committed."""
+        plan, session = self.plan, self.session
+        key = tuple([a.shape for a in arrays])
+        if plan.keyed_feeds:
+            key = (key, *(freeze(arrays[i]) for i in plan.keyed_feeds))
+        if plan.keyed_reads:
+            for op in plan.keyed_reads:
+                if op not in session.state:
+                    raise uninitialized(op)
+            key = (key, *(freeze(np.asarray(session.state[op])) for op in plan.keyed_reads))
+        program = self.programs.get(key)
+        if program is None:
+            program = self._specialise(arrays, key)
+        env = [None] * plan.size
+        for v, a in zip(plan.feeds, arrays):
+            env[v] = a
+        state = session.state
+        for variable, v in plan.reads.items():
+            value = state.get(variable)
+            if type(value) is np.ndarray and value.size > config.tiny_cost:
+                value = state[variable] = own_device_array(value)
+            env[v] = value
+        stage = program.root
+        while stage is not None:
+            if len(stage.segments) > 1:
+                with session.xla_context():  # once for all of them
+                    for segment in stage.segments:
+                        self._run_segment(segment, env)
+            elif stage.segments:
+                self._run_segment(stage.segments[0], env)
+            for node in stage.hosts:
+                if session.recorder is None:
+                    self._run_host(node, env, stage.infos)
+                else:
+                    session.recorder.step(node.op.name, "host", 1,
+                                          lambda n=node, i=stage.infos: self._run_host(n, env, i))
+            stage = stage.follow(env) if stage.waits else stage.next
+            if stage is not None:
+                infos = stage.infos
+        infos = program.infos
+        program.runs += 1
+        results = []
+        for v in plan.fetches:
+            if v < 0:
+                results.append(None)
+                continue
+            value = env[v]
+            if value is None:
+                value = self._known(v, infos, program)
+            results.append(value)
+        assigned = {}
+        for variable, v in self.commits:
+            value = self._known(v, infos, program) if env[v] is None else env[v]
+            # A fed array or a constant belongs to somebody else.
+            assigned[variable] = np.array(value) if type(value) is np.ndarray else value
+        return results, assigned
+
+    def _known(self, v, infos, program):
+        """Returns the value of a folded number, or explains a variable without one."""
+        info = infos[v]
+        stage = program.root
+        while info is None or not isinstance(info, Known):
+            stage = next(iter(stage.children.values()), stage.next) if stage is not None else None
+            if stage is None:
+                break
+            info = stage.infos[v]
+        if isinstance(info, Known):
+            return info.array
+        t = self.plan.tensors[v]
+        if not isinstance(t, Tensor):
+            raise uninitialized(t)
+        raise InternalError(None, t.op, f"{t.name} was not computed")
+
+    def _specialise(self, arrays, key):
+        session = self.session
+        program = self.programs[key] = Program(self.plan, arrays, session)
+        session.plans += 1
+        if config.recompile_warning and len(self.programs) == config.recompile_warning + 1:
+            self._warn_of_recompiling()
+        return program
+
+    def _warn_of_recompiling(self):
+        """Says, once, which feeds keep this plan from being compiled once for all."""
+        keys = list(self.programs)
+        keyed = bool(self.plan.keyed_feeds or self.plan.keyed_reads)
+        shapes = [k[0] if keyed else k for k in keys]
+        names = [t.name for i, t in enumerate(self.plan.fed) if len({s[i] for s in shapes}) > 1]
+        names += [f"{self.plan.fed[i].name} (its value, which a shape depends on)" for n, i in enumerate(self.plan.keyed_feeds)
+                  if len({k[1 + n] for k in keys}) > 1]
+        warnings.warn(
+            f"The same fetches were prepared for {len(keys)} different shapes, each compiled anew when it turns out hot; "
+            f"what varies: {', '.join(names) or 'a variable'}. Feed a few sizes only (pad the batch and mask the rest), or "
+            "set regrad.config.recompile_warning = 0 to hear no more of it.", RegradWarning, stacklevel=6)
+
+    def _run_segment(self, segment, env):
+        args = [env[v] for v in segment.ins]
+        for v, a in zip(segment.ins, args):
+            if a is None:
+                raise self._missing(v)
+        random = segment.random_ops + segment.body_random_ops
+        seeds = self.session.seeds(random) if random else ()
+        if self.session.recorder is not None:
+            results = self._recorded(segment, args, seeds)
+        elif segment.on_host():
+            results = segment.run_host(args, seeds)
+        else:
+            with self.session.xla_context():
+                results = segment.run_compiled(args, seeds)
+        segment.runs += 1
+        for v, r in zip(segment.outs, results):
+            env[v] = r
+
+    def _recorded(self, segment, args, seeds):
+        """Executes a segment as `_run_segment` does, timing it."""
+        name = f"{segment.nodes[0].op.name} ... {segment.nodes[-1].op.name}"
+        if segment.on_host():
+            return self.session.recorder.step(name, "segment (NumPy)", len(segment.nodes),
+                                              lambda: segment.run_host(args, seeds))
+        with self.session.xla_context():
+            return self.session.recorder.step(name, "segment (XLA)", len(segment.nodes),
+                                              lambda: segment.run_compiled(args, seeds))
+
+    def _missing(self, v):
+        t = self.plan.tensors[v]
+        return InternalError(None, t.op, f"{t.name} was not computed") if isinstance(t, Tensor) else uninitialized(t)
+
+    def _run_host(self, node, env, infos):
+        op, opdef = node.op, node.opdef
+        shape_only = shape_only_positions(op)
+        operands = []
+        for position, v in enumerate(node.ins):
+            if v < 0:
+                operands.append(None)
+                continue
+            value = env[v]
+            if value is None:
+                info = infos[v]
+                if isinstance(info, Known):
+                    value = info.array
+                elif position in shape_only and info is not None:
+                    value = ShapeOf(info.dims, info.dtype.as_numpy_dtype)
+                elif not opdef.extra.get("uninitialized_ok"):
+                    raise self._missing(v)
+            if value is not None and type(value) is not ShapeOf and not opdef.extra.get("has_bodies"):
+                value = np.asarray(value)
+            operands.append(value)
+        backend = HOST
+        if opdef.random:
+            operands.insert(0, self.session.seeds([op])[0])
+            operands = [operands[0], *op_arguments(op, operands[1:])]
+        elif not opdef.extra.get("has_bodies"):
+            operands = op_arguments(op, operands)
+        else:
+            backend = HostBodies(self.session, node, operands)
+            operands = op_arguments(op, operands)
+        try:
+            result = opdef.lower(backend, *operands, **declared_attrs(op))
+        except Exception as error:
+            if isinstance(error, (ValueError, TypeError, IndexError)) and not (
+                    opdef.extra.get("user_code") or opdef.extra.get("has_bodies")):
+                raise InvalidArgumentError(None, op, f"{op.type}: {error}") from error
+            if not getattr(error, "_regrad_op", None):
+                error.add_note(f"while running {op.describe()}")
+                try:
+                    error._regrad_op = op
+                except AttributeError:
+                    pass
+            raise
+        result = result if isinstance(result, (tuple, list)) else (result,)
+        if node.written and opdef.extra.get("has_bodies"):
+            result = (*result, *backend.final_versions())
+        for i, (v, r) in enumerate(zip(node.outs, result)):
+            if type(r) is not np.ndarray and not is_array(r):
+                r = np.asarray(r)
+            if i < len(op.outputs):
+                t = op.outputs[i]
+                if not compatible(r.shape, t.dims):
+                    raise InvalidArgumentError(
+                        None, op, f"{op.type} gave shape {list(r.shape)} for output {i}, whose static shape is {t.shape}.")
+            env[v] = r
