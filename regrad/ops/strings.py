@@ -1,0 +1,485 @@
+"""Strings: tensors of byte strings, computed on the host. Nothing here has a gradient."""
+
+import base64
+import re
+
+import numpy as np
+
+from regrad.core import dtypes, nest
+from regrad.core.convert import convert_to_tensor
+from regrad.core.dtypes import INDEX, as_dtype
+from regrad.core.errors import InvalidArgumentError, ShapeError
+from regrad.core.gradient_registry import NotDifferentiable
+from regrad.core.graph import Tensor
+from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.shapes import broadcast
+from regrad.ops.array import one_of, rank
+from regrad.ops.generate import range as range_
+
+
+def _each(function, *arrays):
+    """Returns the object array of `function` on corresponding elements of broadcast arrays."""
+    arrays = np.broadcast_arrays(*arrays)
+    out = np.empty(arrays[0].shape, object)
+    for i in np.ndindex(out.shape):
+        out[i] = function(*(a[i] for a in arrays))
+    return out
+
+
+def _bytes(x):
+    return x if isinstance(x, bytes) else str(x).encode()
+
+
+_op_types = []
+
+
+def _define(op_type, signature, infer, lower, **more):
+    _op_types.append(op_type)
+    return define_op(op_type, signature, infer=infer, lower=lower, host=True, **more)
+
+
+def _strings(x, *rest, **attrs):
+    return Spec(x.dims, dtypes.string)
+
+
+# -- numbers and text ------------------------------------------------------------------------
+def _number_text(x, number, flags, precision, letter):
+    if isinstance(x, bytes):
+        return x if not number else (f"%{flags}s" % x.decode("latin-1")).encode("latin-1")
+    if isinstance(x, (bool, np.bool_)):
+        return (f"%{flags.replace('0', '', 1) if flags.startswith('0') else flags}s" % str(bool(x)).lower()).encode()
+    if isinstance(x, (int, np.integer)):
+        return (f"%{flags}d" % int(x)).encode()
+    if isinstance(x, (complex, np.complexfloating)):
+        parts = [f"%{flags}{precision}{letter}" % p for p in (x.real, x.imag)]
+        return f"({parts[0]},{parts[1]})".encode()
+    return (f"%{flags}{precision}{letter}" % float(x)).encode()
+
+
+def _as_string_lower(b, x, *, precision, scientific, shortest, width, fill):
+    flags = fill + (str(width) if width > -1 else "")
+    letter = "g" if shortest else "e" if scientific else "f"
+    return _each(lambda v: _number_text(v, bool(flags), flags, f".{precision}" if precision > -1 else "", letter), x)
+
+
+asstring_op = _define("AsString", "input", _strings, _as_string_lower,
+                      attrs={"precision": -1, "scientific": False, "shortest": False, "width": -1, "fill": ""})
+
+
+def as_string(input, precision=-1, scientific=False, shortest=False, width=-1, fill="", name=None):
+    """Returns numbers (and bools) as strings, formatted as C's printf does.
+
+    Args:
+      precision: digits after the point, for floating numbers; 6 by default.
+      scientific: %e, with an exponent.
+      shortest: %g, the shorter of %e and %f.
+      width: least number of characters.
+      fill: how to fill them: "0", " ", "-" (numbers to the left), "+" (a sign always).
+
+    Raises:
+      ValueError: `scientific` and `shortest` together, or an unknown `fill`.
+    """
+    if scientific and shortest:
+        raise ValueError("as_string: scientific and shortest exclude each other.")
+    if fill not in ("", "0", " ", "-", "+"):
+        raise ValueError(f"as_string: fill must be '', '0', ' ', '-' or '+', got {fill!r}.")
+    return asstring_op(input, precision=precision, scientific=scientific, shortest=shortest, width=width, fill=fill,
+                       name=name)
+
+
+def _to_number(b, x, *, out_type):
+    def number(text):
+        try:
+            return float(text) if out_type.is_floating else int(text)
+        except ValueError:
+            raise InvalidArgumentError("StringToNumberOp could not correctly convert string: "
+                                       + text.decode(errors="replace")) from None
+
+    return np.array([number(t) for t in x.reshape(-1)], out_type.as_numpy_dtype).reshape(x.shape)
+
+
+stringtonumber_op = _define("StringToNumber", "string_tensor: string",
+                            lambda x, *, out_type: Spec(x.dims, out_type), _to_number,
+                            attrs={"out_type": dtypes.float32})
+
+
+def string_to_number(string_tensor=None, out_type=dtypes.float32, name=None, input=None):
+    """Returns the numbers that strings spell: float32, float64, int32 or int64.
+
+    Raises:
+      InvalidArgumentError: (when run) a string that is no such number.
+    """
+    strings = one_of("input", input, "string_tensor", string_tensor)
+    return stringtonumber_op(strings, out_type=as_dtype(out_type), name=name)
+
+
+def element_text(x, quoted):
+    """Returns one element as messages show it."""
+    if isinstance(x, bytes):
+        text = x.decode(errors="backslashreplace")
+        return f'"{text}"' if quoted else text
+    if isinstance(x, (bool, np.bool_)):
+        return "1" if x else "0"
+    if isinstance(x, (float, np.floating)) or x.dtype.kind not in "iuc":
+        number = float(x)
+        if number == int(number) if np.isfinite(number) else False:
+            return str(int(number)) if abs(number) < 1e16 else repr(number)
+        return f"{number:.6g}" if x.dtype.itemsize < 8 else f"{number:.9g}"
+    if x.dtype.kind == "c":
+        return f"({x.real:g},{x.imag:g})"
+    return str(int(x))
+
+
+def array_text(x, summarize=3):
+    """Returns an array as `tf.print` shows it: with "..." past the first and last `summarize` elements of an axis."""
+    x = np.asarray(x)
+    return _nested_text(x, summarize, " ") if x.ndim else element_text(x[()], True)
+
+
+def _nested_text(x, summarize, indent):
+    if x.ndim == 0:
+        return element_text(x[()], True)
+    n = len(x)
+    shown = list(range(n)) if summarize < 0 or n <= 2 * summarize else \
+        [*range(summarize), None, *range(n - summarize, n)]
+    parts = ["..." if i is None else _nested_text(x[i, ...], summarize, indent + " ") for i in shown]
+    return "[" + (" " if x.ndim == 1 else "\n" * (x.ndim - 1) + indent).join(parts) + "]"
+
+
+def flat_text(x, summarize=3):
+    """Returns an array as assertions show it: "[[1 2][3...]...]", the first `summarize` elements."""
+    x = np.asarray(x)
+    left = [x.size if summarize is None or summarize < 0 else summarize]
+
+    def show(part):
+        if part.ndim == 0:
+            left[0] -= 1
+            return element_text(part[()], False)
+        inner = []
+        for i in range(len(part)):
+            if left[0] <= 0:
+                return "[" + (" " if part.ndim == 1 else "").join(inner) + "...]"
+            inner.append(show(part[i, ...]))
+        return "[" + (" " if part.ndim == 1 else "").join(inner) + "]"
+
+    return show(x)
+
+
+def _format_lower(b, inputs, *, template, placeholder, summarize):
+    pieces = template.split(placeholder)
+    if len(pieces) != len(inputs) + 1:
+        raise InvalidArgumentError(f"string_format: {len(pieces) - 1} placeholders {placeholder!r} for {len(inputs)} inputs")
+    text = pieces[0] + "".join(array_text(x, summarize) + p for x, p in zip(inputs, pieces[1:]))
+    return np.array(text.encode(), object)
+
+
+stringformat_op = _define("StringFormat", "inputs: [T]", lambda xs, **attrs: Spec((), dtypes.string), _format_lower,
+                          attrs={"template": "%s", "placeholder": "%s", "summarize": 3})
+
+
+def string_format(template, inputs, placeholder="{}", summarize=3, name=None):
+    """Returns `template` with its placeholders replaced, one after the other, by the values of `inputs`.
+
+    Args:
+      template: str.
+      inputs: a tensor or a list of them.
+      summarize: how many elements to show at both ends of an axis; -1 for all.
+
+    Raises:
+      ValueError: another number of placeholders than of inputs.
+    """
+    inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    if template.count(placeholder) != len(inputs):
+        raise ValueError(f"{template.count(placeholder)} placeholder(s) in template does not match {len(inputs)} tensor(s)")
+    return stringformat_op(inputs, template=template, placeholder=placeholder, summarize=summarize, name=name)
+
+
+# -- parts and joins ---------------------------------------------------------------------------
+def _join_infer(xs, *, separator):
+    dims = ()
+    for x in xs:
+        dims = dims if x.dims == () else x.dims if dims == () else broadcast(dims, x.dims)
+    return Spec(dims, dtypes.string)
+
+
+stringjoin_op = _define("StringJoin", "inputs: N*string", _join_infer, attrs={"separator": ""},
+                        lower=lambda b, xs, *, separator: _each(lambda *p: separator.encode().join(p), *xs))
+
+
+def string_join(inputs, separator="", name=None):
+    """Returns corresponding strings of a list of tensors of one shape (or scalars) joined, with `separator` between."""
+    return stringjoin_op(list(inputs), separator=separator, name=name)
+
+
+def _axes(x, axes):
+    rank = len(x.dims)
+    found = [int(a) for a in np.reshape(axes, -1)]
+    for a in found:
+        if not -rank <= a < rank:
+            raise ShapeError(f"Invalid reduction dimension {a} for input with {rank} dimension(s)")
+    return [a % rank for a in found]
+
+
+def _reduce_join_infer(x, axes, *, keep_dims, separator):
+    known = axes.value()
+    if x.dims is None or known is None:
+        return Spec(None, dtypes.string)
+    reduced = _axes(x, known)
+    return Spec(tuple(1 if i in reduced else d for i, d in enumerate(x.dims) if keep_dims or i not in reduced),
+                dtypes.string)
+
+
+def _reduce_join_lower(b, x, axes, *, keep_dims, separator):
+    reduced = [int(a) % x.ndim for a in np.reshape(axes, -1)]
+    kept = [i for i in range(x.ndim) if i not in reduced]
+    rows = np.transpose(x, kept + reduced[::-1]).reshape([x.shape[i] for i in kept] + [-1])
+    out = np.empty(rows.shape[:-1], object)
+    for i in np.ndindex(out.shape):
+        out[i] = separator.encode().join(rows[i])
+    return out.reshape([1 if i in reduced else d for i, d in enumerate(x.shape)]) if keep_dims else out
+
+
+reducejoin_op = _define("ReduceJoin", "inputs: string, reduction_indices: int32", _reduce_join_infer,
+                        _reduce_join_lower, attrs={"keep_dims": False, "separator": ""}, static=(1,))
+
+
+def reduce_join(inputs, axis=None, keep_dims=None, separator="", name=None, reduction_indices=None, keepdims=None):
+    """Returns the strings along some axes joined.
+
+    Args:
+      axis: int or list of ints, the fastest first; by default all, from the last to the first.
+      keepdims: keep the joined axes with size 1.
+      separator: what to put between.
+    """
+    inputs = convert_to_tensor(inputs)
+    axis = one_of("axis", axis, "reduction_indices", reduction_indices)
+    keep = one_of("keepdims", keepdims, "keep_dims", keep_dims) or False
+    if axis is None:
+        axis = range_(rank(inputs) - 1, -1, -1)
+    return reducejoin_op(inputs, axis, keep_dims=keep, separator=separator, name=name)
+
+
+def _substr_lower(b, x, pos, length, *, unit):
+    def part(text, at, n):
+        text = text.decode() if unit == "UTF8_CHAR" else text
+        if not -len(text) <= at <= len(text):
+            raise InvalidArgumentError(f"pos {at} out of range for string b'{_bytes(text).decode(errors='replace')}'")
+        at = at + len(text) if at < 0 else at
+        return _bytes(text[at:at + max(n, 0)])
+
+    return _each(part, x, pos, length)
+
+
+substr_op = _define("Substr", "input: string, pos: T, len: T",
+                    lambda x, pos, n, *, unit: Spec(broadcast(broadcast(x.dims, pos.dims), n.dims), dtypes.string),
+                    _substr_lower, attrs={"unit": "BYTE"}, types={"T": INDEX})
+
+
+def substr(input, pos, len, name=None, unit="BYTE"):
+    """Returns `len` bytes (or characters of UTF-8 text, with unit="UTF8_CHAR") of each string from `pos` on.
+
+    Negative positions count from the end; `pos` and `len` broadcast with `input`.
+
+    Raises:
+      InvalidArgumentError: (when run) a position outside its string.
+    """
+    return substr_op(input, pos, len, unit=unit, name=name)
+
+
+def _length_lower(b, x, *, unit):
+    count = len if unit == "BYTE" else (lambda t: len(t.decode()))
+    return np.array([count(t) for t in x.reshape(-1)], np.int32).reshape(x.shape)
+
+
+stringlength_op = _define("StringLength", "input: string", lambda x, *, unit: Spec(x.dims, dtypes.int32), _length_lower,
+                          attrs={"unit": "BYTE"})
+
+
+def string_length(input, name=None, unit="BYTE"):
+    """Returns the lengths of strings in bytes (or characters, with unit="UTF8_CHAR")."""
+    return stringlength_op(input, unit=unit, name=name)
+
+
+def _split_infer(x, delimiter, *, skip_empty):
+    if x.dims is not None and len(x.dims) != 1:
+        raise ShapeError(f"StringSplit: input must be a vector, got {spec_text(x)}")
+    return [Spec((None, 2), dtypes.int64), Spec((None,), dtypes.string), Spec((2,), dtypes.int64)]
+
+
+def _split_lower(b, x, delimiter, *, skip_empty):
+    separators = delimiter[()]
+    rows = []
+    for text in x:
+        parts = re.split(b"[" + re.escape(separators) + b"]", text) if separators else [bytes([c]) for c in text]
+        rows.append([p for p in parts if p or not skip_empty])
+    at = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
+    values = np.array([p for row in rows for p in row] + [None], object)[:-1]
+    return (np.array(at, np.int64).reshape(-1, 2), values,
+            np.array([len(rows), max(map(len, rows), default=0)], np.int64))
+
+
+stringsplit_op = _define("StringSplit", "input: string, delimiter: string", _split_infer, _split_lower,
+                         attrs={"skip_empty": True})
+
+
+def string_split(source=None, delimiter=" ", skip_empty=True, sep=None, result_type="SparseTensor", name=None, input=None):
+    """Returns the parts of the strings of a vector: a SparseTensor of shape [strings, most parts].
+
+    Args:
+      delimiter, sep: a string of the characters that each separate parts; "" gives single bytes.
+      skip_empty: leave out empty parts.
+    """
+    from regrad.ops.sparse import SparseTensor
+
+    if result_type != "SparseTensor":
+        raise ValueError(f"string_split: only result_type='SparseTensor' is offered, got {result_type!r}.")
+    source = one_of("input", input, "source", source)
+    delimiter = delimiter if sep is None else sep
+    return SparseTensor(*stringsplit_op(source, delimiter, skip_empty=skip_empty, name=name))
+
+
+# -- patterns and cases ---------------------------------------------------------------------------
+def _expanded(rewrite):
+    """Returns the replacement function of a rewrite in which \\0 ... \\9 stand for groups."""
+    parts = re.split(rb"\\(.)", rewrite)
+
+    def replace(match):
+        out = [parts[0]]
+        for code, text in zip(parts[1::2], parts[2::2]):
+            out.append(match.group(int(code)) or b"" if code.isdigit() else code)
+            out.append(text)
+        return b"".join(out)
+
+    return replace
+
+
+def _pattern(pattern):
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise InvalidArgumentError(f"Invalid pattern: {pattern.decode(errors='replace')}, error: {error}") from None
+
+
+def _regex_replace_lower(b, x, pattern, rewrite, *, replace_global):
+    regex, function = _pattern(pattern[()]), _expanded(rewrite[()])
+    return _each(lambda t: regex.sub(function, t, count=0 if replace_global else 1), x)
+
+
+regexreplace_op = _define("RegexReplace", "input: string, pattern: string, rewrite: string", _strings,
+                          _regex_replace_lower, attrs={"replace_global": True})
+
+
+def regex_replace(input, pattern, rewrite, replace_global=True, name=None):
+    """Returns strings in which what matches `pattern` is replaced by `rewrite`, everywhere or once.
+
+    Args:
+      pattern: a regular expression (Python's).
+      rewrite: the replacement; \\1 to \\9 stand for groups, \\0 for all that matched.
+    """
+    return regexreplace_op(input, pattern, rewrite, replace_global=replace_global, name=name)
+
+
+def _full_match_lower(b, x, pattern):
+    regex = _pattern(pattern[()])
+    return np.array([regex.fullmatch(t) is not None for t in x.reshape(-1)], bool).reshape(x.shape)
+
+
+regexfullmatch_op = _define("RegexFullMatch", "input: string, pattern: string",
+                            lambda x, p: Spec(x.dims, dtypes.bool_), _full_match_lower)
+
+
+def regex_full_match(input, pattern, name=None):
+    """Returns whether each whole string matches a regular expression."""
+    return regexfullmatch_op(input, pattern, name=name)
+
+
+def _per_string(op_type, function, doc, name):
+    op = _define(op_type, "input: string", _strings, lambda b, x: _each(function, x))
+
+    def public(input, name=None):
+        return op(input, name=name)
+
+    public.__name__, public.__doc__ = name, doc
+    return public
+
+
+string_strip = _per_string("StringStrip", bytes.strip, "Returns strings without white space at both ends.", "string_strip")
+string_lower = _per_string("StringLower", bytes.lower, "Returns strings in lower case (ASCII letters).", "string_lower")
+string_upper = _per_string("StringUpper", bytes.upper, "Returns strings in upper case (ASCII letters).", "string_upper")
+
+
+def _base64_decoded(text):
+    try:
+        return base64.urlsafe_b64decode(text + b"=" * (-len(text) % 4))
+    except ValueError as error:
+        raise InvalidArgumentError(f"DecodeBase64: invalid base64: {error}") from None
+
+
+def _base64_encoded(text, pad):
+    code = base64.urlsafe_b64encode(text)
+    return code if pad else code.rstrip(b"=")
+
+
+encodebase64_op = _define("EncodeBase64", "input: string", _strings, attrs={"pad": False},
+                          lower=lambda b, x, *, pad: _each(lambda t: _base64_encoded(t, pad), x))
+decode_base64 = _per_string("DecodeBase64", _base64_decoded, "Returns what web-safe base64 strings encode.",
+                            "decode_base64")
+
+
+def encode_base64(input, pad=False, name=None):
+    """Returns strings in web-safe base64, with `=` at the end if `pad`."""
+    return encodebase64_op(input, pad=pad, name=name)
+
+
+def _decode_raw_lower(b, x, *, out_type, little_endian):
+    kind = np.dtype(out_type.as_numpy_dtype).newbyteorder("<" if little_endian else ">")
+    sizes = {len(t) for t in x.reshape(-1)}
+    if len(sizes) > 1:
+        raise InvalidArgumentError(f"DecodeRaw requires input strings to all be the same size, got {sorted(sizes)}")
+    if any(n % kind.itemsize for n in sizes):
+        raise InvalidArgumentError(f"Input to DecodeRaw has length {sizes.pop()} that is not a multiple of "
+                                   f"{kind.itemsize}, the size of {out_type.name}")
+    data = np.frombuffer(b"".join(x.reshape(-1)), kind).astype(out_type.as_numpy_dtype)
+    return data.reshape(*x.shape, -1) if x.size else np.zeros((*x.shape, 0), out_type.as_numpy_dtype)
+
+
+decoderaw_op = _define("DecodeRaw", "bytes: string",
+                       lambda x, *, out_type, little_endian: Spec(None if x.dims is None else (*x.dims, None), out_type),
+                       _decode_raw_lower, attrs={"out_type": None, "little_endian": True})
+
+
+def decode_raw(bytes=None, out_type=None, little_endian=True, name=None, input_bytes=None):
+    """Returns the numbers whose bytes the strings hold: one more axis at the end."""
+    data = one_of("input_bytes", input_bytes, "bytes", bytes)
+    return decoderaw_op(data, out_type=as_dtype(out_type), little_endian=little_endian, name=name)
+
+
+def print_template(inputs, separator, summarize):
+    """Returns one string tensor for what `tf.print` is given: tensors, strings, numbers and structures of them."""
+    tensors, words = [], []
+    for item in inputs:
+        if isinstance(item, str):
+            words.append(item)
+            continue
+        leaves = nest.flatten(item)
+        if not any(isinstance(x, Tensor) or hasattr(x, "_as_graph_element") for x in leaves):
+            words.append(str(item))
+            continue
+        marked = [_Blank() if isinstance(x, Tensor) or hasattr(x, "_as_graph_element") else x for x in leaves]
+        tensors += [x for x, m in zip(leaves, marked) if isinstance(m, _Blank)]
+        words.append(str(nest.pack_sequence_as(item, marked)))
+    return stringformat_op(tensors, template=separator.join(words), placeholder=_Blank.TEXT,
+                           summarize=3 if summarize is None else summarize)
+
+
+class _Blank:
+    """Shows as the place where a tensor's value goes."""
+
+    TEXT = "\0{}\0"
+
+    def __repr__(self):
+        return self.TEXT
+
+
+for _op_type in _op_types:
+    NotDifferentiable(_op_type)
