@@ -129,7 +129,7 @@ def audit(ys, xs, feed_dict=None, session=None, order=1, rtol=1e-4, seed=0, **op
                 findings[step] = [Finding(step, UNCHECKED, note=str(why))]
     from regrad.runtime.session import Session
 
-    with Session(graph=graph) as alone:
+    with Session(graph=graph) as alone, np.errstate(all="ignore"):
         for probe, found in _check(alone, probes, order, rtol, rng):
             findings[probe.step] = found
     return Audit([f for s in steps for f in findings[s]])
@@ -308,7 +308,7 @@ def _measure(session, probes, order):
         up, down = (session.run(outs, _merged(p.feeds(t) for p in probes)) for t in (h, -h))
         for p, a, b in zip(probes, up, down):
             slopes[p].append((p.value(a) - p.value(b)) / (2 * h))
-    seconds = {p: None for p in probes}
+    seconds = dict.fromkeys(probes)
     two = [p for p in probes if p.seconds] if order == 2 else []
     if two:
         got = session.run([[g for g in p.seconds if g is not None] for p in two], _merged(p.feeds(0.0) for p in two))
@@ -316,7 +316,8 @@ def _measure(session, probes, order):
         said = [sum((_dot(g, d) for g, d in zip(gs, ds)), 0.0) for gs, ds in zip(got, directions)]
         found = [[] for _ in two]
         for h in _STEPS:
-            up, down = (session.run([p.fetched() for p in two], _merged(p.feeds(t, shift_u=True) for p in two)) for t in (h, -h))
+            up, down = (session.run([p.fetched() for p in two], _merged(p.feeds(t, shift_u=True) for p in two))
+                        for t in (h, -h))
             for p, f, a, b in zip(two, found, up, down):
                 f.append((p.given(a, p.w) - p.given(b, p.w)) / (2 * h))
         seconds.update((p, (s, f)) for p, s, f in zip(two, said, found))
