@@ -127,11 +127,13 @@ for _note, _shape, _kwargs in [
     ("1x1", (1, 2, 3, 2), _k(1, 1)),
     ("no image", (0, 4, 4, 2), _k(2, 2)),
 ]:
+    # The gradients' gradients have rows of their own; two geometries show that the three fit together.
+    _order = 2 if _note in ("overlap", "NCHW") else 1
     CASES.append(Case("MaxPool", pool.max_pool, ref_max if 0 not in _shape else None, (_distinct(*_shape),),
-                      _kwargs, note=_note))
+                      _kwargs, order=_order, note=_note))
     if _note != "channels":
         CASES.append(Case("AvgPool", pool.avg_pool, ref_avg if 0 not in _shape else None, (_shape,), _kwargs,
-                          note=_note))
+                          order=_order, note=_note))
 
 GRAD = _k((1, 3, 2, 1), (1, 2, 1, 1), "SAME", data_format="NHWC")
 GRAD3 = _k((1, 2, 2, 2, 1), (1, 1, 2, 1, 1), "SAME", data_format="NDHWC")
