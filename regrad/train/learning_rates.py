@@ -94,7 +94,7 @@ def piecewise_constant(x, boundaries, values, name=None):
             if v.dtype is dtypes.int32 and x.dtype is dtypes.int64:
                 boundaries[i] = math.cast(v, dtypes.int64)
             elif v.dtype is not x.dtype:
-                raise ValueError(f"Boundaries ({v.dtype.name}) must have the same dtype as x ({x.dtype.name}).")
+                raise ValueError(f"Boundaries ({v.dtype}) must have the same dtype as x ({x.dtype}).")
         for v in values:
             if v.dtype is not values[0].dtype:
                 raise ValueError(f"Values must have elements all with the same dtype ({values[0].dtype.name} vs "

@@ -153,5 +153,5 @@ class ExponentialMovingAverage:
         followed = list(dict.fromkeys(moving_avg_variables))
         names = {self.average_name(v): v for v in followed}
         ops = {v.op for v in followed}
-        names.update({v.op.name: v for v in dict.fromkeys(global_variables()) if v.op not in ops})
-        return names
+        others = {v.op.name: v for v in global_variables() if v.op not in ops}
+        return others | names

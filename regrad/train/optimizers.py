@@ -380,9 +380,9 @@ class FtrlOptimizer(_Simple):
                             ("l2_regularization_strength", l2_regularization_strength),
                             ("l2_shrinkage_regularization_strength", l2_shrinkage_regularization_strength)):  # fmt: skip
             if value < 0.0:
-                raise ValueError(f"{what} {value} needs to be positive or zero")
+                raise ValueError(f"{what} {value:f} needs to be positive or zero")
         if learning_rate_power > 0.0:
-            raise ValueError(f"learning_rate_power {learning_rate_power} needs to be negative or zero")
+            raise ValueError(f"learning_rate_power {learning_rate_power:f} needs to be negative or zero")
         self._initial = initial_accumulator_value
         self.slots = (("accum", accum_name or "{}"), ("linear", linear_name or "{}"))
         numbers = {"lr": (learning_rate, "learning_rate"), "l1": (l1_regularization_strength, "l1_regularization_strength"),

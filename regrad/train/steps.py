@@ -63,6 +63,6 @@ def assert_global_step(global_step_tensor):
         raise TypeError('Existing "global_step" must be a Variable or Tensor: '
                         f"{type(global_step_tensor).__name__}.")  # fmt: skip
     if not global_step_tensor.dtype.is_integer:
-        raise TypeError(f'Existing "global_step" does not have integer type: {global_step_tensor.dtype.name}')
+        raise TypeError(f'Existing "global_step" does not have integer type: {global_step_tensor.dtype}')
     if global_step_tensor.dims not in ((), None):
         raise TypeError(f'Existing "global_step" is not scalar: {global_step_tensor.shape}')
