@@ -1,0 +1,153 @@
+"""Layers as objects: their variables, shapes, scopes, losses; what they refuse."""
+import numpy as np
+import pytest
+
+import regrad as tf
+
+
+def images(*dims):
+    return tf.placeholder(tf.float32, dims)
+
+
+@pytest.mark.parametrize("layer, shape, output", [
+    (lambda: tf.layers.Dense(7), [None, 3, 4], [None, 3, 7]), (lambda: tf.layers.Flatten(), [None, 3, 4], [None, 12]),
+    (lambda: tf.layers.Conv1D(5, 3, 2, "causal"), [None, 9, 4], [None, 5, 5]),
+    (lambda: tf.layers.Conv2D(5, 3, dilation_rate=2), [2, 9, 8, 4], [2, 5, 4, 5]),
+    (lambda: tf.layers.Conv2D(5, 3, 2, "same"), [None, None, 8, 4], [None, None, 4, 5]),
+    (lambda: tf.layers.Conv3D(2, 2), [1, 4, 5, 6, 3], [1, 3, 4, 5, 2]),
+    (lambda: tf.layers.Conv2DTranspose(5, 3, 2), [None, 4, None, 2], [None, 9, None, 5]),
+    (lambda: tf.layers.Conv3DTranspose(5, 3, 2, "same"), [1, 2, 3, 4, 2], [1, 4, 6, 8, 5]),
+    (lambda: tf.layers.SeparableConv2D(5, 3), [None, 5, 5, 2], [None, 3, 3, 5]),
+    (lambda: tf.layers.SeparableConv1D(5, 3, padding="same"), [None, 5, 2], [None, 5, 5]),
+    (lambda: tf.layers.MaxPooling2D(3, 2), [None, 7, 8, 2], [None, 3, 3, 2]),
+    (lambda: tf.layers.AveragePooling1D(2, 2, "same"), [None, 7, 2], [None, 4, 2]),
+    (lambda: tf.layers.MaxPooling3D(2, 2), [None, 4, 4, 5, 2], [None, 2, 2, 2, 2]),
+    (lambda: tf.layers.BatchNormalization(), [None, 7, 8, 2], [None, 7, 8, 2]),
+    (lambda: tf.layers.Dropout(), [None, 7], [None, 7])])  # fmt: skip
+def test_promised_shapes_are_those_of_the_output(layer, shape, output):
+    layer = layer()
+    y = layer(images(*shape))
+
+    assert layer.compute_output_shape(shape).as_list() == output == y.shape.as_list() == layer.output_shape.as_list()
+
+
+@pytest.mark.parametrize("layer, shape", [
+    (lambda f: tf.layers.Conv2D(4, 3, 2, "valid", f, name="l"), (2, 7, 8, 3)),
+    (lambda f: tf.layers.Conv1D(4, 3, 1, "causal", f, dilation_rate=2, name="l"), (2, 7, 3)),
+    (lambda f: tf.layers.SeparableConv2D(4, 3, 1, "same", f, name="l"), (2, 7, 8, 3)),
+    (lambda f: tf.layers.Conv2DTranspose(4, 3, 2, "same", f, name="l"), (2, 3, 4, 3)),
+    (lambda f: tf.layers.MaxPooling2D(2, 2, "same", f, name="l"), (2, 7, 8, 3)),
+    (lambda f: tf.layers.AveragePooling1D(3, 2, "valid", f, name="l"), (2, 7, 3))])  # fmt: skip
+def test_channels_first_is_the_same_with_axes_exchanged(layer, shape):
+    x = np.random.RandomState(0).randn(*shape).astype(np.float32)
+    with tf.variable_scope("", reuse=tf.AUTO_REUSE, initializer=tf.random_normal_initializer(seed=1)):
+        last = layer("channels_last")(tf.constant(x))
+        first = layer("channels_first")(tf.constant(np.moveaxis(x, -1, 1)))
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        a, b = sess.run([last, first])
+
+    np.testing.assert_allclose(np.moveaxis(b, 1, -1), a, rtol=1e-5, atol=1e-6)
+
+
+def test_a_layer_knows_its_variables_and_losses():
+    layer = tf.layers.Dense(2, kernel_regularizer=tf.reduce_sum, activity_regularizer=lambda y: tf.reduce_mean(y), name="fc")
+    with pytest.raises(ValueError, match="has not been used yet"):
+        _ = layer.scope_name
+    with pytest.raises(ValueError, match="isn't built"):
+        layer.count_params()
+    with tf.variable_scope("outer"):
+        layer(images(3, 4))
+    layer(images(5, 4))
+
+    assert [v.op.name for v in layer.variables] == ["outer/fc/kernel", "outer/fc/bias"]
+    assert (layer.scope_name, layer.name, layer.built, layer.count_params()) == ("outer/fc", "fc", True, 10)
+    assert [loss.op.name for loss in layer.losses] == ["outer/fc/kernel/Regularizer/Sum", "outer/fc/ActivityRegularizer/Mean",
+                                                       "outer/fc/ActivityRegularizer_1/Mean"]
+    assert tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES) == layer.losses
+    layer.trainable = False
+    assert layer.trainable_weights == [] and len(layer.non_trainable_weights) == 2
+
+
+def test_layers_that_are_not_trainable_make_no_trainable_variables():
+    tf.layers.dense(images(3, 4), 2, trainable=False)
+    tf.layers.batch_normalization(images(3, 4), trainable=False, training=True)
+
+    assert tf.trainable_variables() == []
+    assert len(tf.global_variables()) == 6
+    assert len(tf.get_collection(tf.GraphKeys.UPDATE_OPS)) == 2
+
+
+def test_own_layers():
+    class Scale(tf.layers.Layer):
+        def build(self, input_shape):
+            self.factor = self.add_weight("factor", input_shape[1:], initializer=tf.constant_initializer(2.0))
+
+        def call(self, inputs, shift=0.0):
+            return self.factor * inputs + shift
+
+    layer = Scale()
+    x = tf.placeholder(tf.float64, [None, 3])
+    y = layer(layer(x), shift=1.0)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        np.testing.assert_array_equal(sess.run(y, {x: np.ones([2, 3])}), np.full([2, 3], 5.0))
+    assert [v.op.name for v in layer.weights] == ["scale/factor"]
+    assert layer.factor.dtype == tf.float64
+    assert Scale().name == "scale_1"
+
+
+def test_running_moments_follow_only_while_training():
+    training = tf.placeholder(tf.bool, [])
+    x = tf.placeholder(tf.float32, [None, 4])
+    tf.layers.batch_normalization(x, momentum=0.5, training=training, name="bn")
+    updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
+    moving = tf.global_variables()[2:]
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(updates, {x: [[1.0, 2, 3, 4], [3, 4, 5, 6]], training: False})
+        assert [v.tolist() for v in sess.run(moving)] == [[0, 0, 0, 0], [1, 1, 1, 1]]
+        sess.run(updates, {x: [[1.0, 2, 3, 4], [3, 4, 5, 6]], training: True})
+        assert [v.tolist() for v in sess.run(moving)] == [[1, 1.5, 2, 2.5], [1, 1, 1, 1]]
+
+
+@pytest.mark.parametrize("build, says", [
+    (lambda: tf.layers.conv2d(images(2, 3, 4), 3, 3), r"expected ndim=4, found ndim=3. Full shape received: \[2, 3, 4\]"),
+    (lambda: tf.layers.dense(images(4), 3), "expected min_ndim=2, found ndim=1"),
+    (lambda: tf.layers.dense(images(4, None), 3), "last dimension of the inputs to `Dense` should be defined"),
+    (lambda: tf.layers.conv1d(images(4, 4, None), 3, 3), "channel dimension of the inputs should be defined"),
+    (lambda: tf.layers.conv2d(images(2, 3, 4, 1), 3, 3, padding="full"), '"valid", "same"'),
+    (lambda: tf.layers.conv2d(images(2, 3, 4, 1), 3, 3, data_format="NHWC"), '"channels_first", "channels_last"'),
+    (lambda: tf.layers.max_pooling2d(images(2, 3, 4, 1), (1, 2, 3), 1), "tuple of 2 integers"),
+    (lambda: tf.layers.batch_normalization(images(2, 3), axis=2), "Invalid axis"),
+    (lambda: tf.layers.batch_normalization(images(2, 3), fused=True), "take 4-D inputs"),
+    (lambda: tf.layers.BatchNormalization(renorm=True, fused=True), "`fused=True` and `renorm=True`"),
+    (lambda: tf.layers.BatchNormalization(renorm_clipping={"max": 1}), "contains keys not in")])  # fmt: skip
+def test_refused(build, says):
+    with pytest.raises(ValueError, match=says):
+        build()
+
+
+def test_a_second_input_of_another_size_is_refused():
+    layer = tf.layers.Dense(2)
+    layer(images(3, 4))
+    with pytest.raises(ValueError, match="expected axis -1 of input shape to have value 4"):
+        layer(images(3, 5))
+
+
+@pytest.mark.parametrize("name", ["dense", "conv2d", "batch_normalization", "max_pooling2d", "flatten", "dropout"])
+def test_functions_take_tensorflows_arguments_in_order(name):
+    import inspect
+
+    order = {"dense": "inputs units activation use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer "
+                      "activity_regularizer kernel_constraint bias_constraint trainable name reuse",
+             "conv2d": "inputs filters kernel_size strides padding data_format dilation_rate activation use_bias "
+                       "kernel_initializer bias_initializer kernel_regularizer bias_regularizer activity_regularizer "
+                       "kernel_constraint bias_constraint trainable name reuse",
+             "batch_normalization": "inputs axis momentum epsilon center scale beta_initializer gamma_initializer "
+                                    "moving_mean_initializer moving_variance_initializer beta_regularizer gamma_regularizer "
+                                    "beta_constraint gamma_constraint training trainable name reuse renorm renorm_clipping "
+                                    "renorm_momentum fused virtual_batch_size adjustment",
+             "max_pooling2d": "inputs pool_size strides padding data_format name", "flatten": "inputs name data_format",
+             "dropout": "inputs rate noise_shape seed training name"}  # fmt: skip
+    assert list(inspect.signature(getattr(tf.layers, name)).parameters) == order[name].split()
