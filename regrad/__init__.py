@@ -35,7 +35,7 @@ _NAMES = {
     "regrad.autodiff.custom": "custom_gradient grad_pass_through recompute_grad",
     "regrad.autodiff.derivatives": "forward_gradients hessian_vector_product hessians jacobian jvp view_gradients",
     "regrad.autodiff.gradients": "AggregationMethod UnconnectedGradients gradients",
-    "regrad.inspect": "audit explain_gradients why_none",
+    "regrad.inspect": "audit compare diagnose explain_gradients why_none",
     "regrad.runtime.trace": "ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata RunOptions",
     "regrad.ops.sparse": """SparseTensor SparseTensorValue sparse_placeholder sparse_tensor_dense_matmul
         sparse_tensor_to_dense sparse_to_dense""",
@@ -85,7 +85,8 @@ _NAMES = {
     "regrad.variables.scope": """AUTO_REUSE VariableScope get_local_variable get_variable get_variable_scope no_regularizer
         variable_op_scope variable_scope""",
     "regrad.variables.variable": "Variable VariableAggregation VariableSynchronization",
-    "regrad.ops.generate": "lin_space linspace range",
+    "regrad.variables.template": "make_template",
+    "regrad.ops.generate": "eye lin_space linspace range",
     "regrad.ops.matmul": "batch_matmul matmul",
     "regrad.ops.reduce": """argmax argmin count_nonzero reduce_all reduce_any reduce_euclidean_norm reduce_logsumexp reduce_max
         reduce_mean reduce_min reduce_prod reduce_std reduce_sum reduce_variance""",
@@ -93,8 +94,15 @@ _NAMES = {
         assert_integer assert_less assert_less_equal assert_near assert_negative assert_non_negative assert_non_positive
         assert_none_equal assert_positive assert_proper_iterable assert_rank assert_rank_at_least assert_rank_in
         assert_same_float_dtype assert_scalar assert_type is_non_decreasing is_numeric_tensor is_strictly_increasing""",
+    "regrad.ops.quantise": """fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient
+        fake_quant_with_min_max_vars fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel
+        fake_quant_with_min_max_vars_per_channel_gradient quantize_and_dequantize""",
     "regrad.ops.strings": """as_string decode_base64 decode_raw encode_base64 reduce_join regex_replace string_join
         string_split string_strip string_to_number substr""",
+    "regrad.ops.einsum": "einsum tensordot",
+    "regrad.ops.linalg": """cholesky cholesky_solve cross matrix_inverse matrix_determinant matrix_solve matrix_solve_ls
+        matrix_triangular_solve norm qr self_adjoint_eig self_adjoint_eigvals svd trace""",
+    "regrad.ops.fft": "fft fft2d fft3d ifft ifft2d ifft3d",
     "regrad.ops.clip": "clip_by_average_norm clip_by_global_norm clip_by_norm clip_by_value global_norm",
     "regrad.ops.control": "group no_op tuple",
     "regrad.ops.tensor_array": "TensorArray",
@@ -122,7 +130,8 @@ _MODULES = """bitwise compat config contrib core errors initializers layers lina
     debugging dtypes quantization interop inspect rules sel""".split()
 
 _WHERE = {name: (module, name) for module, names in _NAMES.items() for name in names.split()} | _RENAMED
-_SUBMODULES = {"rules": "regrad.autodiff.rules", "sel": "regrad.autodiff.selectors", "errors": "regrad.core.errors", "config": "regrad.runtime.config", "dtypes": "regrad.core.dtypes"}
+_SUBMODULES = {"rules": "regrad.autodiff.rules", "sel": "regrad.autodiff.selectors", "errors": "regrad.core.errors",
+               "config": "regrad.runtime.config", "dtypes": "regrad.core.dtypes"}
 
 __all__ = sorted(_WHERE)
 

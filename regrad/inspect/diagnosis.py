@@ -1,0 +1,284 @@
+"""`diagnose`: where a backward pass falls ill, from one run: NaN, zero, vanishing and exploding gradients, saturation."""
+
+import math
+
+import numpy as np
+
+from regrad.inspect.explain import source_line
+from regrad.inspect.report import Report, Table
+from regrad.inspect.taps import Taps, fetch, part
+
+# What makes a value or derivative infinite, and what to do, by op type.
+_SINGULAR = {
+    "Log": "its derivative 1/x is infinite at 0: use tf.nn.log_softmax or a cross entropy with logits, or log(x + eps)",
+    "Log1p": "its derivative 1/(1+x) is infinite at -1: keep the argument above -1",
+    "Sqrt": "the root's derivative is infinite at 0: take the root of x + eps",
+    "Rsqrt": "it is infinite at 0: add eps to the argument",
+    "RealDiv": "something is divided by 0: use tf.div_no_nan, or make the denominator safe before the division",
+    "Div": "something is divided by 0: use tf.div_no_nan, or make the denominator safe before the division",
+    "Reciprocal": "1/x is infinite at 0: make the argument safe before",
+    "Pow": "a power below 1 has an infinite derivative at 0, and a negative base has no real one: keep the base above 0",
+    "Exp": "it overflows: subtract the maximum first (tf.reduce_logsumexp, tf.nn.softmax), or clip the argument",
+    "Acos": "its derivative is infinite at -1 and 1: clip the argument to the open interval",
+    "Asin": "its derivative is infinite at -1 and 1: clip the argument to the open interval",
+    "Acosh": "its derivative is infinite at 1: keep the argument above 1",
+    "Atanh": "its derivative is infinite at -1 and 1: clip the argument to the open interval",
+    "Prod": "products overflow: add logarithms",
+}  # fmt: skip
+_CHOICE = ("0 times infinity in a branch of tf.where that is not taken is NaN: make the argument safe with a tf.where inside, "
+           "before the function")  # fmt: skip
+_ANY = "look at the values that enter it; tf.check_numerics before it names the first that is not finite"
+
+# Activations: the share of units at which the derivative is next to 0, from input and output.
+_SATURATED = {
+    "Sigmoid": lambda x, y: y * (1 - y) < 0.01,
+    "Tanh": lambda x, y: 1 - y * y < 0.02,
+    "Relu": lambda x, y: y <= 0,
+    "Relu6": lambda x, y: (y <= 0) | (y >= 6),
+    "Elu": lambda x, y: x < -4,
+    "Selu": lambda x, y: x < -4,
+    "Softsign": lambda x, y: np.abs(x) > 9,
+    "Softplus": lambda x, y: x < -4,
+    "Softmax": lambda x, y: y * (1 - y) < 0.001,
+    "Erf": lambda x, y: np.abs(x) > 2,
+}
+_UNSATURATE = {
+    "Relu": "units that are 0 for the whole batch learn nothing: a smaller learning rate or initial bias, or tf.nn.leaky_relu",
+    "Softmax": "it is certain already: scale the logits down, or give them to a cross entropy that takes logits",
+}
+_SCALE = "scale what enters it down: smaller initial weights, or normalise (batch or layer normalisation) before it"
+_SQUARES = ("SquaredDifference", "Square", "L2Loss", "Abs")
+_THROUGH = ("Mean", "Sum", "Sub", "Add", "Mul", "RealDiv", "Reshape", "Identity", "Neg", "Cast", "Squeeze")
+
+
+class Problem:
+    """One thing that is not well.
+
+    Attributes:
+      kind: "forward not finite", "not finite", "zero", "vanishing", "exploding", "saturated", "constant", "wrong loss".
+      op, type, at, line: the operation, its type, "file:line" and that line.
+      what, cure: words.
+    """
+
+    def __init__(self, kind, op, what, cure):
+        self.kind, self.op, self.type, self.at, self.line = kind, op.name, op.type, op.location, source_line(op)
+        self.what, self.cure = what, cure
+
+    def data(self):
+        return dict(vars(self))
+
+    def __str__(self):
+        return f"{self.kind}: {self.op} ({self.type}) at {self.at}: {self.what}. Cure: {self.cure}."
+
+
+class Health:
+    """The gradient of one x, or what an operation passes on.
+
+    Attributes:
+      name, type, at: of the operation ("" for an x).
+      arriving: Euclidean norm of what arrives at its outputs (None for an x); norm: of what it gives to its inputs.
+      gain: norm / arriving.
+      zeros, infinite: shares of elements that are 0, and that are NaN or infinite.
+      state: "well", "None", "not finite", "zero", "vanishing" or "exploding".
+    """
+
+    def __init__(self, name, type, at, grads, arriving, limits):
+        self.name, self.type, self.at = name, type, at
+        values = [np.asarray(g) for g in grads if g is not None]
+        self.norm = _norm(values) if values else None
+        self.arriving = None if arriving is None else _norm([np.asarray(a) for a in arriving if a is not None])
+        self.gain = self.norm / self.arriving if values and self.arriving and math.isfinite(self.arriving) else None
+        n = sum(v.size for v in values) or 1
+        self.zeros = sum(int(np.sum(v == 0)) for v in values) / n
+        self.infinite = sum(int(np.sum(~np.isfinite(v))) for v in values) / n
+        measure = self.norm if arriving is None else self.gain
+        if not values:
+            self.state = "None"
+        elif self.infinite:
+            self.state = "not finite"
+        elif self.norm == 0:
+            self.state = "zero"
+        elif measure is not None and measure < limits[0]:
+            self.state = "vanishing"
+        elif measure is not None and measure > limits[1]:
+            self.state = "exploding"
+        else:
+            self.state = "well"
+
+    def data(self):
+        return dict(vars(self))
+
+
+class Diagnosis(Report):
+    """What `diagnose` found; true when nothing is ill.
+
+    Attributes:
+      problems: list of `Problem`, in the order of the backward walk.
+      ops, xs: lists of `Health`.
+    """
+
+    def __init__(self, problems, ops, xs):
+        self.problems, self.ops, self.xs = problems, ops, xs
+
+    def __bool__(self):
+        return not self.problems and all(x.state == "well" for x in self.xs)
+
+    def of(self, kind):
+        """Returns the problems of one kind."""
+        return [p for p in self.problems if p.kind == kind]
+
+    def tables(self):
+        def row(h):
+            return h.name, h.state, _text(h.norm), _text(h.gain), f"{h.zeros:.0%}", f"{h.infinite:.0%}"
+
+        columns = ["state", "norm", "gain", "zeros", "NaN, Inf"]
+        return [Table(f"{len(self.problems)} problems" if self.problems else "No problems",
+                      ["kind", "operation", "type", "made at", "what", "cure"],
+                      [(p.kind, p.op, p.type, p.at, p.what, p.cure) for p in self.problems]),
+                Table("Gradient of each x", ["x", *columns], map(row, self.xs)),
+                Table("What each operation passes on, last first", ["operation", *columns], map(row, self.ops))]  # fmt: skip
+
+    def data(self):
+        return {"problems": [p.data() for p in self.problems], "xs": [x.data() for x in self.xs],
+                "ops": [o.data() for o in self.ops]}  # fmt: skip
+
+
+def _norm(arrays):
+    with np.errstate(all="ignore"):
+        return float(np.sqrt(sum(np.sum(np.square(np.abs(a.astype(np.complex128 if a.dtype.kind == "c" else np.float64))))
+                                 for a in arrays)))  # fmt: skip
+
+
+def _text(x):
+    return "" if x is None else f"{x:.3g}"
+
+
+def diagnose(ys, xs, feed_dict=None, session=None, vanishing=1e-6, exploding=1e6, gain=1e-4, saturated=0.9, **options):
+    """Runs a backward pass once, with a tap at every operation, and tells where it is ill.
+
+    Adds the operations of one `gradients` call to the graph. A loop or branch is looked at from outside.
+
+    Args:
+      ys, xs: as of `gradients`.
+      feed_dict, session: as of `Session.run`; the default session, or a new one, by default.
+      vanishing, exploding: norms of the gradient of an x below and above which it is said to vanish and explode.
+      gain: an operation that shrinks the norm of a gradient below this share, or blows it up by more than the inverse,
+        is named.
+      saturated: share of units of an activation at which its derivative is next to 0, from which on it is named.
+      options: `overrides`, `view`, `grad_ys` ... as of `gradients`.
+
+    Returns:
+      A `Diagnosis`: `print` it; it is true when all is well.
+    """
+    taps = Taps(ys, xs, name="diagnose", **options)
+    forward = [t for op in taps.at for t in (*op.inputs, *op.outputs) if t.dtype._kind in "fc"]
+    values = fetch([*taps.tensors(), *forward], feed_dict, session)
+    found, ops = [], []
+    for op, (dys, gs) in taps.at.items():
+        arriving = [None if g is None else values[part(g)] for g in dys]
+        given = [None if g is None else values[part(g)] for g in gs]
+        x = [values.get(t) for t in op.inputs]
+        y = [values.get(t) for t in op.outputs]
+        health = Health(op.name, op.type, op.location, given, arriving, (gain, 1 / gain))
+        ops.append(health)
+        found += _ill(op, x, y, arriving, given, health, saturated)
+    found += _wrong_losses(taps)
+    order = {op.name: i for i, op in enumerate(taps.at)}
+    found.sort(key=lambda p: order.get(p.op, 0))
+    named = [Health(x.name, "", "", [None if g is None else values[part(g)]], None, (vanishing, exploding))
+             for x, g in zip(taps.xs, taps.grads)]  # fmt: skip
+    return Diagnosis(found, ops, named)
+
+
+def _finite(arrays):
+    return all(a is None or np.all(np.isfinite(a)) for a in arrays)
+
+
+def _ill(op, x, y, arriving, given, health, saturated):
+    """Yields the Problems of one operation."""
+    if _finite(x) and not _finite(y) and not (_finite(given) and _below_a_choice(op)):
+        yield Problem("forward not finite", op, f"finite values enter it and {_share(y)} of what comes out is not",
+                      _SINGULAR.get(op.type, _ANY))  # fmt: skip
+    if _finite(arriving) and not _finite(given):
+        which = next(t.name for t, g in zip(op.inputs, given) if not _finite([g]))
+        cure = _CHOICE if _below_a_choice(op) else _SINGULAR.get(op.type, _ANY)
+        yield Problem("not finite", op, f"a finite gradient arrives, {_share(given)} of what it gives to {which} is not", cure)
+    constant = _constant(op)
+    if constant:
+        yield Problem("constant", op, *constant)
+    elif health.state == "zero" and health.arriving:
+        yield Problem("zero", op, "a gradient that is not 0 arrives, and 0 is passed on", _cure_of_zero(op))
+    elif health.state == "vanishing":
+        yield Problem("vanishing", op, f"it passes on {health.gain:.2g} of what arrives", _UNSATURATE.get(op.type, _SCALE))
+    elif health.state == "exploding":
+        yield Problem("exploding", op, f"it passes on {health.gain:.2g} times what arrives",
+                      _SINGULAR.get(op.type, "scale its weights down, or clip the gradient: rules.clip_norm(1.0)"))  # fmt: skip
+    units = _SATURATED.get(op.type)
+    if units is not None and y[0] is not None and np.size(y[0]) and not constant:
+        with np.errstate(all="ignore"):
+            share = float(np.mean(units(x[0], y[0])))
+        if share >= saturated:
+            cure = _UNSATURATE.get(op.type, _SCALE)
+            yield Problem("saturated", op, f"{share:.0%} of its units have next to no derivative", cure)
+
+
+def _share(arrays):
+    sizes = [(np.sum(~np.isfinite(a)), np.size(a)) for a in arrays if a is not None]
+    return f"{sum(int(n) for n, _ in sizes) / max(sum(s for _, s in sizes), 1):.0%}"
+
+
+def _cure_of_zero(op):
+    if op.type in _SATURATED:
+        return _UNSATURATE.get(op.type, _SCALE)
+    return "look at what it is multiplied by or chosen with; where the zero is meant, nothing is to be done"
+
+
+def _constant(op):
+    """Returns (what, cure) for an operation whose output cannot depend on its input."""
+    dims = op.inputs[0].dims if op.inputs else None
+    if op.type in ("Softmax", "LogSoftmax") and dims and dims[-1] == 1:
+        value = 1 if op.type == "Softmax" else 0
+        return f"over one class it is always {value}: its gradient is 0, whatever the logits", "use tf.sigmoid, or two classes"
+    if op.type == "Sub" and op.inputs[0] is op.inputs[1]:
+        return "x - x is always 0", "subtract something else"
+    return None
+
+
+def _below_a_choice(op):
+    """True when what `op` makes goes through element-wise operations into a tf.where."""
+    seen, front = {op}, [op]
+    for _ in range(4):
+        front = [c for o in front for t in o.outputs for c in t.consumers() if c not in seen and c.forward_op is None]
+        if any(c.type in ("Select", "SelectV2") for c in front):
+            return True
+        seen.update(front)
+    return False
+
+
+def _wrong_losses(taps):
+    """Yields the Problems of squared errors of probabilities, whose gradient dies just where the answer is wrong."""
+    for op in taps.at:
+        if op.type not in ("Softmax", "Sigmoid"):
+            continue
+        seen, front = {op}, [op]
+        while front:
+            following = [c for o in front for t in o.outputs for c in t.consumers() if c in taps.at and c not in seen]
+            squared = next((c for c in following if c.type in _SQUARES), None)
+            if squared is not None and _leads_to_loss(squared, taps):
+                yield Problem("wrong loss", squared, f"it measures the error of {op.name} ({op.type}): where that is sure and "
+                              "wrong, its derivative is next to 0, and so is the gradient",
+                              f"use tf.nn.{op.type.lower()}_cross_entropy_with_logits on the logits")  # fmt: skip
+                break
+            seen.update(following)
+            front = [c for c in following if c.type in _THROUGH]
+
+
+def _leads_to_loss(op, taps):
+    """True when only sums, means and scalings follow `op` on the way to a scalar."""
+    while True:
+        if op.outputs[0].dims == ():
+            return True
+        following = [c for t in op.outputs for c in t.consumers() if c in taps.at]
+        if len(following) != 1 or following[0].type not in (*_THROUGH, *_SQUARES):
+            return False
+        op = following[0]
