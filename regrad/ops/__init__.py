@@ -12,7 +12,7 @@ FAMILIES = (
     "diag", "diag_grad", "einsum", "einsum_grad", "fft", "fft_grad", "flow", "flow_grad", "fractional",
     "fractional_grad", "functional", "generate", "generate_grad", "indexing", "indexing_grad", "layout",
     "layout_grad", "linalg", "linalg_grad", "math", "math_grad", "matmul", "matmul_grad", "nn", "nn_grad", "norm",
-    "norm_grad", "operators", "partition", "partition_grad", "pool", "pool_grad", "random", "random_grad", "reduce",
+    "norm_grad", "operators", "partition", "partition_grad", "pool", "pool_grad", "quantise", "quantise_grad", "random", "random_grad", "reduce",
     "reduce_grad", "script", "segment", "segment_grad", "sort", "sort_grad", "sparse", "special", "special_grad",
     "state", "state_grad", "strings", "tensor_array", "tensor_array_grad", "train", "train_grad", "vjp",
 )  # fmt: skip

@@ -30,7 +30,7 @@ assert_op = define_op("Assert", "condition: bool, data: [T]", attrs={"summarize"
                       host=True, stateful=True)
 
 
-def Assert(condition, data, summarize=None, name=None):  # noqa: N802 - TF1's name
+def Assert(condition, data, summarize=None, name=None):
     """Returns an operation that raises unless `condition` holds.
 
     Args:
@@ -296,7 +296,7 @@ print_op = define_op("Print", "input: T, data: [U]", host=True, stateful=True, l
                      attrs={"message": "", "first_n": -1, "summarize": 3, "times": None})
 
 
-def Print(input_, data, message=None, first_n=None, summarize=None, name=None):  # noqa: N802 - TF1's name
+def Print(input_, data, message=None, first_n=None, summarize=None, name=None):
     """Returns `input_`, and prints `data` to standard error whenever it is computed.
 
     Args:

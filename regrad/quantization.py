@@ -1,0 +1,15 @@
+"""`tf.quantization`: rounding to few bits while training."""
+
+from regrad.ops.quantise import (
+    fake_quant_with_min_max_args,
+    fake_quant_with_min_max_args_gradient,
+    fake_quant_with_min_max_vars,
+    fake_quant_with_min_max_vars_gradient,
+    fake_quant_with_min_max_vars_per_channel,
+    fake_quant_with_min_max_vars_per_channel_gradient,
+    quantize_and_dequantize,
+)
+
+__all__ = ["fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
+           "fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
+           "fake_quant_with_min_max_vars_per_channel_gradient", "quantize_and_dequantize"]  # fmt: skip
