@@ -181,14 +181,15 @@ def recompute_grad(f):
         reads = [convert_to_tensor(v) for v in _variables_used(graph, made_before, inputs)]
 
         def rule(op, *dys):
-            from regrad.autodiff.gradients import gradients
+            from regrad.autodiff.walking import inner_gradients
             from regrad.ops.barrier import after
 
             # The barrier keeps the compiler from sharing the second computation with the first.
             again = after(list(op.inputs[len(results):len(results) + len(leaves)]), list(dys[:len(results)]))
             b, m = rebuild(again)
             recomputed = [convert_to_tensor(r) for r in nest.flatten(f(*b, **m))]
-            grads = gradients(recomputed, [*again, *(_storage(r) for r in reads)], grad_ys=list(dys[:len(results)]))
+            arrived = [(r, dy) for r, dy in zip(recomputed, dys) if dy is not None]
+            grads = inner_gradients([r for r, _ in arrived], [*again, *(_storage(r) for r in reads)], [dy for _, dy in arrived])
             return [None] * len(results) + grads
 
         rule.__wrapped__ = f

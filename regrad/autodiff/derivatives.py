@@ -32,6 +32,7 @@ def jacobian(y, xs, name="jacobian", unconnected_gradients="none", **options):
         flat = array.reshape(y, [-1])
         n = array.size(flat)
         probe = gradients(y, xs, unconnected_gradients=unconnected_gradients, **options)
+        probe = [None if g is None else convert_to_tensor(g) for g in probe]  # slices made dense
         used = [i for i, g in enumerate(probe) if g is not None]
         if not used:
             return [None] * len(xs) if many else None

@@ -1,0 +1,189 @@
+"""Functions with a gradient of their own."""
+
+import numpy as np
+import pytest
+
+import regrad as tf
+
+X = np.array([0.5, -1.0, 2.0])
+
+
+def run(fetches, feed=None):
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(fetches, feed)
+
+
+@tf.custom_gradient
+def square_said_to_be_cubic(x):
+    return tf.square(x), lambda dy: dy * 3.0 * tf.square(x)
+
+
+def test_the_rule_is_used_and_has_a_derivative():
+    x = tf.constant(X)
+    y = square_said_to_be_cubic(x)
+    first = tf.gradients(y, x)[0]
+    value, g, gg = run([y, first, tf.gradients(first, x)[0]])
+    np.testing.assert_allclose(value, X**2)
+    np.testing.assert_allclose(g, 3 * X**2)
+    np.testing.assert_allclose(gg, 6 * X)
+
+
+def test_of_the_stable_log():
+    @tf.custom_gradient
+    def log1pexp(x):
+        e = tf.exp(x)
+        return tf.log(1 + e), lambda dy: dy * (1 - 1 / (1 + e))
+
+    x = tf.constant([0.0, 100.0])
+    np.testing.assert_allclose(run(tf.gradients(log1pexp(x), x)[0]), [0.5, 1.0])  # the usual rule gives NaN
+
+
+def test_several_arguments_and_results():
+    @tf.custom_gradient
+    def both(a, b):
+        return (a * b, a + b), lambda d_mul, d_add: (10.0 * d_mul + d_add, 100.0 * d_add)
+
+    a, b = tf.constant(2.0), tf.constant(3.0)
+    p, q = both(a, b)
+    np.testing.assert_allclose(run([p, q, *tf.gradients([p, q], [a, b])]), [6, 5, 11, 100])
+    np.testing.assert_allclose(run(tf.gradients(p, [a, b])), [10, 0])  # what does not arrive is zero
+
+
+def test_keywords():
+    @tf.custom_gradient
+    def scaled(x, factor=1.0, power=1, mask=None):
+        y = x**power * factor
+        return (y if mask is None else y * mask), lambda dy: dy * 7.0
+
+    x, factor = tf.constant(3.0), tf.constant(5.0)
+    y = scaled(x, power=2, factor=factor)
+    assert run([y, tf.gradients(y, x)[0]]) == [45.0, 7.0]
+    assert tf.gradients(y, factor) == [None]  # nothing was said of it
+
+
+def test_nested_structures():
+    @tf.custom_gradient
+    def f(pair):
+        a, b = pair["a"], pair["b"]
+        return {"sum": a + b[0], "last": b[1]}, lambda *dys: {"a": dys[0] * 2.0, "b": [dys[1] * 3.0, dys[0] + dys[1]]}
+
+    a, b, c = (tf.constant(v) for v in (1.0, 2.0, 4.0))
+    out = f({"a": a, "b": [b, c]})
+    # results come in sorted order of their keys: last, sum
+    got = run([out["sum"], out["last"], *tf.gradients([out["sum"], out["last"]], [a, b, c], grad_ys=[10.0, 1.0])])
+    np.testing.assert_allclose(got, [3, 4, 2, 30, 11])
+
+
+def test_variables_inside():
+    w = tf.get_variable("w", [], initializer=tf.constant_initializer(4.0))
+
+    @tf.custom_gradient
+    def f(x):
+        y = x * tf.square(w)
+
+        def grad(dy, variables):
+            assert [v.name for v in variables] == ["w:0"]
+            return dy * 100.0, [dy * 1000.0]
+
+        return y, grad
+
+    x = tf.constant(3.0)
+    np.testing.assert_allclose(run([f(x), *tf.gradients(f(x), [x, w])]), [48, 100, 1000])
+
+
+def test_nesting():
+    @tf.custom_gradient
+    def outer(x):
+        y = square_said_to_be_cubic(x)
+        return y * 2.0, lambda dy: 5.0 * tf.gradients(y, x, grad_ys=[dy])[0]
+
+    x = tf.constant(X)
+    np.testing.assert_allclose(run(tf.gradients(outer(x), x)[0]), 15 * X**2)
+
+
+def test_inside_loops_and_branches():
+    x = tf.constant(1.1, tf.float64)
+    _, y = tf.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, square_said_to_be_cubic(h)), (0, x))
+    z = tf.cond(x > 0.0, lambda: square_said_to_be_cubic(x), lambda: x)
+    got = run([tf.gradients(y, x)[0], tf.gradients(z, x)[0]])
+    np.testing.assert_allclose(got, [3 * 1.1**2 * 3 * 1.1**4, 3 * 1.1**2])
+
+
+def test_an_override_may_ask_for_it():
+    x = tf.constant(X)
+    y = square_said_to_be_cubic(x)
+    doubled = tf.gradients(y, x, overrides={"IdentityN": lambda op, *g, default: [None if d is None else 2.0 * d
+                                                                                  for d in default()]})[0]  # fmt: skip
+    np.testing.assert_allclose(run(doubled), 6 * X**2)
+
+
+def test_grad_pass_through():
+    x = tf.constant(X)
+    y = tf.grad_pass_through(tf.round)(x) * 3.0
+    value, g = run([y, tf.gradients(y, x)[0]])
+    np.testing.assert_array_equal(value, np.round(X) * 3)
+    np.testing.assert_array_equal(g, [3, 3, 3])
+
+
+def layer(x):
+    w = tf.get_variable("w", [3, 3], tf.float64, initializer=tf.constant_initializer(np.eye(3) * 0.5 + 0.1))
+    return tf.tanh(tf.matmul(x, w)) * tf.sin(x)
+
+
+def test_recompute_changes_no_number():
+    x = tf.constant(X[None])
+    with tf.variable_scope("net"):
+        kept = layer(x)
+    with tf.variable_scope("net", reuse=True):
+        again = tf.recompute_grad(layer)(x)
+        w = tf.get_variable("w", dtype=tf.float64)
+        fetches = [[y, *tf.gradients(y, [x, w]), tf.gradients(tf.gradients(y, x)[0], x)[0]] for y in (kept, again)]
+    plain, recomputed = run(fetches)
+    for a, b in zip(plain, recomputed):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_recompute_runs_the_forward_again():
+    calls = []
+
+    def forward(v):
+        calls.append(1)
+        return np.exp(v)
+
+    def counted(x):
+        return tf.py_func(forward, [x], tf.float64, grad=lambda op, dy: dy * op.outputs[0])
+
+    x = tf.constant(X)
+    y = tf.recompute_grad(counted)(x)
+    np.testing.assert_allclose(run(tf.gradients(tf.square(y), x)[0]), 2 * np.exp(2 * X))
+    assert len(calls) == 2
+
+
+def test_overrides_reach_what_is_recomputed():
+    x = tf.constant(X)
+    triple = {"Tanh": lambda op, dy, default: [3.0 * default()[0]]}
+    y = tf.recompute_grad(lambda v: tf.tanh(v) * 2.0)(x)
+    by_call = tf.gradients(y, x, overrides=triple)[0]
+    by_view = tf.gradients(y, x, view=tf.View("v", triple))[0]
+    for g in run([by_call, by_view]):
+        np.testing.assert_allclose(g, 6 * (1 - np.tanh(X) ** 2))
+
+
+def _without_variables(x):
+    w = tf.get_variable("w", [], initializer=tf.ones_initializer())
+    return x * w, lambda dy: dy
+
+
+REFUSALS = [
+    (lambda x: tf.custom_gradient(lambda v: v)(x), TypeError, r"must return \(result, grad_fn\)"),
+    (lambda x: tf.custom_gradient(_without_variables)(tf.constant(1.0)), TypeError, "must accept a 'variables' keyword"),
+    (lambda x: tf.gradients(tf.custom_gradient(lambda v: (v, lambda dy: (dy, dy)))(x), x), ValueError, "Num gradients"),
+    (lambda x: tf.gradients(tf.custom_gradient(lambda v: (v, lambda dy: dy[:1]))(x), x), ValueError, "shape"),
+]
+
+
+@pytest.mark.parametrize(("act", "error", "words"), REFUSALS)
+def test_refusals(act, error, words):
+    with pytest.raises(error, match=words):
+        act(tf.constant(X))
