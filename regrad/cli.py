@@ -1,4 +1,4 @@
-"""The command line: `regrad run script.py`, also as `python -m regrad run script.py`."""
+"""The command line: `regrad run script.py` and `regrad explain script.py`, also as `python -m regrad ...`."""
 
 import argparse
 import os
@@ -35,15 +35,49 @@ def _parser():
     run = commands.add_parser("run", help="run a script; its `import tensorflow` gives Regrad")
     run.add_argument("script", help="the Python file")
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments for the script")
+    explain = commands.add_parser("explain", help="run a script, then tell which rule differentiates each operation")
+    explain.add_argument("script", help="the Python file")
+    explain.add_argument("--ys", required=True, help="what to differentiate: names of the script or of tensors, with commas")
+    explain.add_argument("--xs", help="with respect to what; by default the trainable variables")
+    explain.add_argument("--html", metavar="FILE", help="write a page with both graphs drawn")
+    explain.add_argument("--json", metavar="FILE", help="write the explanation as JSON")
+    explain.add_argument("--dot", metavar="FILE", help="write the graphs for Graphviz")
     return parser
+
+
+def _explain(options):
+    """Prints what `gradients` would do in the graph that a script leaves behind; returns the exit code."""
+    import regrad as tf
+
+    names = run_module(options.script)
+    graph = tf.get_default_graph()
+
+    def named(text):
+        return [names[n] if n in names else graph.get_tensor_by_name(n if ":" in n else f"{n}:0") for n in text.split(",")]
+
+    try:
+        ys = named(options.ys)
+        xs = named(options.xs) if options.xs else tf.trainable_variables()
+        told = tf.explain_gradients(ys, xs)
+    except (KeyError, TypeError, ValueError) as error:
+        print(f"regrad explain: {error.args[0] if error.args else error}", file=sys.stderr)
+        return 2
+    told.show()
+    for path, text in ((options.html, told.html), (options.json, told.to_json), (options.dot, told.to_dot)):
+        if path:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text())
+    return 0
 
 
 def main(argv=None):
     """Runs the command line; returns the exit code."""
     options = _parser().parse_args(argv)
     if not os.path.exists(options.script):
-        print(f"regrad run: no such file: {options.script}", file=sys.stderr)
+        print(f"regrad {options.command}: no such file: {options.script}", file=sys.stderr)
         return 2
+    if options.command == "explain":
+        return _explain(options)
     run_module(options.script, options.arguments)
     return 0
 
