@@ -63,3 +63,21 @@ def lin_space(start, stop, num, name=None):
 
 
 linspace = lin_space
+
+
+def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):
+    """Returns an identity matrix of `num_rows` by `num_columns` (square by default), repeated over `batch_shape`."""
+    from regrad.ops.array import concat, ones, zeros
+    from regrad.ops.diag import matrix_diag, matrix_set_diag
+    from regrad.ops.math import minimum
+
+    columns = num_rows if num_columns is None else num_columns
+    with get_default_graph().name_scope(name or "eye"):
+        known = not any(hasattr(n, "_as_graph_element") for n in (num_rows, columns))
+        side = min(num_rows, columns) if known else minimum(num_rows, columns)
+        batch = [] if batch_shape is None else batch_shape
+        if isinstance(batch, (list, tuple)):
+            diagonal, shape = ones([*batch, side], dtype), [*batch, num_rows, columns]
+        else:
+            diagonal, shape = ones(concat([batch, [side]], 0), dtype), concat([batch, [num_rows, columns]], 0)
+        return matrix_diag(diagonal) if num_columns is None else matrix_set_diag(zeros(shape, dtype), diagonal)
