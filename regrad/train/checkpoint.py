@@ -80,8 +80,8 @@ class CheckpointReader:
         """
         self.prefix = prefix = os.fspath(prefix)
         if not checkpoint_exists(prefix):
-            raise NotFoundError(None, None, f"Unsuccessful TensorSliceReader constructor: Failed to find any matching files for "
-                                            f"{prefix}")  # fmt: skip
+            raise NotFoundError(None, None, "Unsuccessful TensorSliceReader constructor: Failed to find any matching files "
+                                            f"for {prefix}")  # fmt: skip
         try:
             with open(prefix + _INDEX, encoding="utf-8") as file:
                 index = json.load(file)

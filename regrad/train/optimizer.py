@@ -83,8 +83,8 @@ class Optimizer:
           ValueError: a wrong `gate_gradients`, no variables, or one of a dtype that has no gradient.
         """
         if gate_gradients not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
-            raise ValueError("gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH.  Not "
-                             f"{gate_gradients}")  # fmt: skip
+            raise ValueError("gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
+                             f"Optimizer.GATE_GRAPH.  Not {gate_gradients}")  # fmt: skip
         if callable(loss):
             loss = loss()
         self._assert_valid_dtypes([loss])

@@ -412,7 +412,8 @@ class AddSignOptimizer(_Simple):
                  name="AddSignOptimizer"):  # fmt: skip
         super().__init__(use_locking, name)
         self._numbers(lr=(learning_rate, "learning_rate"), alpha=(alpha, "alpha"),
-                      sign_decay=(1.0 if sign_decay_fn is None else sign_decay_fn, "sign_decay"), beta=(beta, "beta"))  # fmt: skip
+                      sign_decay=(1.0 if sign_decay_fn is None else sign_decay_fn, "sign_decay"),
+                      beta=(beta, "beta"))  # fmt: skip
 
     def _apply_sparse(self, grad, var):
         return _dense_only(self)
@@ -429,7 +430,8 @@ class PowerSignOptimizer(_Simple):
                  name="PowerSignOptimizer"):  # fmt: skip
         super().__init__(use_locking, name)
         self._numbers(lr=(learning_rate, "learning_rate"), logbase=(pymath.log(base), "logbase"),
-                      sign_decay=(1.0 if sign_decay_fn is None else sign_decay_fn, "sign_decay"), beta=(beta, "beta"))  # fmt: skip
+                      sign_decay=(1.0 if sign_decay_fn is None else sign_decay_fn, "sign_decay"),
+                      beta=(beta, "beta"))  # fmt: skip
 
     def _apply_sparse(self, grad, var):
         return _dense_only(self)

@@ -24,8 +24,8 @@ def draws(op_type, build, note=""):
 def of_shape(op_type, op, *more, types=dtypes.FLOATING):
     seeds = {} if op_type.startswith("Stateless") else SEEDS
     return [draws(op_type, lambda d=d: op([2, 5], *more, dtype=d, **seeds), note=d.name)
-            for d in sorted(types, key=lambda d: d.name)] + [draws(op_type, lambda: op([0, 5], *more, dtype=tf.float32, **seeds),
-                                                                   note="empty")]  # fmt: skip
+            for d in sorted(types, key=lambda d: d.name)] + [
+        draws(op_type, lambda: op([0, 5], *more, dtype=tf.float32, **seeds), note="empty")]  # fmt: skip
 
 
 CASES = [
@@ -36,7 +36,8 @@ CASES = [
     *of_shape("StatelessRandomNormal", random.statelessrandomnormal_op, [3, 4]),
     *of_shape("StatelessTruncatedNormal", random.statelesstruncatednormal_op, [3, 4]),
     draws("RandomUniformInt", lambda: random.randomuniformint_op([2, 5], np.int32(-3), np.int32(4), **SEEDS), "int32"),
-    draws("RandomUniformInt", lambda: random.randomuniformint_op([7], tf.constant(-2**40), tf.constant(2**62), **SEEDS), "int64"),
+    draws("RandomUniformInt", lambda: random.randomuniformint_op([7], tf.constant(-2**40), tf.constant(2**62), **SEEDS),
+          "int64"),
     draws("StatelessRandomUniformInt", lambda: random.statelessrandomuniformint_op([5], [1, 2], np.int32(0), np.int32(9))),
     draws("Multinomial", lambda: random.multinomial_op(tf.constant(LOGITS), 5, **SEEDS)),
     draws("Multinomial", lambda: random.multinomial_op(tf.constant(LOGITS[:0]), 5, output_dtype=tf.int32), "empty"),
@@ -49,7 +50,8 @@ CASES = [
          derivatives=False, note="values"),
     Case("RandomShuffle", lambda x: random.randomshuffle_op(x, **SEEDS)[0], None, ((5, 2),)),
     Case("RandomShuffle", lambda x: random.randomshuffle_op(x, **SEEDS)[0], None, ((),), unknown=False, note="scalar"),
-    Case("RandomShuffle", lambda x: random.randomshuffle_op(x, **SEEDS)[0], None, (INTS,), dtypes=(), derivatives=False, note="int"),
+    Case("RandomShuffle", lambda x: random.randomshuffle_op(x, **SEEDS)[0], None, (INTS,), dtypes=(), derivatives=False,
+         note="int"),
     Bad("RandomUniformInt", lambda: random.random_uniform([2], 3, 3, tf.int32), ValueError, "Need minval < maxval, got 3 >= 3"),
     Bad("RandomUniform", lambda: random.random_uniform([[2]]), ValueError, "shape"),
     Bad("RandomUniform", lambda: random.random_uniform([-1]), ValueError, ">= 0"),

@@ -139,8 +139,8 @@ def test_a_second_input_of_another_size_is_refused():
 def test_functions_take_tensorflows_arguments_in_order(name):
     import inspect
 
-    order = {"dense": "inputs units activation use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer "
-                      "activity_regularizer kernel_constraint bias_constraint trainable name reuse",
+    order = {"dense": "inputs units activation use_bias kernel_initializer bias_initializer kernel_regularizer "
+                      "bias_regularizer activity_regularizer kernel_constraint bias_constraint trainable name reuse",
              "conv2d": "inputs filters kernel_size strides padding data_format dilation_rate activation use_bias "
                        "kernel_initializer bias_initializer kernel_regularizer bias_regularizer activity_regularizer "
                        "kernel_constraint bias_constraint trainable name reuse",
