@@ -8,6 +8,9 @@ taps: of matrix products of the shifted input (forward), of shifted products (by
 
 import math
 
+import numpy as np
+
+from regrad.ops import winograd
 from regrad.ops.window import cropped, places, taps, untap
 
 _TAPS = 32  # more taps than these are not written out one by one
@@ -66,6 +69,19 @@ def _xla(b, x, w, windows):
         feature_group_count=_groups(x, w))
 
 
+def _winograd(x, out, windows, channels, filter_gradient=False):
+    """Returns the tile size for Winograd's convolution to an output of shape `out`; 0 where it does not serve."""
+    if x.dtype != np.float32 or len(windows) != 2 or any((w.k, w.stride, w.dilation) != (3, 1, 1) for w in windows):
+        return 0
+    if any(max(w.lo, w.hi) > 2 for w in windows):
+        return 0
+    return winograd.size(out[0], *(w.out for w in windows), channels, out[-1], filter_gradient)
+
+
+def _margins(windows):
+    return [(w.lo, w.hi) for w in windows]
+
+
 def _transposed(b, function, shape, dy):
     """Returns the transpose of a linear `function` of a tensor of `shape`, applied to `dy`."""
     (dx,) = b.jax.linear_transpose(function, b.jax.ShapeDtypeStruct(shape, dy.dtype))(dy)
@@ -84,7 +100,8 @@ def forward(b, x, w, windows):
     if x.shape[-1] == 1 and len(m) <= _TAPS:
         # A product of one channel is no matrix product: multiply and add, in one pass.
         return sum(tap * weight for tap, weight in zip(taps(b, x, windows), m[:, 0]))
-    return _xla(b, x, w, windows)
+    tile = groups == 1 and _winograd(x, (*x.shape[:-1], w.shape[-1]), windows, x.shape[-1])
+    return winograd.forward(b, x, w, tile, _margins(windows)) if tile else _xla(b, x, w, windows)
 
 
 def by_input(b, shape, w, dy, windows):
@@ -96,6 +113,9 @@ def by_input(b, shape, w, dy, windows):
     small = image <= 64 or dy.shape[0] * image <= 1024 or shape[-1] <= 4
     if b.is_host or groups == 1 and (_is_pointwise(windows) or small and len(_matrices(w)) <= _TAPS):
         return _input_by_taps(b, w, dy, windows)
+    tile = groups == 1 and _winograd(dy, dy.shape, windows, shape[-1])
+    if tile:
+        return winograd.by_input(b, w, dy, tile, _margins(windows), shape[1:3])
     return _transposed(b, lambda x: _xla(b, x, w, windows), shape, dy)
 
 
@@ -106,6 +126,9 @@ def by_filter(b, x, shape, dy, windows):
         return _by_group(b, lambda x, dy: _filter_by_taps(b, x, dy, windows), groups, x, dy)
     if b.is_host or groups == 1 and _is_pointwise(windows):
         return _filter_by_taps(b, x, dy, windows)
+    tile = groups == 1 and _winograd(x, dy.shape, windows, x.shape[-1], filter_gradient=True)
+    if tile:
+        return winograd.by_filter(b, x, dy, tile, _margins(windows))
     return _transposed(b, lambda w: _xla(b, x, w, windows), shape, dy)
 
 
