@@ -77,7 +77,7 @@ def evaluate(b, fetches, feeds, seen=None):
                       for i, v in enumerate(values)]  # fmt: skip
         args = op_arguments(op, values)
         if op.opdef.random:
-            args = [np.zeros(3, np.uint64), *args]
+            args = [np.array([op.attrs["seed"], op.attrs["seed2"], 0], np.uint64), *args]
         attrs = {k: v for k, v in op.attrs.items() if k in op.opdef.attrs}
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -171,7 +171,7 @@ def dims_for(shape, known):
         return shape
     if known == "partial":
         return (None, *shape[1:]) if shape else shape
-    return None
+    return (None,) * len(shape) if known == "rank" else None
 
 
 class Built:
@@ -291,7 +291,9 @@ class Measured:
         self.arrays = arrays_of(case.inputs, case.low, case.high)
         self.wrt = differentiable(case, self.arrays)
         self.order = case.order if case.derivatives and self.wrt else 0
-        self.known = ["full", "partial", "none"] if case.unknown else ["full"]
+        self.known = ["full"]
+        if case.unknown:
+            self.known += ["partial", "rank" if case.unknown == "rank" else "none"]
         forward = Built(case, self.arrays, "full", 0)
         self.types = {op.type for op in needed(forward.outputs)}
         self.host_only = forward.host_only()
@@ -357,7 +359,7 @@ class Measured:
         """Returns everything XLA is to compute for this row, on tracers `args`."""
         arrays, weights, dx, dw, low = args
         out = {}
-        for known in ("none" if "none" in self.known else "full", "full"):
+        for known in (self.known[-1], "full"):
             if known in out or known == "full" and self.on_host["full"] and out:
                 continue
             built = self.built[known]

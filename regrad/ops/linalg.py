@@ -14,7 +14,7 @@ from regrad.core.dtypes import COMPLEX, as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, spec_text
-from regrad.core.shapes import broadcast, merge
+from regrad.core.shapes import broadcast, compatible, merge
 
 _TYPES = {"T": frozenset((dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128))}
 
@@ -587,7 +587,7 @@ def _three_diagonals(diagonals, form):
             raise ValueError(f"Expected diagonals to have 3 rows, got shape {diagonals.shape}.")
         return array.unstack(diagonals, num=3, axis=-2)
     if form == "matrix":
-        if diagonals.dims is None or len(diagonals.dims) < 2 or diagonals.dims[-2] != diagonals.dims[-1]:
+        if diagonals.rank is None or diagonals.rank < 2 or not compatible(diagonals.dims[-2:-1], diagonals.dims[-1:]):
             raise ValueError(f"Expected last two dimensions of diagonals to be equal, got shape {diagonals.shape}.")
         pad = [[0, 0]] * (len(diagonals.dims) - 2)
         above, on, below = (diag.matrix_diag_part(diagonals, k=k) for k in (1, 0, -1))

@@ -32,7 +32,8 @@ class Case:
       dtypes: further dtypes in which the value is checked, by name; floating inputs are cast to it.
       rtol: relative tolerance of values in float64.
       grad_rtol: relative tolerance of derivatives in float64, against finite differences.
-      unknown: False where static shapes must be known (kernel sizes from the shape, for instance).
+      unknown: False where static shapes must be known (kernel sizes from the shape, for instance); "rank" where only
+        the ranks must be.
       derivatives: False where only values count: NaN and infinite inputs, points where the derivative does not exist.
       jax: False where the op's derivative is by definition another than that of its lowering.
       note: a word that tells this row from others of the same op type and shapes.
@@ -50,7 +51,7 @@ class Case:
     dtypes: tuple[str, ...] = ("float32",)
     rtol: float = 1e-10
     grad_rtol: float = 1e-6
-    unknown: bool = True
+    unknown: bool | str = True
     derivatives: bool = True
     jax: bool = True
     note: str = ""

@@ -216,11 +216,11 @@ CASES = [
          dtypes=(), rtol=1e-8, note="values"),  # fmt: skip
     Case("Lu", _from_lu, _from_lu_np, (_m(2, 3, 3),), dtypes=(), rtol=1e-9),
     Case("Lu", lambda x: linalg.lu_solve(*linalg.lu(x), np.eye(3)[:, :2] + 1.0),
-         lambda x: np.linalg.solve(x, np.eye(3)[:, :2] + 1.0), (_m(3, 3),), rtol=1e-9, note="solve", unknown=False),  # fmt: skip
+         lambda x: np.linalg.solve(x, np.eye(3)[:, :2] + 1.0), (_m(3, 3),), rtol=1e-9, note="solve", unknown="rank"),  # fmt: skip
     Case("Lu", lambda x: linalg.lu_reconstruct(*linalg.lu(x)), lambda x: x, (_m(2, 3, 3),), rtol=1e-9, note="reconstruct",
-         unknown=False),  # fmt: skip
+         unknown="rank"),  # fmt: skip
     Case("Lu", lambda x: linalg.lu_matrix_inverse(*linalg.lu(x)), np.linalg.inv, (_m(3, 3),), rtol=1e-9, note="inverse",
-         unknown=False),  # fmt: skip
+         unknown="rank"),  # fmt: skip
     # Determinants.
     *[Case("MatrixDeterminant", linalg.matrix_determinant, np.linalg.det, (x,), dtypes=types, rtol=1e-9)
       for x, types in ((_m(2, 3, 3), SINGLE), (_m(4, 4), ()), (_m(1, 1), ()), (_z(3, 3), DOUBLE))],
@@ -241,19 +241,19 @@ CASES = [
     Case("MatrixSquareRoot", linalg.sqrtm, _each(scipy.linalg.sqrtm), (_stable(2, 2)[None] + 0.2j,), rtol=1e-8, dtypes=DOUBLE),
     # Tridiagonal and banded.
     Case("TridiagonalSolve", linalg.tridiagonal_solve, lambda d, y: np.linalg.solve(_tridiagonal(d), y),
-         (DIAGONALS, (4, 2)), dtypes=SINGLE, rtol=1e-9, unknown=False),  # fmt: skip
+         (DIAGONALS, (4, 2)), dtypes=SINGLE, rtol=1e-9, unknown="rank"),  # fmt: skip
     Case("TridiagonalSolve", linalg.tridiagonal_solve, lambda d, y: np.linalg.solve(_tridiagonal(d), y),
-         (DIAGONALS, (4,)), rtol=1e-9, note="vector", unknown=False),  # fmt: skip
+         (DIAGONALS, (4,)), rtol=1e-9, note="vector", unknown="rank"),  # fmt: skip
     Case("TridiagonalSolve", lambda a, b, c, y: linalg.tridiagonal_solve([a, b, c], y, diagonals_format="sequence"),
          lambda a, b, c, y: np.linalg.solve(np.diag(a, 1) + np.diag(b) + np.diag(c, -1), y),
          ((3,), np.array([4.0, 5, 4, 6]), (3,), (4, 2)), rtol=1e-9, note="sequence", unknown=False),  # fmt: skip
     Case("TridiagonalSolve", lambda m, y: linalg.tridiagonal_solve(m, y, diagonals_format="matrix"),
          lambda m, y: np.linalg.solve(np.triu(np.tril(m, 1), -1), y), (_m(4, 4) + 3 * np.eye(4), (4, 2)), rtol=1e-9,
-         note="matrix", unknown=False),  # fmt: skip
+         note="matrix", unknown="rank"),  # fmt: skip
     Case("TridiagonalSolve", linalg.tridiagonalsolve_op, lambda d, y: np.linalg.solve(_tridiagonal(d), y),
          (np.stack([DIAGONALS, DIAGONALS + 0.1]), (2, 4, 2)), rtol=1e-9, note="op"),  # fmt: skip
     Case("TridiagonalMatMul", linalg.tridiagonal_matmul, lambda d, y: _tridiagonal(d) @ y, (DIAGONALS, (4, 2)), dtypes=SINGLE,
-         unknown=False),  # fmt: skip
+         unknown="rank"),  # fmt: skip
     Case("TridiagonalMatMul", linalg.tridiagonalmatmul_op,
          lambda a, b, c, y: _tridiagonal(np.concatenate([a, b, c], -2)) @ y, (*T, (4, 2)), note="op"),  # fmt: skip
     *[Case("BandedTriangularSolve", linalg.banded_triangular_solve,
@@ -268,7 +268,7 @@ CASES = [
     Case("Transpose", linalg.matrix_transpose, lambda x: np.swapaxes(x, -1, -2), ((2, 3, 4),)),
     Case("ConjugateTranspose", linalg.adjoint, _h, (_z(2, 3, 4),), dtypes=DOUBLE),
     *[Case("Squeeze", linalg.matvec, lambda a, y, transpose_a: (np.swapaxes(a, -1, -2) if transpose_a else a) @ y,
-           ((3, 3), (3,)), {"transpose_a": t}, note=f"matvec-{t}", unknown=False) for t in ADJOINT],
+           ((3, 3), (3,)), {"transpose_a": t}, note=f"matvec-{t}", unknown="rank") for t in ADJOINT],
     *[Case("EuclideanNorm", linalg.norm, lambda x, axis=None, keepdims=False: np.asarray(
            np.sqrt((x * x).sum(tuple(axis) if isinstance(axis, list) else axis, keepdims=keepdims))), ((3, 4),),
            {"axis": axis, "keepdims": keep}, note=f"norm-{axis}-{keep}".replace(" ", ""))
@@ -278,14 +278,14 @@ CASES = [
            {"ord": o, "axis": axis, "keepdims": keep}, low=0.2, note=f"norm-{o}-{axis}-{keep}".replace(" ", ""))
       for o, axis in ((1, 1), (3, 0), (2.5, 1), (np.inf, 1), (1, [0, 1]), (np.inf, [0, 1])) for keep in ADJOINT],
     *[Case("Svd", linalg.norm, lambda x, ord, axis, keepdims: np.linalg.norm(x, ord, tuple(axis), keepdims), ((3, 2, 4),),
-           {"ord": 2, "axis": axis, "keepdims": keep}, note=f"norm-2-{axis}-{keep}".replace(" ", ""), unknown=False, rtol=1e-9)
+           {"ord": 2, "axis": axis, "keepdims": keep}, note=f"norm-2-{axis}-{keep}".replace(" ", ""), unknown="rank", rtol=1e-9)
       for axis in ([0, 2], [-1, -2]) for keep in ADJOINT],
     Case("RealDiv", linalg.normalize, lambda x, axis: (x / np.linalg.norm(x, axis=axis, keepdims=True),
          np.linalg.norm(x, axis=axis, keepdims=True)), ((3, 4),), {"axis": 1}, note="normalize"),  # fmt: skip
-    Case("Svd", linalg.pinv, np.linalg.pinv, (_m(2, 4, 3),), note="pinv", rtol=1e-8, dtypes=SINGLE, unknown=False),
-    Case("Svd", linalg.pinv, np.linalg.pinv, (_z(2, 3),), note="pinv complex", rtol=1e-8, dtypes=DOUBLE, unknown=False),
+    Case("Svd", linalg.pinv, np.linalg.pinv, (_m(2, 4, 3),), note="pinv", rtol=1e-8, dtypes=SINGLE, unknown="rank"),
+    Case("Svd", linalg.pinv, np.linalg.pinv, (_z(2, 3),), note="pinv complex", rtol=1e-8, dtypes=DOUBLE, unknown="rank"),
     Case("Svd", linalg.matrix_rank, lambda x: np.linalg.matrix_rank(x).astype(np.int32),
-         (np.array([[[1.0, 2], [2, 4]], [[1, 0], [0, 1]]]),), note="rank", derivatives=False, unknown=False),  # fmt: skip
+         (np.array([[[1.0, 2], [2, 4]], [[1, 0], [0, 1]]]),), note="rank", derivatives=False, unknown="rank"),  # fmt: skip
     Case("SelfAdjointEigV2", linalg.eigh_tridiagonal, lambda a, c: scipy.linalg.eigh_tridiagonal(a, c, eigvals_only=True),
          ((4,), (3,)), low=0.5, rtol=1e-9, note="tridiagonal"),  # fmt: skip
     # Decided derivatives.

@@ -27,31 +27,31 @@ FLAGS = list(itertools.product((False, True), (False, True)))
 
 CASES = [
     *[Case("MatMul", matmul.matmul, _reference, (_shape(2, 3, ta), _shape(3, 4, tb)),
-           {"transpose_a": ta, "transpose_b": tb}, dtypes=(*INEXACT, "int32"), note=f"{ta}-{tb}", unknown=False)
+           {"transpose_a": ta, "transpose_b": tb}, dtypes=(*INEXACT, "int32"), note=f"{ta}-{tb}", unknown="rank")
       for ta, tb in FLAGS],
     *[Case("MatMul", matmul.matmul_op, lambda a, b, transpose_a, transpose_b: _reference(a, b, transpose_a, transpose_b),
            (_shape(2, 3, ta), _shape(3, 4, tb)), {"transpose_a": ta, "transpose_b": tb}, dtypes=(), note=f"op-{ta}-{tb}")
       for ta, tb in FLAGS],
     *[Case("MatMul", matmul.matmul, _reference, (_z(*_shape(2, 3, ta)), _z(*_shape(3, 2, tb))),
-           {"adjoint_a": ta, "transpose_b": tb}, dtypes=("complex64",), note=f"complex-{ta}-{tb}", unknown=False)
+           {"adjoint_a": ta, "transpose_b": tb}, dtypes=("complex64",), note=f"complex-{ta}-{tb}", unknown="rank")
       for ta, tb in FLAGS],
     *[Case("BatchMatMulV2", matmul.matmul, _reference, (_shape(2, 3, ta, (2,)), _shape(3, 2, tb, (2,))),
-           {"transpose_a": ta, "adjoint_b": tb}, dtypes=(*INEXACT, "int32"), note=f"batch-{ta}-{tb}", unknown=False)
+           {"transpose_a": ta, "adjoint_b": tb}, dtypes=(*INEXACT, "int32"), note=f"batch-{ta}-{tb}", unknown="rank")
       for ta, tb in FLAGS],
     *[Case("BatchMatMulV2", matmul.batch_matmul, lambda x, y, adj_x, adj_y: _reference(x, y, False, False, adj_x, adj_y),
            (_shape(2, 3, ta, (2, 1)), _shape(3, 2, tb, (3,))), {"adj_x": ta, "adj_y": tb}, dtypes=(), note=f"broadcast-{ta}-{tb}")
       for ta, tb in FLAGS],
     *[Case("BatchMatMulV2", matmul.matmul, _reference, (_z(*_shape(2, 3, ta, (2,))), _z(*_shape(3, 2, tb, (1,)))),
-           {"transpose_a": ta, "adjoint_b": tb}, dtypes=("complex64",), note=f"batch-complex-{ta}-{tb}", unknown=False)
+           {"transpose_a": ta, "adjoint_b": tb}, dtypes=("complex64",), note=f"batch-complex-{ta}-{tb}", unknown="rank")
       for ta, tb in FLAGS],
-    Case("BatchMatMulV2", matmul.matmul, np.matmul, ((2, 3, 4), (4, 5)), note="one batched", unknown=False),
+    Case("BatchMatMulV2", matmul.matmul, np.matmul, ((2, 3, 4), (4, 5)), note="one batched", unknown="rank"),
     Case("BatchMatMulV2", matmul.batch_matmul, np.matmul, ((2, 3), (3, 4)), {}, note="matrices"),
-    Case("MatMul", matmul.matmul, np.matmul, ((2, 0), (0, 3)), dtypes=(), note="no inner size", unknown=False),
-    Case("MatMul", matmul.matmul, np.matmul, ((0, 2), (2, 3)), dtypes=(), note="no rows", unknown=False),
-    Case("MatMul", matmul.matmul, np.matmul, ((1, 1), (1, 1)), dtypes=(), note="one", unknown=False),
-    Case("BatchMatMulV2", matmul.matmul, np.matmul, ((0, 2, 3), (1, 3, 2)), dtypes=(), note="no batch", unknown=False),
+    Case("MatMul", matmul.matmul, np.matmul, ((2, 0), (0, 3)), dtypes=(), note="no inner size", unknown="rank"),
+    Case("MatMul", matmul.matmul, np.matmul, ((0, 2), (2, 3)), dtypes=(), note="no rows", unknown="rank"),
+    Case("MatMul", matmul.matmul, np.matmul, ((1, 1), (1, 1)), dtypes=(), note="one", unknown="rank"),
+    Case("BatchMatMulV2", matmul.matmul, np.matmul, ((0, 2, 3), (1, 3, 2)), dtypes=(), note="no batch", unknown="rank"),
     Case("MatMul", matmul.matmul, np.matmul, (np.array([[np.inf, 1], [np.nan, 0]]), np.eye(2) + 1.0), derivatives=False,
-         note="special", unknown=False),  # fmt: skip
+         note="special", unknown="rank"),  # fmt: skip
     Bad("MatMul", lambda: matmul.matmul(np.zeros((2, 3)), np.zeros((2, 3))), ValueError, "3 and 2.*Dimensions must be equal"),
     Bad("MatMul", lambda: matmul.matmul_op(np.zeros((2, 3)), np.zeros(3), transpose_a=False), ValueError,
         "rank 2 but is rank 1"),  # fmt: skip
