@@ -160,8 +160,8 @@ def test_case(case, measurements):
                 if g is not None:
                     assert_close(g, e, 1e-8 * max(1.0, case.grad_rtol / 1e-6), f"{what}, derivative", scale=1e-3)
 
-    # Static shapes: with everything known, the shape rule knows the result.
-    if not full.host_only():
+    # Static shapes: with everything known, the shape rule knows the result, unless that depends on values.
+    if not full.host_only() and not full.keyed_inputs():
         for t, v in zip(full.outputs, first[0]):
             assert t.dims == v.shape, f"{t.op.describe()}: with full static shapes the rule says {t.shape}, not {v.shape}"
 
