@@ -1,0 +1,609 @@
+"""Images: resizing, crops, flips, colours and measures of quality. Gradients: `image_grad.py`.
+
+An image is [height, width, channels], a batch of them [batch, height, width, channels]. Resizing is a linear map along
+each axis; its weights depend on sizes alone, and are made with NumPy.
+"""
+
+import math as _math
+
+import numpy as np
+
+from regrad.core import dtypes
+from regrad.core.convert import constant, convert_to_tensor
+from regrad.core.dtypes import FLOATING, REAL, as_dtype
+from regrad.core.errors import ShapeError
+from regrad.core.graph import get_default_graph
+from regrad.core.opdef import Spec, define_op, same, spec_text
+from regrad.core.shapes import compatible
+from regrad.ops import array, math
+from regrad.ops.array import one_of
+from regrad.ops.clip import clip_by_value
+from regrad.ops.compare import less, select
+from regrad.ops.conv import depthwise_conv2d
+from regrad.ops.layout import pad, reverse, tile
+from regrad.ops.random import random_uniform
+from regrad.ops.reduce import reduce_mean, reduce_sum
+
+
+# -- resizing ----------------------------------------------------------------------------------
+def _linear_taps(src, n):
+    low = np.floor(src)
+    at = np.stack([np.maximum(low, 0), np.minimum(np.ceil(src), n - 1)], 1)
+    part = src - low
+    return at, np.stack([1 - part, part], 1)
+
+
+def _cubic_taps(src, n, half_pixel):
+    """Keys' kernel, read from a table of 1024 steps; with half-pixel centres, taps outside the image are left out."""
+    a = np.float32(-0.5 if half_pixel else -0.75)
+    low = np.floor(src)
+    part = np.rint((src - low) * 1024) / np.float32(1024)
+
+    def near(x):
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x):
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    at = low[:, None] + np.arange(-1, 3)
+    weights = np.stack([far(part + 1), near(part), near(1 - part), far(2 - part)], 1)
+    if half_pixel:
+        weights = np.where((at >= 0) & (at < n), weights, 0)
+        weights = weights / weights.sum(1, keepdims=True)
+    return np.clip(at, 0, n - 1), weights
+
+
+def resize_weights(kind, n, m, align_corners=False, half_pixel_centers=False):
+    """Returns the float32 matrix [m, n] that resizes an axis from `n` to `m` points."""
+    single = np.float32
+    scale = single((n - 1) / (m - 1)) if align_corners and m > 1 else single(n) / single(max(m, 1))
+    steps = np.arange(m, dtype=single)
+    out = np.zeros((m, n), single)
+    if kind == "area":
+        start = steps * scale
+        for i, (lo, hi) in enumerate(zip(start, (steps + 1) * scale)):
+            for j in range(int(np.floor(lo)), int(np.ceil(hi))):
+                out[i, min(j, n - 1)] += (min(j + 1, hi) - max(j, lo)) / scale
+        return out
+    if kind == "nearest":
+        src = (steps + single(0.5)) * scale if half_pixel_centers else steps * scale
+        at = np.floor(src + single(0.5)) if align_corners else np.floor(src)
+        at, weights = np.clip(at, 0, n - 1)[:, None], np.ones((m, 1), single)
+    else:
+        src = (steps + single(0.5)) * scale - single(0.5) if half_pixel_centers else steps * scale
+        at, weights = _linear_taps(src, n) if kind == "bilinear" else _cubic_taps(src, n, half_pixel_centers)
+    np.add.at(out, (np.arange(m)[:, None], at.astype(int)), weights.astype(single))
+    return out
+
+
+def _resize_infer(out_dtype):
+    def infer(x, size, *, align_corners, half_pixel_centers=False):
+        if x.dims is not None and len(x.dims) != 4:
+            raise ShapeError(f"images must have 4 axes [batch, height, width, channels], got {spec_text(x)}")
+        if not compatible(size.dims, (2,)):
+            raise ShapeError(f"size must hold 2 numbers, height and width, got {spec_text(size)}")
+        if align_corners and half_pixel_centers:
+            raise ValueError("If half_pixel_centers is True, align_corners must be False.")
+        rows, columns = size.partial() or (None, None)
+        if any(d is not None and d <= 0 for d in (rows, columns)):
+            raise ShapeError(f"size must be positive, got {rows} and {columns}")
+        b, c = (None, None) if x.dims is None else (x.dims[0], x.dims[3])
+        return Spec((b, rows, columns, c), out_dtype or x.dtype)
+
+    return infer
+
+
+def _resize_lower(kind):
+    def lower(b, x, size, *, align_corners, half_pixel_centers=False):
+        sizes = [int(s) for s in size]
+        if kind == "nearest":
+            for axis, m in zip((1, 2), sizes):
+                at = resize_weights(kind, x.shape[axis], m, align_corners, half_pixel_centers).argmax(1)
+                x = b.np.take(x, at, axis=axis)
+            return x
+        x = x.astype(np.float32)
+        for axis, m in zip((1, 2), sizes):
+            w = resize_weights(kind, x.shape[axis], m, align_corners, half_pixel_centers)
+            x = b.np.moveaxis(b.np.tensordot(x, w, ((axis,), (1,))), -1, axis)
+        return x
+
+    return lower
+
+
+_ALIGN = {"align_corners": False, "half_pixel_centers": False}
+
+
+def _define_resize(op_type, kind, out_dtype, attrs):
+    return define_op(op_type, "images: T, size: int32", types={"T": REAL}, static=(1,), attrs=attrs,
+                     infer=_resize_infer(out_dtype), lower=_resize_lower(kind))
+
+
+resizebilinear_op = _define_resize("ResizeBilinear", "bilinear", dtypes.float32, _ALIGN)
+resizenearest_op = _define_resize("ResizeNearestNeighbor", "nearest", None, _ALIGN)
+resizebicubic_op = _define_resize("ResizeBicubic", "bicubic", dtypes.float32, _ALIGN)
+resizearea_op = _define_resize("ResizeArea", "area", dtypes.float32, {"align_corners": False})
+
+
+def resize_bilinear(images, size, align_corners=False, name=None, half_pixel_centers=False):
+    """Returns images [batch, height, width, channels] at another size, float32, by bilinear interpolation.
+
+    Args:
+      images: tensor of numbers.
+      size: int32 vector: the new height and width.
+      align_corners: the centres of the corner pixels stay where they are.
+      half_pixel_centers: pixels are areas, whose centres lie at half-integers.
+    """
+    return resizebilinear_op(images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name)
+
+
+def resize_nearest_neighbor(images, size, align_corners=False, name=None, half_pixel_centers=False):
+    """Returns images at another size, of the same dtype, each pixel from the nearest one; see `resize_bilinear`."""
+    return resizenearest_op(images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name)
+
+
+def resize_bicubic(images, size, align_corners=False, name=None, half_pixel_centers=False):
+    """Returns images at another size, float32, by bicubic interpolation; see `resize_bilinear`."""
+    return resizebicubic_op(images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name)
+
+
+def resize_area(images, size, align_corners=False, name=None):
+    """Returns images at another size, float32: each pixel is the mean over its area; see `resize_bilinear`."""
+    return resizearea_op(images, size, align_corners=align_corners, name=name)
+
+
+class ResizeMethod:
+    """Names of the methods of `resize_images`."""
+
+    BILINEAR, NEAREST_NEIGHBOR, BICUBIC, AREA = range(4)
+
+
+_METHODS = {0: resize_bilinear, 1: resize_nearest_neighbor, 2: resize_bicubic, 3: resize_area}
+
+
+def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners=False, preserve_aspect_ratio=False, name=None):
+    """Returns an image or a batch of them at another size.
+
+    Args:
+      images: [height, width, channels] or [batch, height, width, channels].
+      size: the new height and width.
+      method: one of `ResizeMethod`.
+      align_corners: the centres of the corner pixels stay where they are.
+      preserve_aspect_ratio: the largest size within `size` that keeps the image's form; sizes must be known.
+
+    Raises:
+      ValueError: an unknown method, or an image of another number of axes.
+    """
+    with get_default_graph().name_scope(name or "resize"):
+        images = convert_to_tensor(images, name="images")
+        single = _is_single(images, "images")
+        if single:
+            images = array.expand_dims(images, 0)
+        size = convert_to_tensor(size, dtypes.int32, name="size")
+        height, width = images.dims[1:3]
+        if preserve_aspect_ratio:
+            wanted = size.value()
+            if None in (height, width) or wanted is None:
+                raise ValueError("resize_images: preserve_aspect_ratio needs known sizes.")
+            ratio = min(wanted[0] / height, wanted[1] / width)
+            size = constant(np.array([round(height * ratio), round(width * ratio)], np.int32))
+        if method not in _METHODS:
+            raise ValueError("Resize method is not implemented: " + repr(method))
+        known = size.value()
+        if known is None or tuple(known) != (height, width):
+            images = _METHODS[method](images, size, align_corners=align_corners)
+        return array.squeeze(images, [0]) if single else images
+
+
+def _crop_infer(image, boxes, box_ind, crop_size, *, method, extrapolation_value):
+    for what, t, rank in (("image", image, 4), ("boxes", boxes, 2), ("box_ind", box_ind, 1), ("crop_size", crop_size, 1)):
+        if t.dims is not None and len(t.dims) != rank:
+            raise ShapeError(f"crop_and_resize: {what} must have {rank} axes, got {spec_text(t)}")
+    if boxes.dims is not None and boxes.dims[1] not in (None, 4):
+        raise ShapeError(f"crop_and_resize: boxes must be [boxes, 4], got {spec_text(boxes)}")
+    if method not in ("bilinear", "nearest"):
+        raise ValueError(f"crop_and_resize: method must be 'bilinear' or 'nearest', got {method!r}")
+    rows, columns = crop_size.partial() or (None, None)
+    n = boxes.dims[0] if boxes.dims is not None else box_ind.dims[0] if box_ind.dims is not None else None
+    return Spec((n, rows, columns, image.dims[3] if image.dims is not None else None), dtypes.float32)
+
+
+def _crop_points(b, first, last, n, m):
+    """Returns where the `m` points of each box lie on an axis of `n` pixels, [boxes, m]."""
+    if m == 1:
+        return (np.float32(0.5) * (first + last) * np.float32(n - 1))[:, None]
+    steps = np.arange(m, dtype=np.float32)
+    return first[:, None] * np.float32(n - 1) + steps * ((last - first) * np.float32(n - 1) / np.float32(m - 1))[:, None]
+
+
+def _crop_lower(b, image, boxes, box_ind, crop_size, *, method, extrapolation_value):
+    image = image.astype(np.float32)
+    height, width = image.shape[1:3]
+    y = _crop_points(b, boxes[:, 0], boxes[:, 2], height, int(crop_size[0]))
+    x = _crop_points(b, boxes[:, 1], boxes[:, 3], width, int(crop_size[1]))
+    within = (((y >= 0) & (y <= height - 1))[:, :, None] & ((x >= 0) & (x <= width - 1))[:, None, :])[..., None]
+
+    def at(rows, columns):
+        rows = b.np.clip(rows, 0, height - 1).astype(np.int32)[:, :, None]
+        columns = b.np.clip(columns, 0, width - 1).astype(np.int32)[:, None, :]
+        return image[box_ind[:, None, None], rows, columns]
+
+    if method == "nearest":
+        values = at(b.np.floor(y + np.float32(0.5)), b.np.floor(x + np.float32(0.5)))
+    else:
+        top, left = b.np.floor(y), b.np.floor(x)
+        dy, dx = (y - b.stop_gradient(top))[:, :, None, None], (x - b.stop_gradient(left))[:, None, :, None]
+        bottom, right = b.np.ceil(y), b.np.ceil(x)  # on a pixel these are that pixel: the derivative there is 0, as TF's
+        upper = at(top, left) * (1 - dx) + at(top, right) * dx
+        lower = at(bottom, left) * (1 - dx) + at(bottom, right) * dx
+        values = upper * (1 - dy) + lower * dy
+    return b.np.where(within, values, np.float32(extrapolation_value))
+
+
+cropandresize_op = define_op("CropAndResize", "image: T, boxes: float32, box_ind: int32, crop_size: int32",
+                             types={"T": REAL}, static=(3,), infer=_crop_infer, lower=_crop_lower,
+                             attrs={"method": "bilinear", "extrapolation_value": 0.0})
+
+
+def crop_and_resize(image, boxes, box_ind=None, crop_size=None, method="bilinear", extrapolation_value=0, name=None,
+                    box_indices=None):
+    """Returns parts of images, each brought to one size: float32 [boxes, *crop_size, channels].
+
+    Args:
+      image: [batch, height, width, channels].
+      boxes: float32 [boxes, 4]: y1, x1, y2, x2, in units of the image, 1 being the last row or column; y1 > y2 flips.
+      box_ind, box_indices: int32 [boxes]: which image.
+      crop_size: int32 [2].
+      method: "bilinear" or "nearest".
+      extrapolation_value: what lies outside the image.
+
+    Gradients flow to the image and, with the bilinear method, to the boxes.
+    """
+    return cropandresize_op(image, boxes, one_of("box_indices", box_indices, "box_ind", box_ind), crop_size, method=method,
+                            extrapolation_value=float(extrapolation_value), name=name)
+
+
+# -- flips, turns, borders ------------------------------------------------------------------------------
+def _is_single(image, what="image"):
+    """Returns True for one image, False for a batch."""
+    rank = None if image.dims is None else len(image.dims)
+    if rank not in (3, 4):
+        raise ValueError(f"'{what}' must have either 3 or 4 dimensions, got {spec_text(image)}")
+    return rank == 3
+
+
+def _axis(image, axis):
+    """Returns the position of axis 0 (height) or 1 (width) of an image or a batch."""
+    return axis if _is_single(image) else axis + 1
+
+
+def flip_left_right(image):
+    """Returns an image, or a batch of them, with columns in reverse order."""
+    image = convert_to_tensor(image, name="image")
+    return reverse(image, [_axis(image, 1)])
+
+
+def flip_up_down(image):
+    """Returns an image, or a batch of them, with rows in reverse order."""
+    image = convert_to_tensor(image, name="image")
+    return reverse(image, [_axis(image, 0)])
+
+
+def transpose_image(image, name=None):
+    """Returns an image, or a batch of them, with rows and columns exchanged."""
+    image = convert_to_tensor(image, name="image")
+    return array.transpose(image, [1, 0, 2] if _is_single(image) else [0, 2, 1, 3], name=name or "transpose_image")
+
+
+def rot90(image, k=1, name=None):
+    """Returns an image, or a batch of them, turned counter-clockwise `k` times by 90 degrees; `k` is an int."""
+    with get_default_graph().name_scope(name or "rot90"):
+        image = convert_to_tensor(image, name="image")
+        turns = k % 4
+        if turns == 1:
+            return flip_up_down(transpose_image(image))
+        if turns == 2:
+            return flip_up_down(flip_left_right(image))
+        return transpose_image(flip_up_down(image)) if turns == 3 else image
+
+
+def _random_flip(image, flip, seed):
+    image = convert_to_tensor(image, name="image")
+    if _is_single(image):
+        return select(less(random_uniform([], seed=seed), 0.5), flip(image), image)
+    chosen = less(random_uniform(array.shape(image)[:1], seed=seed), 0.5)
+    return select(chosen, flip(image), image)
+
+
+def random_flip_left_right(image, seed=None):
+    """Returns the image flipped left to right or not, with even chances (each image of a batch for itself)."""
+    return _random_flip(image, flip_left_right, seed)
+
+
+def random_flip_up_down(image, seed=None):
+    """Returns the image flipped upside down or not, with even chances (each image of a batch for itself)."""
+    return _random_flip(image, flip_up_down, seed)
+
+
+def _known_sizes(image, what):
+    y = _axis(image, 0)
+    sizes = image.dims[y:y + 2]
+    if None in sizes:
+        raise ValueError(f"{what}: height and width must be known, got {spec_text(image)}")
+    return y, sizes
+
+
+def pad_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
+    """Returns the image at (offset_height, offset_width) of a field of zeros of the target size.
+
+    Raises:
+      ValueError: negative offsets, or a target too small.
+    """
+    image = convert_to_tensor(image, name="image")
+    y, (height, width) = _known_sizes(image, "pad_to_bounding_box")
+    after = target_height - offset_height - height, target_width - offset_width - width
+    if offset_height < 0 or offset_width < 0:
+        raise ValueError("offset_height and offset_width must be >= 0")
+    if after[0] < 0 or after[1] < 0:
+        raise ValueError(f"height and width must be <= target - offset: {height}, {width} in {target_height}, {target_width} "
+                         f"at {offset_height}, {offset_width}")
+    return pad(image, [[0, 0]] * y + [[offset_height, after[0]], [offset_width, after[1]], [0, 0]])
+
+
+def crop_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
+    """Returns the part of the target size at (offset_height, offset_width).
+
+    Raises:
+      ValueError: the part reaches outside the image, or is empty.
+    """
+    image = convert_to_tensor(image, name="image")
+    y, (height, width) = _known_sizes(image, "crop_to_bounding_box")
+    if offset_height < 0 or offset_width < 0 or target_height <= 0 or target_width <= 0:
+        raise ValueError("offsets must be >= 0 and target sizes > 0: "
+                         f"{offset_height}, {offset_width}, {target_height}, {target_width}")
+    if offset_height + target_height > height or offset_width + target_width > width:
+        raise ValueError(f"height and width must be >= target + offset: {height}, {width} for {target_height}, "
+                         f"{target_width} at {offset_height}, {offset_width}")
+    rows = slice(offset_height, offset_height + target_height)
+    columns = slice(offset_width, offset_width + target_width)
+    return image[(slice(None),) * y + (rows, columns)]
+
+
+def central_crop(image, central_fraction):
+    """Returns the middle part of an image, that fraction (in (0, 1]) of its height and width."""
+    image = convert_to_tensor(image, name="image")
+    if not 0 < central_fraction <= 1:
+        raise ValueError("central_fraction must be within (0, 1]")
+    _, (height, width) = _known_sizes(image, "central_crop")
+    top, left = (int((n - n * central_fraction) / 2) for n in (height, width))
+    return crop_to_bounding_box(image, top, left, height - 2 * top, width - 2 * left)
+
+
+def resize_image_with_crop_or_pad(image, target_height, target_width):
+    """Returns the image cut or filled with zeros on both sides to the target size."""
+    image = convert_to_tensor(image, name="image")
+    _, (height, width) = _known_sizes(image, "resize_image_with_crop_or_pad")
+    cut = [(n - t) // 2 if n > t else 0 for n, t in ((height, target_height), (width, target_width))]
+    image = crop_to_bounding_box(image, *cut, min(height, target_height), min(width, target_width))
+    fill = [max(t - n, 0) // 2 for n, t in ((height, target_height), (width, target_width))]
+    return pad_to_bounding_box(image, *fill, target_height, target_width)
+
+
+# -- colours -------------------------------------------------------------------------------------
+def convert_image_dtype(image, dtype, saturate=False, name=None):
+    """Returns an image in another dtype; floats mean [0, 1], integers their whole range from 0.
+
+    Args:
+      saturate: clip what the new dtype cannot hold.
+    """
+    image, dtype = convert_to_tensor(image, name="image"), as_dtype(dtype)
+    if dtype is image.dtype:
+        return array.identity(image, name=name)
+    cast = math.saturate_cast if saturate else math.cast
+    with get_default_graph().name_scope(name or "convert_image"):
+        if image.dtype.is_integer and dtype.is_integer:
+            old, new = int(image.dtype.max), int(dtype.max)
+            if old > new:
+                return cast(image // ((old + 1) // (new + 1)), dtype)
+            return cast(image, dtype) * ((new + 1) // (old + 1))
+        if image.dtype.is_floating and dtype.is_floating:
+            return math.cast(image, dtype)
+        if image.dtype.is_integer:
+            return math.cast(image, dtype) * (1.0 / image.dtype.max)
+        return cast(image * (dtype.max + 0.5), dtype)
+
+
+def _as_float(image, f, name):
+    """Returns `f` of the image as floats, in the image's own dtype."""
+    with get_default_graph().name_scope(name):
+        image = convert_to_tensor(image, name="image")
+        if image.dtype.is_floating:
+            return f(image)
+        return convert_image_dtype(f(convert_image_dtype(image, dtypes.float32)), image.dtype, saturate=True)
+
+
+def _number(value, like):
+    """Returns a number or scalar tensor in the dtype of `like`."""
+    return math.cast(value, like.dtype) if hasattr(value, "dtype") else convert_to_tensor(value, like.dtype)
+
+
+def adjust_brightness(image, delta):
+    """Returns the image with `delta` (a fraction of the whole range) added to every pixel."""
+    return _as_float(image, lambda x: x + _number(delta, x), "adjust_brightness")
+
+
+def adjust_contrast(images, contrast_factor):
+    """Returns images whose distance from each channel's mean is multiplied by `contrast_factor`."""
+
+    def adjust(x):
+        mean = reduce_mean(x, [-3, -2], keepdims=True)
+        return (x - mean) * _number(contrast_factor, x) + mean
+
+    return _as_float(images, adjust, "adjust_contrast")
+
+
+def adjust_gamma(image, gamma=1, gain=1):
+    """Returns gain * image^gamma, on a scale from 0 to 1."""
+    return _as_float(image, lambda x: math.pow(x, _number(gamma, x)) * gain, "adjust_gamma")
+
+
+def _colours_infer(x):
+    if x.dims is not None and (not x.dims or x.dims[-1] not in (None, 3)):
+        raise ShapeError(f"images must have 3 channels on the last axis, got {spec_text(x)}")
+    return same(x)
+
+
+def _rgb_to_hsv_lower(b, x):
+    r, g, blue = x[..., 0], x[..., 1], x[..., 2]
+    kind = x.dtype.type
+    value = b.np.maximum(b.np.maximum(r, g), blue)
+    spread = value - b.np.minimum(b.np.minimum(r, g), blue)
+    flat = spread <= 0
+    safe = b.np.where(flat, kind(1), spread)
+    saturation = b.np.where(value > 0, spread / b.np.where(value > 0, value, kind(1)), kind(0))
+    sixth = b.np.where(r == value, (g - blue) / safe, b.np.where(g == value, (blue - r) / safe + kind(2),
+                                                                (r - g) / safe + kind(4))) / kind(6)
+    hue = b.np.where(flat, kind(0), b.np.where(sixth < 0, sixth + kind(1), sixth))
+    return b.np.stack([hue, saturation, value], -1).astype(x.dtype)
+
+
+def _hsv_to_rgb_lower(b, x):
+    hue, saturation, value = x[..., 0], x[..., 1], x[..., 2]
+    kind = x.dtype.type
+    sixth = hue * kind(6)
+    parts = [b.np.abs(sixth - kind(3)) - kind(1), kind(2) - b.np.abs(sixth - kind(2)), kind(2) - b.np.abs(sixth - kind(4))]
+    return b.np.stack([((b.np.clip(p, kind(0), kind(1)) - kind(1)) * saturation + kind(1)) * value for p in parts],
+                      -1).astype(x.dtype)
+
+
+rgbtohsv_op = define_op("RGBToHSV", "images", types={"T": FLOATING}, infer=_colours_infer, lower=_rgb_to_hsv_lower)
+hsvtorgb_op = define_op("HSVToRGB", "images", types={"T": FLOATING}, infer=_colours_infer, lower=_hsv_to_rgb_lower)
+
+
+def rgb_to_hsv(images, name=None):
+    """Returns hue, saturation and value, all from 0 to 1, of images with channels red, green and blue."""
+    return rgbtohsv_op(images, name=name)
+
+
+def hsv_to_rgb(images, name=None):
+    """Returns red, green and blue of images with channels hue, saturation and value."""
+    return hsvtorgb_op(images, name=name)
+
+
+def adjust_hue(image, delta, name=None):
+    """Returns the image with hue turned by `delta`, a fraction of the circle of colours."""
+
+    def adjust(x):
+        h, s, v = array.unstack(rgb_to_hsv(x), axis=-1)
+        return hsv_to_rgb(array.stack([math.floormod(h + _number(delta, x), 1.0), s, v], axis=-1))
+
+    return _as_float(image, adjust, name or "adjust_hue")
+
+
+def adjust_saturation(image, saturation_factor, name=None):
+    """Returns the image with saturation multiplied by `saturation_factor` and clipped to [0, 1]."""
+
+    def adjust(x):
+        h, s, v = array.unstack(rgb_to_hsv(x), axis=-1)
+        s = clip_by_value(s * _number(saturation_factor, x), 0.0, 1.0)
+        return hsv_to_rgb(array.stack([h, s, v], axis=-1))
+
+    return _as_float(image, adjust, name or "adjust_saturation")
+
+
+def rgb_to_grayscale(images, name=None):
+    """Returns 0.2989 red + 0.587 green + 0.114 blue, one channel."""
+    return _as_float(images, lambda x: reduce_sum(x * np.array([0.2989, 0.587, 0.114], x.dtype.as_numpy_dtype), -1,
+                                                  keepdims=True), name or "rgb_to_grayscale")
+
+
+def grayscale_to_rgb(images, name=None):
+    """Returns images of one channel with that channel three times."""
+    images = convert_to_tensor(images, name="images")
+    return tile(images, [1] * (len(images.dims) - 1) + [3], name=name or "grayscale_to_rgb")
+
+
+def per_image_standardization(image):
+    """Returns images of mean 0 and deviation 1 each; the deviation counts as at least 1 / sqrt(number of elements)."""
+    with get_default_graph().name_scope("per_image_standardization"):
+        image = convert_to_tensor(image, name="image")
+        image = image if image.dtype.is_floating else math.cast(image, dtypes.float32)
+        n = math.cast(array.size(image[0] if not _is_single(image) else image), image.dtype)
+        centred = image - reduce_mean(image, [-3, -2, -1], keepdims=True)
+        deviation = math.sqrt(reduce_mean(math.square(centred), [-3, -2, -1], keepdims=True))
+        return math.divide(centred, math.maximum(deviation, math.rsqrt(n)))
+
+
+# -- measures ------------------------------------------------------------------------------------------
+def total_variation(images, name=None):
+    """Returns the sum of |differences| of neighbouring pixels: a scalar, or one number per image of a batch."""
+    with get_default_graph().name_scope(name or "total_variation"):
+        images = convert_to_tensor(images)
+        _is_single(images, "images")
+        rows = math.abs(images[..., 1:, :, :] - images[..., :-1, :, :])
+        columns = math.abs(images[..., :, 1:, :] - images[..., :, :-1, :])
+        return reduce_sum(rows, [-3, -2, -1]) + reduce_sum(columns, [-3, -2, -1])
+
+
+def image_gradients(image):
+    """Returns (dy, dx), differences with the next row and column of [batch, height, width, channels], 0 at the end."""
+    image = convert_to_tensor(image)
+    if image.dims is None or len(image.dims) != 4:
+        raise ValueError(f"image_gradients expects a 4D tensor [batch_size, h, w, d], not {image.shape}.")
+    dy = pad(image[:, 1:] - image[:, :-1], [[0, 0], [0, 1], [0, 0], [0, 0]])
+    dx = pad(image[:, :, 1:] - image[:, :, :-1], [[0, 0], [0, 0], [0, 1], [0, 0]])
+    return dy, dx
+
+
+def _scaled(images, max_val):
+    """Returns images and the largest value of theirs, both as float32."""
+    images = [convert_to_tensor(x) for x in images]
+    dtype = images[0].dtype
+    max_val = convert_image_dtype(math.cast(max_val, dtype), dtypes.float32)
+    return [convert_image_dtype(x, dtypes.float32) for x in images], max_val
+
+
+def psnr(a, b, max_val, name=None):
+    """Returns the peak signal-to-noise ratio, 10 log10(max_val^2 / mean squared error), float32, per image."""
+    with get_default_graph().name_scope(name or "PSNR"):
+        (a, b), max_val = _scaled((a, b), max_val)
+        error = reduce_mean(math.squared_difference(a, b), [-3, -2, -1])
+        return (20 * math.log(max_val) - 10 * math.log(error)) / np.float32(_math.log(10))
+
+
+def ssim(img1, img2, max_val, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03):
+    """Returns the structural similarity of images (Wang et al. 2004), in [-1, 1], one number per image.
+
+    Args:
+      img1, img2: [batch, height, width, channels] of one shape, at least `filter_size` high and wide.
+      max_val: the largest value a pixel may have.
+      filter_size, filter_sigma: of the Gaussian window.
+      k1, k2: constants that keep divisions by small numbers away.
+    """
+    with get_default_graph().name_scope("SSIM"):
+        (x, y), max_val = _scaled((img1, img2), max_val)
+        steps = np.arange(filter_size) - (filter_size - 1) / 2
+        window = np.exp(-0.5 * (steps / filter_sigma) ** 2)
+        window = np.outer(window, window) / window.sum() ** 2
+        channels = x.dims[-1]
+        kernel = np.tile(window[:, :, None, None], [1, 1, channels, 1]).astype(np.float32)
+
+        def blur(t):
+            return depthwise_conv2d(t, kernel, [1, 1, 1, 1], "VALID")
+
+        c1, c2 = math.square(k1 * max_val), math.square(k2 * max_val)
+        mean_x, mean_y = blur(x), blur(y)
+        luminance = (2 * mean_x * mean_y + c1) / (math.square(mean_x) + math.square(mean_y) + c1)
+        products, squares = 2 * blur(x * y), blur(math.square(x) + math.square(y))
+        structure = (products - 2 * mean_x * mean_y + c2) / (squares - math.square(mean_x) - math.square(mean_y) + c2)
+        return reduce_mean(reduce_mean(luminance * structure, [-3, -2]), [-1])
+
+
+def sobel_edges(image):
+    """Returns Sobel's derivatives of [batch, height, width, channels]: [batch, height, width, channels, 2], dy and dx."""
+    image = convert_to_tensor(image)
+    channels = image.dims[-1]
+    dy = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]], image.dtype.as_numpy_dtype)
+    kernel = np.tile(np.stack([dy, dy.T], -1)[:, :, None], [1, 1, channels, 1])
+    edges = depthwise_conv2d(pad(image, [[0, 0], [1, 1], [1, 1], [0, 0]], "REFLECT"), kernel, [1, 1, 1, 1], "VALID")
+    dims = [array.shape(image)[i] if d is None else d for i, d in enumerate(image.dims)]
+    return array.reshape(edges, array.stack([*dims, 2]) if any(not isinstance(d, int) for d in dims) else [*dims, 2])

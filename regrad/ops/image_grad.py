@@ -1,0 +1,8 @@
+"""Gradient rules for `image.py`: those of the lowerings."""
+
+from regrad.ops import image as _image  # noqa: F401 - the op types
+from regrad.ops.vjp import vjp_of_lowering
+
+for _op_type in ("ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic", "ResizeArea", "CropAndResize", "RGBToHSV",
+                 "HSVToRGB"):  # fmt: skip
+    vjp_of_lowering(_op_type)
