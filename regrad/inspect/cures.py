@@ -10,8 +10,8 @@ _HOST = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 _RANDOM = ("Multinomial", "RandomPoissonV2", "StatelessMultinomial")
 
 
-def cure_for(op):
-    """Returns words on how to get a gradient through `op`, at which it ends."""
+def cure_for(op, shape_only=False):
+    """Returns words on how to get a gradient through `op`, at which it ends; shape_only: for an input's shape alone."""
     kind = op.type
     if kind in _ROUNDING:
         return (f"it is flat between its steps: use tf.straight_through({_ROUNDING[kind]}), or "
@@ -25,7 +25,7 @@ def cure_for(op):
         return "an index carries no gradient: use a soft choice (tf.nn.softmax), or declare a derivative with tf.bridge"
     if kind in _COMPARISON:
         return "a truth value carries no gradient: use a smooth step (tf.sigmoid), tf.spike(x), or declare one with tf.bridge"
-    if kind in _SHAPES:
+    if shape_only or kind in _SHAPES:
         return "only shape and dtype of its input matter to it: no gradient belongs here"
     if kind in _HOST:
         return f"Python code has no derivative: give tf.py_func(..., grad=rule), or overrides={{'{kind}': rule}}"

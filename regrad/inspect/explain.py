@@ -14,6 +14,7 @@ from regrad.core.graph import FuncGraph, Operation
 from regrad.core.opdef import spec_text
 from regrad.inspect.cures import cure_for
 from regrad.inspect.report import Report, Table
+from regrad.runtime.plan import shape_only_positions
 
 # What can happen at an operation on the way from ys to xs.
 RULE, OVERRIDDEN, STOPPED = "rule", "overridden", "stopped"
@@ -75,14 +76,16 @@ class Cut:
       op, type, rule, at, line: name and type of the operation, what its rule says, the line that made it.
       tensor: the input that gets nothing.
       why, cure: words.
+      shape_only: True when the operation asks for no more than the tensor's shape.
     """
 
-    def __init__(self, step, tensor, why):
+    def __init__(self, step, tensor, why, shape_only=False):
         self.op, self.type, self.at, self.line = step.name, step.type, step.at, step.line
         self.rule = step.says()
         self.tensor = tensor
         self.why = why
-        self.cure = cure_for(step.op)
+        self.cure = cure_for(step.op, shape_only)
+        self.shape_only = shape_only
 
     def data(self):
         return dict(vars(self))
@@ -141,9 +144,15 @@ class Explanation(Report):
         wanted = Table("What each x gets", ["x", "gradient", "why"],
                        [(t.name, "yes" if t.gradient else "None", t.reason) for t in self.targets])  # fmt: skip
         out = [walked, wanted]
-        cuts = [(t.name, c.op, c.type, c.at, c.why, c.cure) for t in self.targets for c in t.cuts]
-        if cuts:
-            out.append(Table("Where paths end", ["x", "at operation", "type", "made at", "why", "cure"], cuts))
+        for title, got in (("Where every path ends", False), ("Where one path ends and another is open", True)):
+            by_cut = {}
+            for target in self.targets:
+                for c in target.cuts if target.gradient is got else ():
+                    by_cut.setdefault((c.op, c.type, c.at, c.why, c.cure), []).append(target.name)
+            if by_cut:
+                rows = [(", ".join(xs[:3]) + (f" and {len(xs) - 3} others" if len(xs) > 3 else ""), *cut)
+                        for cut, xs in by_cut.items()]  # fmt: skip
+                out.append(Table(title, ["xs", "at operation", "type", "made at", "why", "cure"], rows))
         if self.unused:
             out.append(Table("Overrides that catch nothing (gradients() refuses them)", ["override"],
                              [[u] for u in self.unused]))  # fmt: skip
@@ -398,6 +407,8 @@ def _target(x, got, ys, steps, sums, walk):
     if not path and x not in ys:
         return Target(x.name, got, [], "" if got else _unconnected(x))
     cuts = _cuts([x], ys, walk.through_gradients, {s.op: s for s in steps}, walk.crossing)
+    # Where only a shape is asked for, no gradient is missed, unless that is all there is.
+    cuts = [c for c in cuts if not c.shape_only] or ([] if got else cuts)
     reason = "" if got else "every path to it ends" if cuts else "nothing arrives at it"
     if not got and not walk.flows(x):
         reason = f"it is {x.dtype.name}, which carries no gradient; cast it to a floating type first, and differentiate by that"
@@ -418,7 +429,9 @@ def _cuts(xs, ys, through_gradients, steps, crossing):
             cuts += inner
             ends = [] if inner else ends
         # Of a value that is rounded to an integer, the place to speak of is where it stops being a real number.
-        cuts += [Cut(step, t.name, _reason(step, t)) for t, _ in ends[:1]]
+        only = shape_only_positions(op)
+        ends.sort(key=lambda end: end[1] in only)
+        cuts += [Cut(step, t.name, _reason(step, t), i in only) for t, i in ends[:1]]
     return cuts
 
 

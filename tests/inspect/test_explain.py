@@ -106,6 +106,22 @@ def test_why_none(case):
     assert "Cure:" in tf.why_none(y, x)
 
 
+def test_shapes_are_no_missing_gradients():
+    x = tf.placeholder(tf.float32, [None])
+    size = tf.to_float(tf.size(x))
+
+    assert tf.explain_gradients(tf.tanh(x) * size, x).targets[0].cuts == []
+    assert [c.shape_only for c in tf.explain_gradients(size, x).targets[0].cuts] == [True]
+
+
+def test_xs_with_one_cut_share_a_row():
+    xs = [tf.placeholder(tf.float32, [2]) for _ in range(6)]
+    tables = tf.explain_gradients(tf.round(tf.add_n(xs)), xs).tables()
+
+    assert [(t.title, len(t.rows)) for t in tables[2:]] == [("Where every path ends", 1)]
+    assert "and 3 others" in tables[2].rows[0][0]
+
+
 def test_cures_work():
     x = tf.placeholder(tf.float32, [2])
 
