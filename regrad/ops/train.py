@@ -212,44 +212,64 @@ OPS = {row[0]: _define(*row) for row in _RULES}
 
 
 # -- sparse gradients with repeated rows ----------------------------------------------------------------
-def _sum_repeated_lower(b, values, indices):
-    """Sorts the rows by index; equal ones follow each other, and the first of each takes the sum."""
+# The sum stands in the place of one of the equal rows; which one is found by a table over all rows there are, or, where
+# those are unknown or so many that clearing the table would cost more, by sorting (4,096 rows: 0.1 and 0.5 ms).
+_TABLE = 4_000_000
+
+
+def _places(b, indices, num_rows):
+    """Returns, for each row, the place of the one that takes the sum; n, which is no place, where the index is none."""
     n = indices.shape[0]
+    position = b.np.arange(n, dtype=np.int32)
+    if num_rows is not None and num_rows <= max(_TABLE, n):
+        inside = (indices >= 0) & (indices < num_rows)
+        at = b.np.where(inside, indices, 0)
+        if b.is_host:
+            table = np.zeros(max(num_rows, 1), np.int32)
+            table[at[inside]] = position[inside]  # of equal indices the last one stays
+        else:
+            table = b.np.zeros(max(num_rows, 1), np.int32).at[at].max(b.np.where(inside, position, 0))
+        return b.np.where(inside, table[at], np.int32(n))
     order = b.np.argsort(indices, kind="stable") if b.is_host else b.np.argsort(indices)
     ordered = indices[order]
-    first = b.np.concatenate([b.np.ones(min(n, 1), bool), ordered[1:] != ordered[:-1]])
-    slot = b.np.cumsum(first.astype(np.int32)) - np.int32(1)
-    place = _inverse(b, order, slot)
-    past_end = np.iinfo(indices.dtype).max
+    last = b.np.concatenate([ordered[1:] != ordered[:-1], b.np.ones(min(n, 1), bool)])
+    # Places are numbered in the order of `order`; each row takes that of the end of its run.
+    run_end = b.np.where(last, position, np.int32(n))
+    run_end = np.minimum.accumulate(run_end[::-1])[::-1] if b.is_host else b.lax.cummin(run_end, reverse=True)
+    ends = order.astype(np.int32)[run_end] if n else position
     if b.is_host:
-        sums, rows = np.zeros(values.shape, values.dtype), np.full(n, past_end, indices.dtype)
-        np.add.at(sums, place, values)
-        rows[place] = indices
-        return sums, rows
-    sums = b.np.zeros(values.shape, values.dtype).at[place].add(values)
-    return sums, b.np.full(n, past_end, indices.dtype).at[place].set(indices)
-
-
-def _inverse(b, order, slot):
-    """Returns, for each row in its old place, the slot it belongs to."""
-    if b.is_host:
-        place = np.empty_like(slot)
-        place[order] = slot
+        place = np.empty(n, np.int32)
+        place[order] = ends
         return place
-    return b.np.zeros_like(slot).at[order].set(slot, unique_indices=True)
+    return b.np.zeros(n, np.int32).at[order].set(ends, unique_indices=True)
 
 
-sumrepeatedrows_op = define_op("SumRepeatedRows", "values: T, indices: Tindices", types={"T": NUMERIC, "Tindices": INDEX},
-                               infer=lambda values, indices: [Spec(values.dims, values.dtype),
-                                                              Spec(indices.dims, indices.dtype)],
-                               lower=_sum_repeated_lower)  # fmt: skip
+def _sum_repeated_lower(b, values, indices, *, num_rows):
+    n = indices.shape[0]
+    place = _places(b, indices, num_rows)
+    past_end = np.iinfo(indices.dtype).max
+    rows = b.np.where(place == b.np.arange(n, dtype=np.int32), indices, indices.dtype.type(past_end))
+    if b.is_host:
+        sums = np.zeros(values.shape, values.dtype)
+        np.add.at(sums, place[place < n], values[place < n])
+        return sums, rows
+    return b.np.zeros(values.shape, values.dtype).at[place].add(values, mode="drop"), rows
 
 
-def sum_repeated_rows(values, indices, name=None):
+sumrepeatedrows_op = define_op("SumRepeatedRows", "values: T, indices: Tindices", attrs={"num_rows": None},
+                               types={"T": NUMERIC, "Tindices": INDEX}, lower=_sum_repeated_lower,
+                               infer=lambda values, indices, *, num_rows: [Spec(values.dims, values.dtype),
+                                                                           Spec(indices.dims, indices.dtype)])  # fmt: skip
+
+
+def sum_repeated_rows(values, indices, num_rows=None, name=None):
     """Returns (values, indices) in which no index occurs twice: the rows of equal ones are added.
 
     As many rows as before come back; those that became superfluous are zeros, with the largest integer as their index,
     which is past the end of any variable and left out by everything that writes rows. So the number of rows stays known
     while compiling, which it would not if they were dropped.
+
+    Args:
+      values, indices: rows [n, ...] and their places [n] in something of `num_rows` rows, if that is known.
     """
-    return sumrepeatedrows_op(values, indices, name=name)
+    return sumrepeatedrows_op(values, indices, num_rows=num_rows, name=name)

@@ -10,10 +10,17 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.train.coordinator": "Coordinator LooperThread QueueRunner add_queue_runner start_queue_runners",
     "regrad.train.steps": """
         assert_global_step create_global_step get_global_step get_or_create_global_step global_step""",
+    "regrad.train.hooks": """
+        CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook GlobalStepWaiterHook LoggingTensorHook
+        NanLossDuringTrainingError NanTensorHook SecondOrStepTimer SessionRunArgs SessionRunContext SessionRunHook
+        SessionRunValues StepCounterHook StopAtStepHook""",
     "regrad.train.learning_rates": """
         cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay linear_cosine_decay
         natural_exp_decay noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay
         polynomial_decay""",
+    "regrad.train.monitored": """
+        ChiefSessionCreator MonitoredSession MonitoredTrainingSession Scaffold SessionCreator
+        SingularMonitoredSession WorkerSessionCreator""",
     "regrad.train.moving_averages": "ExponentialMovingAverage",
     "regrad.train.optimizer": "Optimizer",
     "regrad.train.optimizers": """

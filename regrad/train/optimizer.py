@@ -188,7 +188,7 @@ class Optimizer:
 
     def _apply_sparse_duplicate_indices(self, grad, var):
         """Returns the operation that updates `var` by an IndexedSlices whose indices may repeat: sums those first."""
-        values, indices = sum_repeated_rows(grad.values, grad.indices)
+        values, indices = sum_repeated_rows(grad.values, grad.indices, var.dims[0] if var.dims else None)
         return self._apply_sparse(IndexedSlices(values, indices, grad.dense_shape), var)
 
     def _finish(self, update_ops, name_scope):

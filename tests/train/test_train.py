@@ -79,10 +79,11 @@ def test_untouched_rows_stay_and_repeated_ones_add_up(make, backend):
     assert np.all(repeated[[1, 4]] != (np.arange(12.0).reshape(6, 2) / 7)[[1, 4]])
 
 
+@pytest.mark.parametrize("num_rows", [None, 6])
 @pytest.mark.parametrize("indices", [[3, 1, 3, 0, 1], [2], [], [5, 5, 5]])
-def test_sum_of_repeated_rows(indices, backend):
+def test_sum_of_repeated_rows(indices, num_rows, backend):
     values = np.arange(2.0 * len(indices)).reshape(-1, 2)
-    sums, rows = ops.sum_repeated_rows(tf.constant(values, tf.float64), tf.constant(indices, tf.int32))
+    sums, rows = ops.sum_repeated_rows(tf.constant(values, tf.float64), tf.constant(indices, tf.int32), num_rows)
     with tf.Session() as sess:
         sums, rows = sess.run([sums, rows])
     inside = rows < 2**31 - 1

@@ -1,0 +1,322 @@
+"""Hooks: what to do around each run of a monitored session."""
+
+import collections
+import logging
+import os
+import time
+
+import numpy as np
+
+from regrad.core.graph import get_default_graph
+from regrad.train.saver import Saver
+from regrad.train.steps import get_global_step
+
+_LOG = logging.getLogger("tensorflow")  # TF's logger: programs that set it up see these lines
+
+
+class SessionRunArgs(collections.namedtuple("SessionRunArgs", ("fetches", "feed_dict", "options"))):
+    """What a hook adds to a run: fetches (any structure), feeds, options."""
+
+    def __new__(cls, fetches=None, feed_dict=None, options=None):
+        return super().__new__(cls, fetches, feed_dict, options)
+
+
+class SessionRunValues(collections.namedtuple("SessionRunValues", ("results", "options", "run_metadata"))):
+    """What a hook gets back: the values of its fetches, in their structure."""
+
+
+class SessionRunContext:
+    """The run that is about to happen, or has: the caller's arguments, the session, and a way to stop the loop."""
+
+    def __init__(self, original_args, session):
+        self.original_args = original_args
+        self.session = session
+        self._stop = False
+
+    stop_requested = property(lambda self: self._stop)
+
+    def request_stop(self):
+        """Makes `should_stop` of the monitored session true."""
+        self._stop = True
+
+
+class SessionRunHook:
+    """Base class; all methods may be left as they are."""
+
+    def begin(self):
+        """Called once before the session is made: the graph may still be changed."""
+
+    def after_create_session(self, session, coord):
+        """Called once the session exists and its variables have values; the graph is finalised."""
+
+    def before_run(self, run_context):
+        """Called before each run; returns SessionRunArgs, or None."""
+
+    def after_run(self, run_context, run_values):
+        """Called after each run that succeeded."""
+
+    def end(self, session):
+        """Called at the end, unless an exception ended the loop."""
+
+
+class SecondOrStepTimer:
+    """Tells when something is due: every so many seconds, or steps."""
+
+    def __init__(self, every_secs=None, every_steps=None):
+        if (every_secs is None) == (every_steps is None):
+            raise ValueError("Exactly one of every_secs and every_steps should be provided.")
+        self._every_secs, self._every_steps = every_secs, every_steps
+        self.reset()
+
+    def reset(self):
+        """Forgets when it was last due."""
+        self._last_step = self._last_time = None
+
+    def should_trigger_for_step(self, step):
+        """Returns whether it is due; always the first time, never twice for one step."""
+        if self._last_step is None:
+            return True
+        if step == self._last_step:
+            return False
+        if self._every_secs is not None:
+            return time.monotonic() >= self._last_time + self._every_secs
+        return step >= self._last_step + self._every_steps
+
+    def update_last_triggered_step(self, step):
+        """Notes that it was done; returns (seconds, steps) since the last time, or (None, None)."""
+        now = time.monotonic()
+        since = (None, None) if self._last_step is None else (now - self._last_time, step - self._last_step)
+        self._last_time, self._last_step = now, step
+        return since
+
+    def last_triggered_step(self):
+        return self._last_step
+
+
+def _timer(secs, steps):
+    return SecondOrStepTimer(every_secs=secs, every_steps=steps)
+
+
+def _step_tensor(hook):
+    step = get_global_step()
+    if step is None:
+        raise RuntimeError(f"Global step should be created to use {hook}.")
+    return step
+
+
+class StopAtStepHook(SessionRunHook):
+    """Stops after `num_steps` more steps, or at global step `last_step`."""
+
+    def __init__(self, num_steps=None, last_step=None):
+        if num_steps is None and last_step is None:
+            raise ValueError("One of num_steps or last_step must be specified.")
+        if num_steps is not None and last_step is not None:
+            raise ValueError("Only one of num_steps or last_step can be specified.")
+        self._num_steps, self._last_step = num_steps, last_step
+
+    def begin(self):
+        self._step = _step_tensor("StopAtStepHook")
+
+    def after_create_session(self, session, coord):
+        if self._last_step is None:
+            self._last_step = int(session.run(self._step)) + self._num_steps
+
+    def after_run(self, run_context, run_values):
+        if run_context.session.run(self._step) >= self._last_step:
+            run_context.request_stop()
+
+
+class CheckpointSaverListener:
+    """Base class of what happens around each save of a CheckpointSaverHook."""
+
+    def begin(self):
+        pass
+
+    def before_save(self, session, global_step_value):
+        pass
+
+    def after_save(self, session, global_step_value):
+        """A true result asks to stop training."""
+
+    def end(self, session, global_step_value):
+        pass
+
+
+class CheckpointSaverHook(SessionRunHook):
+    """Saves a checkpoint every so many seconds or steps, at the start and at the end."""
+
+    def __init__(self, checkpoint_dir, save_secs=None, save_steps=None, saver=None, checkpoint_basename="model.ckpt",
+                 scaffold=None, listeners=None):  # fmt: skip
+        if saver is not None and scaffold is not None:
+            raise ValueError("You cannot provide both saver and scaffold.")
+        self._directory = checkpoint_dir
+        self._path = os.path.join(checkpoint_dir, checkpoint_basename)
+        self._timer = _timer(save_secs, save_steps)
+        self._saver, self._scaffold = saver, scaffold
+        self._listeners = listeners or []
+
+    def begin(self):
+        os.makedirs(self._directory, exist_ok=True)
+        self._step = _step_tensor("CheckpointSaverHook")
+        if self._saver is None and self._scaffold is None:
+            self._saver = Saver()
+        for listener in self._listeners:
+            listener.begin()
+
+    def after_create_session(self, session, coord):
+        step = int(session.run(self._step))
+        self._save(session, step)
+        self._timer.update_last_triggered_step(step)
+
+    def after_run(self, run_context, run_values):
+        step = int(run_context.session.run(self._step))
+        if self._timer.should_trigger_for_step(step):
+            self._timer.update_last_triggered_step(step)
+            if self._save(run_context.session, step):
+                run_context.request_stop()
+
+    def end(self, session):
+        step = int(session.run(self._step))
+        if step != self._timer.last_triggered_step():
+            self._save(session, step)
+        for listener in self._listeners:
+            listener.end(session, step)
+
+    def _save(self, session, step):
+        _LOG.info("Saving checkpoints for %d into %s.", step, self._path)
+        for listener in self._listeners:
+            listener.before_save(session, step)
+        (self._saver or self._scaffold.saver).save(session, self._path, global_step=step)
+        answers = [listener.after_save(session, step) for listener in self._listeners]
+        return any(answers)
+
+
+class LoggingTensorHook(SessionRunHook):
+    """Logs the values of tensors every so many runs or seconds, and perhaps at the end."""
+
+    def __init__(self, tensors, every_n_iter=None, every_n_secs=None, at_end=False, formatter=None):
+        """Args: tensors: list of tensors or names, or {tag: tensor or name}; formatter: function of {tag: value}."""
+        only_at_end = at_end and every_n_iter is None and every_n_secs is None
+        if not only_at_end and (every_n_iter is None) == (every_n_secs is None):
+            raise ValueError("either at_end and/or exactly one of every_n_iter and every_n_secs must be provided.")
+        if every_n_iter is not None and every_n_iter <= 0:
+            raise ValueError(f"invalid every_n_iter={every_n_iter}.")
+        self._tensors = dict(tensors) if isinstance(tensors, dict) else {getattr(t, "name", t): t for t in tensors}
+        self._timer = None if only_at_end else _timer(every_n_secs, every_n_iter)
+        self._at_end, self._formatter = at_end, formatter
+
+    def begin(self):
+        if self._timer is not None:
+            self._timer.reset()
+        self._runs = 0
+        graph = get_default_graph()
+        self._tensors = {tag: graph.as_graph_element(t) for tag, t in self._tensors.items()}
+
+    def before_run(self, run_context):
+        self._due = self._timer is not None and self._timer.should_trigger_for_step(self._runs)
+        return SessionRunArgs(self._tensors) if self._due else None
+
+    def after_run(self, run_context, run_values):
+        if self._due:
+            self._log(run_values.results)
+        self._runs += 1
+
+    def end(self, session):
+        if self._at_end:
+            self._log(session.run(self._tensors))
+
+    def _log(self, values):
+        seconds = None
+        if self._timer is not None:
+            seconds, _ = self._timer.update_last_triggered_step(self._runs)
+        text = self._formatter(values) if self._formatter else ", ".join(f"{tag} = {v}" for tag, v in values.items())
+        _LOG.info("%s%s", text, f" ({seconds:.3f} sec)" if seconds is not None and not self._formatter else "")
+
+
+class NanLossDuringTrainingError(RuntimeError):
+    """The loss became NaN."""
+
+    def __str__(self):
+        return "NaN loss during training."
+
+
+class NanTensorHook(SessionRunHook):
+    """Stops, or raises NanLossDuringTrainingError, when a tensor has a NaN."""
+
+    def __init__(self, loss_tensor, fail_on_nan_loss=True):
+        self._tensor, self._fail = loss_tensor, fail_on_nan_loss
+
+    def before_run(self, run_context):
+        return SessionRunArgs(self._tensor)
+
+    def after_run(self, run_context, run_values):
+        if np.any(np.isnan(run_values.results)):
+            if self._fail:
+                _LOG.error("Model diverged with loss = NaN.")
+                raise NanLossDuringTrainingError
+            _LOG.warning("Model diverged with loss = NaN.")
+            run_context.request_stop()
+
+
+class StepCounterHook(SessionRunHook):
+    """Logs how many steps per second are made.
+
+    Attributes:
+      steps_per_sec: the last figure, or None.
+    """
+
+    def __init__(self, every_n_steps=100, every_n_secs=None, output_dir=None, summary_writer=None):
+        """Args: output_dir, summary_writer: accepted; the figure is logged."""
+        self._timer = _timer(every_n_secs, None if every_n_secs is not None else every_n_steps)
+        self.steps_per_sec = None
+
+    def begin(self):
+        self._step = _step_tensor("StepCounterHook")
+
+    def after_run(self, run_context, run_values):
+        step = int(run_context.session.run(self._step))
+        if self._timer.should_trigger_for_step(step):
+            seconds, steps = self._timer.update_last_triggered_step(step)
+            if seconds:
+                self.steps_per_sec = steps / seconds
+                _LOG.info("%s/sec: %g", self._step.op.name, self.steps_per_sec)
+
+
+class FinalOpsHook(SessionRunHook):
+    """Evaluates tensors at the end.
+
+    Attributes:
+      final_ops_values: their values.
+    """
+
+    def __init__(self, final_ops, final_ops_feed_dict=None):
+        self._ops, self._feeds = final_ops, final_ops_feed_dict
+        self.final_ops_values = None
+
+    def end(self, session):
+        if self._ops is not None:
+            self.final_ops_values = session.run(self._ops, feed_dict=self._feeds)
+
+
+class FeedFnHook(SessionRunHook):
+    """Feeds every run with what a function returns."""
+
+    def __init__(self, feed_fn):
+        self.feed_fn = feed_fn
+
+    def before_run(self, run_context):
+        return SessionRunArgs(fetches=None, feed_dict=self.feed_fn())
+
+
+class GlobalStepWaiterHook(SessionRunHook):
+    """Delays until the global step has come to `wait_until_step`, for workers that start one after another."""
+
+    def __init__(self, wait_until_step):
+        self._wait_until = wait_until_step
+
+    def begin(self):
+        self._step = _step_tensor("_GlobalStepWaiterHook")
+
+    def before_run(self, run_context):
+        while run_context.session.run(self._step) < self._wait_until:
+            time.sleep(0.05)

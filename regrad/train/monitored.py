@@ -1,0 +1,278 @@
+"""Sessions that initialise or restore themselves, run hooks around every step, and stop when a hook says so."""
+
+import inspect
+
+from regrad.core import errors
+from regrad.core.graph import get_default_graph
+from regrad.core.graph_keys import GraphKeys
+from regrad.ops.control import group, no_op
+from regrad.train.checkpoint import latest_checkpoint
+from regrad.train.coordinator import Coordinator, start_queue_runners
+from regrad.train.hooks import (
+    CheckpointSaverHook,
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunValues,
+    StepCounterHook,  # fmt: skip
+)
+from regrad.train.saver import Saver
+from regrad.train.steps import get_global_step
+from regrad.variables.listing import (
+    global_variables_initializer,
+    local_variables_initializer,
+    report_uninitialized_variables,  # fmt: skip
+)
+
+USE_DEFAULT = object()
+
+
+class Scaffold:
+    """The pieces with which a session is made; what is not given is made when it is needed.
+
+    Attributes:
+      init_op, init_feed_dict, init_fn: run when nothing is restored; `init_fn(scaffold, session)` after `init_op`.
+      ready_op: string vector of the variables without a value.
+      local_init_op: run always.
+      saver: the Saver.
+      summary_op: kept for programs that ask for it.
+    """
+
+    def __init__(self, init_op=None, init_feed_dict=None, init_fn=None, ready_op=None, ready_for_local_init_op=None,
+                 local_init_op=None, summary_op=None, saver=None, copy_from_scaffold=None,
+                 local_init_feed_dict=None):  # fmt: skip
+        given = {"init_op": init_op, "init_feed_dict": init_feed_dict, "init_fn": init_fn, "ready_op": ready_op,
+                 "ready_for_local_init_op": ready_for_local_init_op, "local_init_op": local_init_op,
+                 "summary_op": summary_op, "saver": saver, "local_init_feed_dict": local_init_feed_dict}  # fmt: skip
+        for name, value in given.items():
+            setattr(self, name, value if value is not None else getattr(copy_from_scaffold, name, None))
+
+    def finalize(self):
+        """Makes what is missing and finalises the graph; returns the scaffold."""
+        def kept(name, key, make):
+            if getattr(self, name) is None:
+                setattr(self, name, self.get_or_default(name, key, make))
+
+        kept("init_op", GraphKeys.INIT_OP, lambda: group(global_variables_initializer()))
+        kept("local_init_op", GraphKeys.LOCAL_INIT_OP, Scaffold.default_local_init_op)
+        kept("ready_op", GraphKeys.READY_OP, report_uninitialized_variables)
+        kept("saver", GraphKeys.SAVERS, lambda: Saver(allow_empty=True))
+        self.saver.build()
+        get_default_graph().finalize()
+        return self
+
+    @staticmethod
+    def get_or_default(arg_name, collection_key, default_constructor):
+        """Returns the one item of a collection, or what `default_constructor()` makes, which joins it."""
+        graph = get_default_graph()
+        found = graph.get_collection(collection_key)
+        if len(found) > 1:
+            raise RuntimeError(f"More than one item in the collection {collection_key!r}. Please indicate which one to use "
+                               f"by passing it to the tf.Scaffold constructor as: tf.Scaffold({arg_name}=item to use)")  # fmt: skip
+        if found:
+            return found[0]
+        made = default_constructor()
+        if made is not None:
+            graph.add_to_collection(collection_key, made)
+        return made
+
+    @staticmethod
+    def default_local_init_op():
+        """Returns an operation that initialises local variables and tables."""
+        tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
+        return group(local_variables_initializer(), *(tables or [no_op()]))
+
+
+class SessionCreator:
+    """Makes sessions: `create_session()`."""
+
+    def create_session(self):
+        raise NotImplementedError
+
+
+class ChiefSessionCreator(SessionCreator):
+    """Makes a session whose variables come from the latest checkpoint, or from their initializers."""
+
+    def __init__(self, scaffold=None, master="", config=None, checkpoint_dir=None, checkpoint_filename_with_path=None):
+        """Args:
+          checkpoint_dir: directory of whose checkpoints the latest is restored, if there is one.
+          checkpoint_filename_with_path: the checkpoint to restore.
+        """
+        self._scaffold = scaffold or Scaffold()
+        self._directory, self._path = checkpoint_dir, checkpoint_filename_with_path
+
+    def create_session(self):
+        from regrad.runtime.session import Session
+
+        scaffold = self._scaffold.finalize()
+        session = Session()
+        path = self._path or (latest_checkpoint(self._directory) if self._directory else None)
+        if path is not None:
+            scaffold.saver.restore(session, path)
+        else:
+            if scaffold.init_op is not None:
+                session.run(scaffold.init_op, scaffold.init_feed_dict)
+            if scaffold.init_fn is not None:
+                scaffold.init_fn(scaffold, session)
+        if scaffold.local_init_op is not None:
+            session.run(scaffold.local_init_op, scaffold.local_init_feed_dict)
+        missing = session.run(scaffold.ready_op)
+        if len(missing):
+            session.close()
+            raise RuntimeError(f"Init operations did not make model ready: Variables not initialized: "
+                               f"{', '.join(m.decode() for m in missing)}.")  # fmt: skip
+        return session
+
+
+WorkerSessionCreator = ChiefSessionCreator
+
+
+class MonitoredSession:
+    """A session with hooks; use it as a context manager.
+
+        with tf.train.MonitoredSession(hooks=[tf.train.StopAtStepHook(100)]) as sess:
+            while not sess.should_stop():
+                sess.run(train_op)
+
+    The graph is finalised. An OutOfRangeError or StopIteration inside the block ends it quietly.
+    """
+
+    def __init__(self, session_creator=None, hooks=None, stop_grace_period_secs=120):
+        self._hooks = list(hooks or [])
+        self._grace = stop_grace_period_secs
+        self._stop = False
+        for hook in self._hooks:
+            hook.begin()
+        self._session = (session_creator or ChiefSessionCreator()).create_session()
+        self._coord = Coordinator()
+        start_queue_runners(self._session, self._coord)
+        for hook in self._hooks:
+            hook.after_create_session(self._session, self._coord)
+
+    @property
+    def graph(self):
+        return None if self._session is None else self._session.graph
+
+    def raw_session(self):
+        """Returns the session without hooks."""
+        return self._session
+
+    def should_stop(self):
+        """Returns whether the loop should end: a hook asked for it, a thread failed, or the session is closed."""
+        return self._session is None or self._stop or self._coord.should_stop()
+
+    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        """Runs once, with what the hooks add; returns the values of `fetches`.
+
+        Raises:
+          RuntimeError: after the loop should have stopped, or a tensor is fed twice.
+        """
+        if self._session is None:
+            raise RuntimeError("Run called even after should_stop requested.")
+        self._coord.raise_requested_exception()
+        context = SessionRunContext(SessionRunArgs(fetches, feed_dict, options), self._session)
+        asked, feeds = {}, dict(feed_dict or {})
+        for i, hook in enumerate(self._hooks):
+            request = hook.before_run(context)
+            if request is not None:
+                if request.fetches is not None:
+                    asked[i] = request.fetches
+                for tensor in request.feed_dict or ():
+                    if tensor in feeds:
+                        raise RuntimeError(f"Same tensor is fed by two hooks, or by a hook and the caller: {tensor}")
+                feeds.update(request.feed_dict or {})
+        results = self._session.run({"caller": fetches, "hooks": asked} if asked else fetches, feeds or None, options,
+                                    run_metadata)  # fmt: skip
+        of_hooks = results["hooks"] if asked else {}
+        for i, hook in enumerate(self._hooks):
+            hook.after_run(context, SessionRunValues(of_hooks.get(i), options, run_metadata))
+        self._stop = self._stop or context.stop_requested
+        return results["caller"] if asked else results
+
+    def run_step_fn(self, step_fn):
+        """Returns `step_fn(step_context)`, which may use `step_context.session` without hooks, `run_with_hooks(...)` and
+        `request_stop()`, which ends the loop by StopIteration."""
+        if len(inspect.signature(step_fn).parameters) != 1:
+            raise ValueError("`step_fn` must take one argument, the step context.")
+        if self._session is None:
+            raise RuntimeError("Run called even after should_stop requested.")
+        return step_fn(StepContext(self._session, self.run))
+
+    StepContext = property(lambda self: StepContext)
+
+    def close(self):
+        """Ends the hooks, stops the threads and closes the session."""
+        self._close(None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if kind in (errors.OutOfRangeError, StopIteration):
+            kind = None
+        self._close(kind)
+        return kind is None
+
+    def _close(self, kind):
+        session, self._session = self._session, None
+        if session is None:
+            return
+        try:
+            if kind is None:
+                for hook in self._hooks:
+                    hook.end(session)
+        finally:
+            try:
+                self._coord.request_stop()
+                self._coord.join(stop_grace_period_secs=self._grace, ignore_live_threads=True)
+            finally:
+                session.close()
+
+
+class StepContext:
+    """What `run_step_fn` passes on."""
+
+    def __init__(self, session, run_with_hooks):
+        self.session = session
+        self.run_with_hooks = run_with_hooks
+
+    def request_stop(self):
+        """Ends the loop."""
+        raise StopIteration("step_fn has requested the iterations to stop.")
+
+
+class SingularMonitoredSession(MonitoredSession):
+    """A MonitoredSession made of a scaffold and a checkpoint directory."""
+
+    def __init__(self, hooks=None, scaffold=None, master="", config=None, checkpoint_dir=None, stop_grace_period_secs=120,
+                 checkpoint_filename_with_path=None):  # fmt: skip
+        super().__init__(ChiefSessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path), hooks,
+                         stop_grace_period_secs)  # fmt: skip
+
+
+def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaffold=None, hooks=None,
+                             chief_only_hooks=None, save_checkpoint_secs=USE_DEFAULT, save_summaries_steps=USE_DEFAULT,
+                             save_summaries_secs=USE_DEFAULT, config=None, stop_grace_period_secs=120,
+                             log_step_count_steps=100, max_wait_secs=7200, save_checkpoint_steps=USE_DEFAULT,
+                             summary_dir=None):  # fmt: skip
+    """Returns a MonitoredSession for training: restores from and saves to `checkpoint_dir`, and counts steps.
+
+    Args:
+      checkpoint_dir: where checkpoints are; None for none.
+      hooks, chief_only_hooks: further hooks.
+      save_checkpoint_secs, save_checkpoint_steps: how often to save; every 600 seconds by default, None for never.
+      log_step_count_steps: how often to log steps per second; None for never.
+      master, is_chief, config, max_wait_secs, save_summaries_steps, save_summaries_secs, summary_dir: accepted.
+    """
+    if save_checkpoint_secs is USE_DEFAULT and save_checkpoint_steps is USE_DEFAULT:
+        save_checkpoint_secs, save_checkpoint_steps = 600, None
+    secs = None if save_checkpoint_secs is USE_DEFAULT else save_checkpoint_secs
+    steps = None if save_checkpoint_steps is USE_DEFAULT else save_checkpoint_steps
+    scaffold = scaffold or Scaffold()
+    every = list(hooks or []) + list(chief_only_hooks or [])
+    if checkpoint_dir:
+        if log_step_count_steps and get_global_step() is not None:
+            every.append(StepCounterHook(every_n_steps=log_step_count_steps))
+        if secs or steps:
+            every.append(CheckpointSaverHook(checkpoint_dir, secs or None, None if secs else steps, scaffold=scaffold))
+    creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
+    return MonitoredSession(creator, every, stop_grace_period_secs)
