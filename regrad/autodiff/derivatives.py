@@ -3,6 +3,8 @@
 All are made of `gradients()`, so overrides, views and blocks hold in them as anywhere.
 """
 
+import re
+
 from regrad.autodiff.gradients import _as_list, gradients
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
@@ -128,4 +130,5 @@ def view_gradients(ys, xs, views, **options):
     names = [v.name for v in views]
     if len(set(names)) != len(names):
         raise ValueError(f"view_gradients: two views have one name: {names}.")
-    return {v.name: gradients(ys, xs, view=v, name=f"gradients_{v.name}", **options) for v in views}
+    return {v.name: gradients(ys, xs, view=v, name="gradients_" + re.sub(r"[^\w.-]", "_", v.name, flags=re.ASCII), **options)
+            for v in views}

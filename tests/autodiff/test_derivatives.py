@@ -94,6 +94,12 @@ def test_views_share_one_program():
     np.testing.assert_allclose(got["deconv"][0], np.maximum(-X, 0) * np.cos(X))
 
 
+def test_a_view_has_any_name():
+    x = tf.constant(X)
+    got = run(tf.view_gradients(x * x, x, [tf.View("gradient x input, 1é"), tf.View("β")]))
+    assert sorted(got) == ["gradient x input, 1é", "β"]
+
+
 def test_refusals():
     x = tf.constant(X)
     with pytest.raises(ValueError, match="same length"):
