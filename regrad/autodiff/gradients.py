@@ -311,6 +311,11 @@ def flows(t):
     return t.dtype._kind in "fc"
 
 
+# Terms of one gradient that are held before they are added. After the first time one of them is the sum so far, so sums
+# come every 32 terms: a power of two, which lets the runtime cut large graphs at equal places.
+_MANY = 33
+
+
 class Partials:
     """The terms of each tensor's gradient, summed once, when they are asked for."""
 
@@ -324,7 +329,11 @@ class Partials:
         self.known[tensor] = convert_to_tensor(gradient, dtype=None if hasattr(gradient, "dtype") else tensor.dtype)
 
     def add(self, tensor, gradient):
-        self.terms.setdefault(tensor, []).append(gradient)
+        terms = self.terms.setdefault(tensor, [])
+        terms.append(gradient)
+        # A tensor used thousands of times is summed up as the terms come: a sum next to its terms keeps large graphs local.
+        if len(terms) == _MANY and not self.rules and not any(isinstance(g, IndexedSlices) for g in terms):
+            self.terms[tensor] = [math.addn_op([convert_to_tensor(g) for g in terms])]
 
     def total(self, tensor):
         """Returns the sum of the terms, or None when there are none; slices alone stay slices."""

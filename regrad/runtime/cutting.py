@@ -1,5 +1,7 @@
 """How the device operations of a stage are cut into segments."""
 
+import itertools
+
 from regrad.core.opdef import Known
 from regrad.runtime.plan import shape_only_positions
 
@@ -13,10 +15,72 @@ def data_inputs(node):
 
 
 def split(nodes, limit):
-    """Returns `nodes` in parts of at most `limit`; whole when it is at most twice that."""
+    """Returns `nodes` in parts of at most `limit`; whole when it is at most twice that.
+
+    Where the graph repeats itself (layers, unrolled steps), cuts fall at whole periods, so that the parts are equal and
+    compile once.
+    """
     if len(nodes) <= 2 * limit:
         return [nodes]
-    return [nodes[i:i + limit] for i in range(0, len(nodes), limit)]
+    signs, crossing = _signatures(nodes, limit)
+    parts, i, phase = [], 0, None
+    while len(nodes) - i > limit:
+        start, period = _repetition(signs[i:i + 3 * limit], limit)
+        if period is None:
+            size, phase = limit, None
+        elif phase == period and start == 0:
+            size = period * (limit // period)
+        else:
+            # Entering a repetition: begin it where the fewest values cross the cut.
+            first = max(start, 1)
+            size = min(range(first, first + period), key=lambda k: (crossing[i + k], k))
+            phase = period
+        parts.append(nodes[i:i + size])
+        i += size
+    if i < len(nodes):
+        parts.append(nodes[i:])
+    return parts
+
+
+def _signatures(nodes, reach):
+    """Returns two lists with a number per node: one equal for nodes that do the same with neighbours at the same distances,
+    and how many values made shortly before are used from here on."""
+    made_at, numbers, signs, last_use = {}, {}, [], {}
+    for at, node in enumerate(nodes):
+        near = tuple(at - made_at[v] if v in made_at and at - made_at[v] < reach else None for v in node.ins)
+        signs.append(numbers.setdefault((node.op.type, near, len(node.outs)), len(numbers)))
+        for v, distance in zip(node.ins, near):
+            if distance is not None:
+                last_use[v] = at
+        for v in node.outs:
+            made_at[v] = at
+    changes = [0] * (len(nodes) + 1)
+    for v, at in last_use.items():
+        changes[made_at[v] + 1] += 1
+        changes[at + 1] -= 1
+    return signs, list(itertools.accumulate(changes))
+
+
+def _repetition(signs, limit):
+    """Returns (start, period): from `start` on, `signs` repeats with a period of at most `limit`; (0, None) if it does not.
+
+    The periods of a sequence's prefixes come from the failure function of Knuth, Morris and Pratt (1977); here it is taken
+    of the reversed sequence, so that an irregular beginning does no harm.
+    """
+    backwards = signs[::-1]
+    fail = [0] * len(backwards)
+    best = None
+    for m in range(1, len(backwards)):
+        k = fail[m - 1]
+        while k and backwards[m] != backwards[k]:
+            k = fail[k - 1]
+        fail[m] = k + 1 if backwards[m] == backwards[k] else 0
+        period = m + 1 - fail[m]
+        if period <= limit and m + 1 >= 2 * period:
+            best = len(signs) - m - 1, period
+    if best is None or best[0] > limit:
+        return 0, None
+    return best
 
 
 _FEW = 8  # values handed from one part to another that are not worth computing again
