@@ -1,0 +1,18 @@
+"""`tf.app`: running a program's `main` with its options read."""
+
+import sys
+
+from regrad import flags
+
+__all__ = ["flags", "run"]
+
+
+def run(main=None, argv=None):
+    """Reads the options and exits with what `main(argv)` returns, argv being what is left of the command line.
+
+    Args:
+      main: function of a list of words; `main` of the calling program by default.
+      argv: the command line; sys.argv by default.
+    """
+    main = main or sys.modules["__main__"].main
+    sys.exit(main(flags.FLAGS(sys.argv if argv is None else argv)))

@@ -1,0 +1,173 @@
+"""`tf.gfile`: files and folders, by TF1's names, of the local file system.
+
+What does not exist is errors.NotFoundError.
+"""
+
+import contextlib
+import glob
+import os
+import pathlib
+import shutil
+
+from regrad.core.errors import AlreadyExistsError, NotFoundError
+
+__all__ = ["Copy", "DeleteRecursively", "Exists", "FastGFile", "GFile", "Glob", "IsDirectory", "ListDirectory", "MakeDirs",
+           "MkDir", "Open", "Remove", "Rename", "Stat", "Walk"]  # fmt: skip
+
+
+@contextlib.contextmanager
+def _found(path):
+    try:
+        yield
+    except FileNotFoundError:
+        raise NotFoundError(None, None, f"{os.fspath(path)}; No such file or directory") from None
+
+
+def _refuse_existing(path, overwrite):
+    if os.path.exists(path) and not overwrite:
+        raise AlreadyExistsError(None, None, f"{os.fspath(path)} already exists; pass overwrite=True to replace it")
+
+
+class GFile:
+    """A file, opened when it is first used.
+
+    Args:
+      name: path.
+      mode: as for `open`: "r", "w", "a", with "b" for bytes and "+".
+    """
+
+    def __init__(self, name, mode="r"):
+        self._file = None
+        self.name, self.mode = name, mode
+
+    def _open(self):
+        if self._file is None:
+            with _found(self.name):
+                self._file = open(self.name, self.mode)
+        return self._file
+
+    def read(self, n=-1):
+        return self._open().read(n)
+
+    def readline(self):
+        return self._open().readline()
+
+    def readlines(self):
+        return self._open().readlines()
+
+    def write(self, content):
+        self._open().write(content)
+
+    def seek(self, offset=None, whence=0):
+        self._open().seek(offset, whence)
+
+    def tell(self):
+        return self._open().tell()
+
+    def size(self):
+        """Returns the length in bytes."""
+        with _found(self.name):
+            return os.path.getsize(self.name)
+
+    def flush(self):
+        if self._file is not None:
+            self._file.flush()
+
+    def close(self):
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __iter__(self):
+        return iter(self._open())
+
+    def __enter__(self):
+        self._open()
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+    def __del__(self):
+        self.close()
+
+
+Open = FastGFile = GFile
+
+
+def Exists(filename):
+    """Returns whether a file or folder exists."""
+    return os.path.exists(filename)
+
+
+def IsDirectory(dirname):
+    """Returns whether it is a folder."""
+    return os.path.isdir(dirname)
+
+
+def ListDirectory(dirname):
+    """Returns the names in a folder."""
+    with _found(dirname):
+        return sorted(os.listdir(dirname))
+
+
+def Glob(filename):
+    """Returns the paths that match a pattern, or a list of patterns."""
+    patterns = filename if isinstance(filename, (list, tuple)) else [filename]
+    return [path for p in patterns for path in sorted(glob.glob(os.fspath(p)))]
+
+
+def MkDir(dirname):
+    """Makes a folder, whose parent must exist."""
+    with _found(dirname):
+        os.mkdir(dirname)
+
+
+def MakeDirs(dirname):
+    """Makes a folder and those above it; nothing if it exists."""
+    os.makedirs(dirname, exist_ok=True)
+
+
+def Remove(filename):
+    """Deletes a file."""
+    with _found(filename):
+        os.remove(filename)
+
+
+def DeleteRecursively(dirname):
+    """Deletes a folder and all in it."""
+    with _found(dirname):
+        shutil.rmtree(dirname)
+
+
+def Copy(oldpath, newpath, overwrite=False):
+    """Copies a file; AlreadyExistsError if the new one exists and `overwrite` is not said."""
+    _refuse_existing(newpath, overwrite)
+    with _found(oldpath):
+        shutil.copyfile(oldpath, newpath)
+
+
+def Rename(oldname, newname, overwrite=False):
+    """Renames a file; AlreadyExistsError if the new name is taken and `overwrite` is not said."""
+    _refuse_existing(newname, overwrite)
+    with _found(oldname):
+        os.replace(oldname, newname)
+
+
+def Stat(filename):
+    """Returns the file's `os.stat` with TF's names: length, mtime_nsec, is_directory."""
+    with _found(filename):
+        found = os.stat(filename)
+    return FileStatistics(found.st_size, found.st_mtime_ns, pathlib.Path(filename).is_dir())
+
+
+class FileStatistics:
+    """What `Stat` returns: length in bytes, time of the last change in nanoseconds, whether it is a folder."""
+
+    def __init__(self, length, mtime_nsec, is_directory):
+        self.length, self.mtime_nsec, self.is_directory = length, mtime_nsec, is_directory
+
+
+def Walk(top, in_order=True):
+    """Returns (folder, names of folders, names of files) for a folder and all below it."""
+    return os.walk(top, topdown=in_order)

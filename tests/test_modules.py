@@ -1,0 +1,85 @@
+"""The small modules: logging, gfile, flags, app."""
+
+import pytest
+
+import regrad as tf
+
+
+def test_logging(capsys):
+    before = tf.logging.get_verbosity()
+    try:
+        tf.logging.set_verbosity(tf.logging.INFO)
+        tf.logging.debug("hidden")
+        tf.logging.info("shown %d", 3)
+        for _ in range(5):
+            tf.logging.log_every_n(tf.logging.WARN, "every second", 2)
+            tf.logging.log_first_n(tf.logging.ERROR, "twice", 2)
+        tf.logging.log_if(tf.logging.INFO, "never", False)
+    finally:
+        tf.logging.set_verbosity(before)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "INFO:regrad:shown 3"
+    assert lines.count("WARNING:regrad:every second") == 3
+    assert lines.count("ERROR:regrad:twice") == 2
+    assert len(lines) == 6
+
+
+def test_gfile(tmp_path):
+    g, folder = tf.gfile, tmp_path / "a" / "b"
+    g.MakeDirs(folder)
+    g.MakeDirs(folder)
+    with g.GFile(folder / "x.txt", "w") as f:
+        f.write("one\ntwo\n")
+    assert g.Exists(folder / "x.txt") and g.IsDirectory(folder)
+    with g.Open(folder / "x.txt") as f:
+        assert f.readline() == "one\n"
+        assert list(f) == ["two\n"]
+    assert g.GFile(folder / "x.txt", "rb").read() == b"one\ntwo\n"
+    g.Copy(folder / "x.txt", folder / "y.txt")
+    with pytest.raises(tf.errors.AlreadyExistsError):
+        g.Copy(folder / "x.txt", folder / "y.txt")
+    g.Rename(folder / "x.txt", folder / "y.txt", overwrite=True)
+    assert g.ListDirectory(folder) == ["y.txt"]
+    assert g.Glob(f"{folder}/*.txt") == [f"{folder}/y.txt"]
+    assert g.Stat(folder / "y.txt").length == 8
+    assert [files for _, _, files in g.Walk(tmp_path)] == [[], [], ["y.txt"]]
+    g.Remove(folder / "y.txt")
+    for missing in (lambda: g.Remove(folder / "y.txt"), lambda: g.GFile(folder / "y.txt").read(),
+                    lambda: g.ListDirectory(tmp_path / "c"), lambda: g.Stat(tmp_path / "c")):  # fmt: skip
+        with pytest.raises(tf.errors.NotFoundError, match="No such file"):
+            missing()
+    g.DeleteRecursively(tmp_path / "a")
+    assert not g.Exists(tmp_path / "a")
+
+
+def test_flags():
+    flags = tf.flags.FlagValues()
+    tf.flags.DEFINE_string("name", "x", "a name", flags)
+    tf.flags.DEFINE_integer("n", 1, "a count", flags)
+    tf.flags.DEFINE_float("rate", 0.5, "a rate", flags)
+    tf.flags.DEFINE_bool("fast", True, "whether", flags)
+    tf.flags.DEFINE_bool("deep", False, "whether", flags)
+    tf.flags.DEFINE_list("parts", ["a"], "parts", flags)
+    tf.flags.DEFINE_enum("mode", "train", ["train", "test"], "what to do", flags)
+    rest = flags(["prog", "--n=3", "file", "--rate", "0.25", "--nofast", "--deep", "--parts=u, v", "--other", "--", "--n=9"])
+    assert rest == ["prog", "file", "--other", "--n=9"]
+    assert flags.flag_values_dict() == {"name": "x", "n": 3, "rate": 0.25, "fast": False, "deep": True,
+                                        "parts": ["u", "v"], "mode": "train"}  # fmt: skip
+    flags.n = 7
+    assert flags.n == 7
+    for argv, says in ((["--n=x"], "--n=x"), (["--mode=run"], r"train\|test"), (["--rate"], "needs a value")):
+        with pytest.raises(ValueError, match=says):
+            flags(["prog", *argv])
+    with pytest.raises(AttributeError, match="no flag 'missing'"):
+        _ = flags.missing
+    with pytest.raises(ValueError, match="defined twice"):
+        tf.flags.DEFINE_string("name", "y", "again", flags)
+
+
+def test_app_run_gives_main_what_is_left():
+    seen = []
+    with pytest.raises(SystemExit) as caught:
+        tf.app.run(lambda argv: seen.append(argv) or 3, argv=["prog", "word"])
+    assert caught.value.code == 3
+    assert seen == [["prog", "word"]]
+    assert tf.app.flags is tf.flags
