@@ -24,7 +24,7 @@ _MEANT = ("ForwardOf", "StopGradient", "PreventGradient", "FakeQuantWithMinMaxAr
           "QuantizeAndDequantizeV3")  # fmt: skip
 _WIDE = {"float16": dtypes.float64, "bfloat16": dtypes.float64, "float32": dtypes.float64, "complex64": dtypes.complex128}
 _STEPS = (1e-3, 1e-4, 1e-5, 1e-6)
-_NUDGES = 4
+_NUDGES = 5
 
 
 class Finding:
@@ -164,7 +164,7 @@ class Probe:
         op = step.op
         opdef = getattr(op, "opdef", None)
         if opdef is None:
-            raise _Skip("a group is checked by its operations")
+            raise _Skip("it is a group under one rule")
         if opdef.extra.get("has_bodies"):
             raise _Skip("its inside is checked operation by operation")
         if opdef.random:
@@ -351,9 +351,12 @@ def _judge(session, p, given, slopes, second, order, rtol, rng):
         for attempt in range(_NUDGES):
             smooth, given, true, error, off = _again(session, p, x, size, rtol)
             if smooth:
-                note = "checked beside a point where it has no derivative" if attempt else ""
+                note = "checked beside a point where it has no derivative" if attempt > 1 else ""
                 break
-            x = [_nudged(rng, a) if i in p.real else a for i, a in enumerate(p.x)]
+            if attempt == 0:  # steps in proportion to the values, which do not leave a domain such as x > 0
+                p.v = {i: np.where(p.x[i] == 0, v, v * np.abs(p.x[i])).astype(v.dtype) for i, v in p.v.items()}
+            else:
+                x = [_nudged(rng, a) if i in p.real else a for i, a in enumerate(p.x)]
         else:
             return [Finding(p.step, UNCHECKED, given=given, true=true, note="it has no derivative near these values")]
         if off:

@@ -97,6 +97,18 @@ def test_corners_are_no_errors(kink):
     assert tf.audit(program(x), x, {x: np.asarray(value, np.float32)}).of(RIGHT)
 
 
+SMALL = {"logarithm": tf.log, "root": tf.sqrt, "reciprocal root": tf.rsqrt, "power": lambda x: tf.pow(x, 0.3)}
+
+
+@pytest.mark.parametrize("program", SMALL)
+def test_near_the_edge_of_a_domain(program):
+    x = tf.placeholder(tf.float32, [3])
+    value = np.array([1e-5, 1e-3, 1.0], np.float32)
+
+    assert tf.audit(SMALL[program](x), x, {x: value}).of(RIGHT)
+    assert tf.audit(SMALL[program](x), x, {x: value}, overrides={"*": rules.scale(1.01)}).of(DIFFERENT)
+
+
 DELIBERATE = {
     "override": (tf.tanh, {"overrides": {"Tanh": lambda op, dy: dy}}, "Tanh"),
     "block": (lambda x: tf.reverse_gradient(x, 0.3), {}, "reverse_gradient"),
