@@ -99,6 +99,7 @@ _NAMES = {
         fake_quant_with_min_max_vars_per_channel_gradient quantize_and_dequantize""",
     "regrad.ops.strings": """as_string decode_base64 decode_raw encode_base64 reduce_join regex_replace string_join
         string_split string_strip string_to_number substr""",
+    "regrad.ops.counting": "bincount confusion_matrix histogram_fixed_width histogram_fixed_width_bins",
     "regrad.ops.einsum": "einsum tensordot",
     "regrad.ops.linalg": """cholesky cholesky_solve cross matrix_inverse matrix_determinant matrix_solve matrix_solve_ls
         matrix_triangular_solve norm qr self_adjoint_eig self_adjoint_eigvals svd trace""",

@@ -1,6 +1,7 @@
 """`tf.math`: mathematical functions under their later names."""
 
 from regrad.core.lazy import names_of
+from regrad.ops import special  # noqa: F401  (tf.math.special)
 
 __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.ops.math": """
@@ -20,8 +21,12 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.ops.cumulative": """
         cumprod cumsum cumulative_logsumexp""",
     "regrad.ops.special": """
-        bessel_i0 bessel_i0e bessel_i1 bessel_i1e betainc digamma erf erfc erfinv igamma igammac lbeta
-        lgamma ndtri polygamma zeta""",
+        bessel_i0 bessel_i0e bessel_i1 bessel_i1e betainc digamma erf erfc erfcinv erfinv igamma igammac
+        lbeta lgamma log_sigmoid ndtri polygamma zeta""",
+    "regrad.ops.counting": """
+        bincount confusion_matrix""",
+    "regrad.ops.check": """
+        is_non_decreasing is_strictly_increasing""",
     "regrad.ops.segment": """
         segment_max segment_mean segment_min segment_prod segment_sum unsorted_segment_max
         unsorted_segment_mean unsorted_segment_min unsorted_segment_prod unsorted_segment_sqrt_n
@@ -34,4 +39,6 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
         l2_normalize""",
     "regrad.ops.sort": """
         top_k""",
+    "regrad.nn.functions": """
+        zero_fraction""",
 })

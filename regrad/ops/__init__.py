@@ -14,8 +14,8 @@ FAMILIES = (
     "indexing_grad", "layout", "layout_grad", "linalg", "linalg_grad", "math", "math_grad", "matmul", "matmul_grad",
     "nn", "nn_grad", "norm", "norm_grad", "operators", "partition", "partition_grad", "pool", "pool_grad",
     "quantise", "quantise_grad", "random", "random_grad", "reduce", "reduce_grad", "script", "segment",
-    "segment_grad", "sort", "sort_grad", "sparse", "special", "special_grad", "state", "state_grad", "strings",
-    "tensor_array", "tensor_array_grad", "train", "train_grad", "vjp",
+    "segment_grad", "sort", "sort_grad", "sparse", "special", "special_grad", "spectral", "state", "state_grad",
+    "strings", "tensor_array", "tensor_array_grad", "train", "train_grad", "vjp",
 )  # fmt: skip
 
 

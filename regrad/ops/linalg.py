@@ -15,6 +15,7 @@ from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.core.shapes import broadcast, compatible, merge
+from regrad.ops.array import matrix_transpose
 
 _TYPES = {"T": frozenset((dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128))}
 
@@ -669,30 +670,9 @@ def banded_triangular_solve(bands, rhs, lower=True, adjoint=False, name=None):
 
 
 # -- built of others -------------------------------------------------------------------------------
-def matrix_transpose(a, name="matrix_transpose", conjugate=False):
-    """Returns `a` with its last two axes exchanged (and conjugated on request).
-
-    Raises:
-      ValueError: `a` has fewer than two axes.
-    """
-    from regrad.ops import array, generate
-
-    with get_default_graph().name_scope(name):
-        a = convert_to_tensor(a, name="a")
-        if a.dims is None:
-            r = array.rank(a)
-            perm = array.concat([generate.range(r - 2), array.stack([r - 1, r - 2])], 0)
-        else:
-            n = len(a.dims)
-            if n < 2:
-                raise ValueError(f"Argument 'a' should be a (batch) matrix, with rank >= 2. Found: {a.shape}")
-            perm = [*range(n - 2), n - 1, n - 2]
-        return array.transpose(a, perm=perm, conjugate=conjugate)
-
-
 def adjoint(matrix, name=None):
     """Returns the conjugate transpose of each matrix."""
-    return matrix_transpose(matrix, name=name or "adjoint", conjugate=True)
+    return matrix_transpose(convert_to_tensor(matrix), name=name or "adjoint", conjugate=True)
 
 
 def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):

@@ -12,6 +12,7 @@ from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, same
 from regrad.core.shapes import broadcast
+from regrad.ops import math
 
 
 def _broadcast_all(*xs, **attrs):
@@ -209,6 +210,14 @@ def erfcinv(x, name=None):
     with get_default_graph().name_scope(name or "erfcinv"):
         x = convert_to_tensor(x, name="start")
         return -ndtri_op(0.5 * x) * np.sqrt(0.5)
+
+
+def log_sigmoid(x, name=None):
+    """Returns log(1 / (1 + exp(-x))) element-wise, exact for large negative x."""
+    from regrad.ops.nn import softplus
+
+    with get_default_graph().name_scope(name or "LogSigmoid") as scope:
+        return math.negative(softplus(-convert_to_tensor(x, name="x")), name=scope)
 
 
 # -- integrals ---------------------------------------------------------------------------------------

@@ -265,7 +265,6 @@ CASES = [
     Case("Cross", linalg.cross, np.cross, (V3, V3), dtypes=("float16", "float32", "int32")),
     Case("Sum", linalg.trace, lambda x: np.trace(x, axis1=-2, axis2=-1), ((2, 3, 3),), note="trace", dtypes=("float32", "int32")),
     Case("Sum", linalg.trace, lambda x: np.trace(x, axis1=-2, axis2=-1), ((2, 4),), note="trace wide"),
-    Case("Transpose", linalg.matrix_transpose, lambda x: np.swapaxes(x, -1, -2), ((2, 3, 4),)),
     Case("ConjugateTranspose", linalg.adjoint, _h, (_z(2, 3, 4),), dtypes=DOUBLE),
     *[Case("Squeeze", linalg.matvec, lambda a, y, transpose_a: (np.swapaxes(a, -1, -2) if transpose_a else a) @ y,
            ((3, 3), (3,)), {"transpose_a": t}, note=f"matvec-{t}", unknown="rank") for t in ADJOINT],
@@ -315,5 +314,4 @@ CASES = [
     Bad("EuclideanNorm", lambda: linalg.norm(np.zeros((3, 3)), ord=3, axis=[0, 1]), ValueError, "supported matrix norm"),
     Bad("EuclideanNorm", lambda: linalg.norm(np.zeros((3, 3)), axis=[0, 0]), ValueError, "unique integers"),
     Bad("Svd", lambda: linalg.pinv(np.eye(2, dtype=int)), TypeError, "float"),
-    Bad("Transpose", lambda: linalg.matrix_transpose(array.zeros([3])), ValueError, "rank >= 2"),
 ]

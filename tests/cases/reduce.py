@@ -71,6 +71,15 @@ CASES = [
     *[Case("EuclideanNorm", reduce.reduce_std, _np(np.std), ((3, 4),), {"axis": axis, "keepdims": keep},
            dtypes=("float32",), note=f"std-{axis}-{keep}")
       for axis in (None, 0, 1) for keep in (False, True)],
+    # The helpers of the gradients.
+    Case("ProductOfOthers", lambda x: reduce.productofothers_op(x, [0, 2]), lambda x: x.prod((0, 2), keepdims=True) / x,
+         ((2, 3, 2),), low=0.5, order=3),
+    Case("ProductOfOthers", lambda x: reduce.productofothers_op(x, [1]), lambda x: np.array([[0.0, 6, 0], [20, 0, 0]]),
+         (np.array([[2.0, 0, 3], [0, 4, 5]]),), note="zeros"),
+    Case("UnreduceLike", lambda dy, x: reduce.unreduce_like(dy, x, [0, 2]),
+         lambda dy, x: np.broadcast_to(dy[None, :, None], x.shape), ((3,), (2, 3, 4)), wrt=(0,)),
+    Case("UnreduceLike", lambda dy, x: reduce.unreduce_like(dy, x, [-1]), lambda dy, x: np.broadcast_to(dy, x.shape),
+         ((3, 1), (3, 2)), wrt=(0,), note="kept"),
     # Complex numbers.
     Case("Sum", reduce.reduce_sum, _np(np.sum), (Z,), {"axis": 0}, dtypes=("complex64",), note="complex"),
     Case("Mean", reduce.reduce_mean, _np(np.mean), (Z,), {"axis": 1}, dtypes=("complex64",), note="complex"),

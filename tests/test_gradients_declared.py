@@ -1,0 +1,62 @@
+"""Every op type differentiates: it has a gradient rule, is declared NotDifferentiable, or stands here with a reason."""
+
+import regrad.ops
+from regrad.core import gradient_registry, opdef
+from tests.cases import Bad, Case, Edge, families
+
+regrad.ops.load()
+
+# Op types with neither, and why. A row that is no longer needed is an error too.
+WITHOUT = {
+    "Placeholder": "fed from outside: nothing is before it",
+}
+
+# Op types with a rule but no row of their own in tests/cases, and where the rule is tested.
+ELSEWHERE = {
+    "After": "tests/ops: operations that wait for others",
+    "Case": "tests/autodiff: derivatives of branches",
+    "GatherV2Grad": "the second derivatives of the rows of GatherV2",
+    "If": "tests/autodiff: derivatives of branches",
+    "LoweringVJP": "the second derivatives of every row whose rule is the derivative of the lowering",
+    "MirrorPadGrad": "the second derivatives of the rows of MirrorPad",
+    "Print": "tests/ops/test_check.py",
+    "RandomGammaGrad": "the second derivatives of the rows of RandomGamma",
+    "SliceGrad": "the second derivatives of the rows of Slice",
+    "StridedSliceGrad": "the second derivatives of the rows of StridedSlice",
+    "TensorArrayGatherV3": "tests of tensor arrays",
+    "TensorArrayReadV3": "tests of tensor arrays",
+    "TensorArrayScatterV3": "tests of tensor arrays",
+    "TensorArrayUnstack": "tests of tensor arrays",
+    "TensorArrayWriteV3": "tests of tensor arrays",
+    "TileGrad": "the second derivatives of the rows of Tile",
+    "While": "tests/autodiff: derivatives of loops",
+}
+
+
+def _types():
+    return sorted(t for t in opdef.op_types() if not t.startswith("Test"))
+
+
+def test_every_op_type_has_a_rule_or_a_reason():
+    undeclared = {t for t in _types() if gradient_registry.find(t) is None}
+    assert undeclared - set(WITHOUT) == set(), "op types without a gradient rule, a NotDifferentiable or a reason"
+    assert set(WITHOUT) - undeclared == set(), "reasons for what has a rule now, or is no op type"
+
+
+def test_every_rule_is_for_an_op_type_or_meant_to_be_named():
+    from regrad.core.tf_op_types import TF_OP_TYPES
+
+    built_in = {n for n in gradient_registry.names() if not n.startswith("Test")}
+    strangers = {n for n in built_in - set(_types()) if n not in TF_OP_TYPES and _in_ops(n)}
+    assert strangers == set()
+
+
+def _in_ops(name):
+    return gradient_registry.find(name).where.startswith("regrad/ops/")
+
+
+def test_every_rule_has_a_row():
+    tested = {r.op_type for rows in families().values() for r in rows if isinstance(r, (Case, Edge, Bad))}
+    ruled = {t for t in _types() if (rule := gradient_registry.find(t)) is not None and rule.function is not None}
+    assert ruled - tested - set(ELSEWHERE) == set(), "rules that no row of tests/cases is about"
+    assert set(ELSEWHERE) & tested == set(), "rows exist for these by now"
