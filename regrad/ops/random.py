@@ -60,7 +60,7 @@ def _seeds(op_seed):
 
 
 # -- bits ----------------------------------------------------------------------------------------
-_RESERVED = 256  # counter steps that TF sets aside per number, so that rejection cannot run into the next run's
+_RESERVED = 256  # blocks that TF sets aside per number, so that rejection cannot run into the next run's
 
 
 def _low(x):
@@ -87,12 +87,11 @@ def _philox(counter, key):
 class _Stream:
     """The words of one op in one run: a key, and a 128-bit counter of which the low half counts blocks."""
 
-    def __init__(self, rng, drawn, reserved=_RESERVED):
-        """Args: rng: uint64[3] (graph seed, op seed, earlier runs); drawn: numbers that a run draws; reserved: counter
-        steps set aside for each."""
+    def __init__(self, rng):
+        """Args: rng: uint64[3]: graph seed, op seed, block to begin at."""
         self.key = _low(rng[0:1]), _high(rng[0:1])
         self.upper = _low(rng[1:2]), _high(rng[1:2])
-        self.start = rng[2:3] * np.uint64(drawn * reserved)
+        self.start = rng[2:3]
 
     @classmethod
     def of_seed(cls, b, seed):
@@ -287,7 +286,7 @@ def _of_shape(op_type, draw):
     """Defines an op that draws a tensor of a given shape, TF's seeded form."""
     return define_op(op_type, "shape: T", types={"T": INDEX}, attrs={**SEEDS, "dtype": dtypes.float32}, static=(0,),
                      random=True, infer=_shape_infer, lower=lambda b, rng, shape, *, seed, seed2, dtype:
-                     draw(b, _Stream(rng, size_of(_dims(shape))), _dims(shape), dtype))  # fmt: skip
+                     draw(b, _Stream(rng), _dims(shape), dtype))  # fmt: skip
 
 
 def _of_seed(op_type, draw):
@@ -313,8 +312,7 @@ def _int_infer(shape, minval, maxval, **_):
 
 
 def _int_lower(b, rng, shape, minval, maxval, *, seed, seed2):
-    dims = _dims(shape)
-    return _integers(b, _Stream(rng, size_of(dims)), dims, as_dtype(minval.dtype), minval, maxval)
+    return _integers(b, _Stream(rng), _dims(shape), as_dtype(minval.dtype), minval, maxval)
 
 
 randomuniformint_op = define_op("RandomUniformInt", "shape: T, minval: Tout, maxval: Tout", attrs=SEEDS, random=True,
@@ -455,7 +453,7 @@ def _shuffle_lower(b, rng, value, *, seed, seed2):
     order = np.arange(n, dtype=np.int32)
     if n < 2:
         return value, order
-    drawn = _Stream(rng, -(-n // 4), reserved=1).words(b, n - 1, 1)[0] % np.arange(n, 1, -1).astype(np.uint32)
+    drawn = _Stream(rng).words(b, n - 1, 1)[0] % np.arange(n, 1, -1).astype(np.uint32)
     if b.is_host:
         for i, j in enumerate(drawn.tolist()):
             order[i], order[i + j] = order[i + j], order[i]
@@ -513,7 +511,7 @@ def _categorical(b, stream, logits, num_samples, output_dtype):
 multinomial_op = define_op(
     "Multinomial", "logits: T, num_samples: int32", attrs={**SEEDS, "output_dtype": dtypes.int64}, static=(1,), random=True,
     types={"T": REAL}, infer=_multinomial_infer, lower=lambda b, rng, logits, n, *, seed, seed2, output_dtype:
-    _categorical(b, _Stream(rng, logits.shape[0] * -(-int(n) // 4) * 4, 2 * _RESERVED), logits, n, output_dtype))  # fmt: skip
+    _categorical(b, _Stream(rng), logits, n, output_dtype))  # fmt: skip
 statelessmultinomial_op = define_op(
     "StatelessMultinomial", "logits: T, num_samples: int32, seed: Tseed", attrs={"output_dtype": dtypes.int64}, static=(1,),
     types={"T": REAL, "Tseed": INDEX}, infer=lambda logits, n, seed, *, output_dtype:
@@ -588,7 +586,7 @@ def _gamma_lower(b, rng, shape, alpha, *, seed, seed2):
     count, dims = size_of(_dims(shape)), alpha.shape
     a = np_.repeat(np_.reshape(alpha, (-1,)).astype(np.float64), count)
     n = a.shape[0]
-    stream = _Stream(rng, n)
+    stream = _Stream(rng)
     first = np_.arange(n, dtype=np.uint64) * np.uint64(_RESERVED)
     normals, uniforms = _Sequence(b, stream, first, _two_normal), _Sequence(b, stream, first, _two_uniform)
     small, unit = a < 1, a == 1
@@ -663,7 +661,7 @@ def _poisson_lower(b, rng, shape, rate, *, seed, seed2, dtype):
     count, dims = size_of(_dims(shape)), rate.shape
     lam = np_.repeat(np_.reshape(rate, (-1,)).astype(np.float64), count)
     n = lam.shape[0]
-    stream = _Stream(rng, n)
+    stream = _Stream(rng)
     uniforms = _Sequence(b, stream, np_.arange(n, dtype=np.uint64) * np.uint64(_RESERVED), _two_uniform)
     small = lam < 10
     limit = np_.exp(-np_.where(small, lam, 1.0))
@@ -746,7 +744,7 @@ def _interval_lower(b, rng, shape, means, stdevs, minvals, maxvals, *, seed, see
     a, z = (low - mean) / stdev, (high - mean) / stdev
     flip = z < -a  # the side nearer to the mean comes first
     a, z = np_.where(flip, -z, a), np_.where(flip, -a, z)
-    stream = _Stream(rng, n)
+    stream = _Stream(rng)
     first = np_.arange(n, dtype=np.uint64) * np.uint64(_RESERVED)
     normals, uniforms = _Sequence(b, stream, first, _two_normal), _Sequence(b, stream, first, _two_uniform)
     inside = (a <= 0) & (z >= 0)
@@ -818,3 +816,11 @@ def random_crop(value, size, seed=None, name=None):
         limit = array.shape(value) - size + 1
         drawn = random_uniform(array.shape(limit), maxval=size.dtype.max, dtype=size.dtype, seed=seed)
         return slice_(value, math.floormod(drawn, limit), size, name="random_crop")
+
+
+# -- how much of its stream a run of an op takes: as in TF's kernels, so that later runs go on as theirs do -----------
+for _op in (randomuniform_op, randomstandardnormal_op, truncatednormal_op, randomuniformint_op, randomgamma_op,
+            randompoisson_op, parameterizedtruncatednormal_op):  # fmt: skip
+    _op.extra["blocks"] = lambda dims: size_of(dims) * _RESERVED
+randomshuffle_op.extra["blocks"] = lambda dims, order: -(-order[0] // 4)
+multinomial_op.extra["blocks"] = lambda dims: dims[0] * -(-dims[1] // 4) * 4 * 2 * _RESERVED

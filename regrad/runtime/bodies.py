@@ -92,7 +92,11 @@ class XlaBodies:
         row = self._seeds.get(op)
         if row is None:  # only shapes are asked for
             row = np.zeros(3, np.uint64)
-        return self.np.asarray(row) + self.np.asarray([0, 0, 1], "uint64") * self.np.asarray(iteration).astype("uint64")
+        row, turn = self.np.asarray(row), self.np.asarray(iteration).astype("uint64")
+        # The upper half of the op seed, which TF's seeds leave free, says which turn this is; nested loops mix theirs.
+        half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
+        high = (row[1] >> half) * np.uint64(0x9E3779B1) + turn & low
+        return self.np.stack([row[0], (row[1] & low) | high << half, row[2]])
 
 
 class MustRunOnHost(Exception):

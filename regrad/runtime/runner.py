@@ -14,7 +14,7 @@ from regrad.runtime.bodies import HostBodies, MustRunOnHost, is_array
 from regrad.runtime.interrupts import uninterrupted
 from regrad.runtime.plan import shape_only_positions
 from regrad.runtime.program import Program, uninitialized
-from regrad.runtime.segment import ShapeOf, declared_attrs, freeze
+from regrad.runtime.segment import ShapeOf, declared_attrs, freeze, random_blocks
 
 
 def own_device_array(array):
@@ -163,7 +163,7 @@ class Runner:
             if a is None:
                 raise self._missing(v)
         random = segment.random_ops + segment.body_random_ops
-        seeds = self.session.seeds(random) if random else ()
+        seeds = self.session.seeds(random, segment.random_blocks) if random else ()
         if self.session.recorder is not None:
             results = self._recorded(segment, args, seeds)
         elif segment.on_host():
@@ -211,7 +211,7 @@ class Runner:
             operands.append(value)
         backend = HOST
         if opdef.random:
-            operands.insert(0, self.session.seeds([op])[0])
+            operands.insert(0, self.session.seeds([op], [random_blocks(op, op.outputs)])[0])
             operands = [operands[0], *op_arguments(op, operands[1:])]
         elif not opdef.extra.get("has_bodies"):
             operands = op_arguments(op, operands)

@@ -12,10 +12,11 @@ from regrad.core.errors import InvalidArgumentError
 from regrad.core.graph import FuncGraph, op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import Known
-from regrad.core.shapes import size_of
+from regrad.core.shapes import fully_known, size_of
 from regrad.runtime import config, disk_cache
 
 _INLINE = 64  # elements; larger constants are passed as arguments, so that they do not count for the structure
+_BODY_BLOCKS = 1 << 32  # what a random op takes of its stream in a run when its shape is not known beforehand
 
 
 class ShapeOf:
@@ -46,6 +47,8 @@ class Segment:
         self.ins = []
         self.random_ops = [n.op for n in nodes if n.opdef.random]
         self.body_random_ops = [op for n in nodes if n.opdef.extra.get("has_bodies") for op in random_ops_inside(n.op)]
+        self.random_blocks = [random_blocks(n.op, [infos[v] for v in n.outs]) for n in nodes if n.opdef.random]
+        self.random_blocks += [_BODY_BLOCKS] * len(self.body_random_ops)
         self.donate = ()
         self.runs = 0
         slot_of, template, steps, key = {}, [], [], []
@@ -216,6 +219,14 @@ class Segment:
         if self.constants:
             args = [*args, *self.device_constants]
         return executable(*args)
+
+
+def random_blocks(op, outputs):
+    """Returns how many blocks of its stream a random op takes in a run, its outputs being of the given shapes."""
+    blocks = op.opdef.extra.get("blocks")
+    if blocks is None:
+        return 1
+    return blocks(*(o.dims for o in outputs)) if all(fully_known(o.dims) for o in outputs) else _BODY_BLOCKS
 
 
 def random_ops_inside(op):

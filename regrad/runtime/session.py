@@ -45,7 +45,7 @@ class Session:
         self.runs = 0
         self._runners = {}
         self._fetches = {}
-        self._random_runs = {}
+        self._random_blocks = {}
         self._entropy = None
         self._lock = threading.RLock()
         self._closed = False
@@ -155,18 +155,22 @@ class Session:
 
     # -- called by the runner ---------------------------------------------------------------------
 
-    def seeds(self, ops):
-        """Returns uint64[n, 3] for `ops`: graph seed, op seed, and how often each ran before in this session."""
+    def seeds(self, ops, blocks):
+        """Returns uint64[n, 3] for `ops`: graph seed, op seed, and where its stream stands in this session.
+
+        Args:
+          blocks: how many blocks of its stream each op takes now, so that the next run goes on behind them.
+        """
         out = np.empty((len(ops), 3), np.uint64)
-        for i, op in enumerate(ops):
+        for i, (op, taken) in enumerate(zip(ops, blocks)):
             seed, seed2 = op.attrs.get("seed") or 0, op.attrs.get("seed2") or 0
             if not seed and not seed2:
                 if self._entropy is None:
                     self._entropy = np.frombuffer(os.urandom(16), np.uint64)
                 seed, seed2 = int(self._entropy[0]), int(self._entropy[1]) ^ op.id
-            runs = self._random_runs.get(op, 0)
-            self._random_runs[op] = runs + 1
-            out[i] = seed & 0xFFFFFFFFFFFFFFFF, seed2 & 0xFFFFFFFFFFFFFFFF, runs
+            at = self._random_blocks.get(op, 0)
+            self._random_blocks[op] = at + taken & 0xFFFFFFFFFFFFFFFF
+            out[i] = seed & 0xFFFFFFFFFFFFFFFF, seed2 & 0xFFFFFFFFFFFFFFFF, at
         return out
 
     def body_runner(self, graph):

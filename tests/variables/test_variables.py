@@ -303,3 +303,30 @@ def test_shuffled_gradients_go_back():
 def test_refused_draws(build, says):
     with pytest.raises(ValueError, match=says):
         build()
+
+
+@pytest.mark.parametrize("loop", ["compiled", "host"])
+def test_turns_of_loops_and_runs_draw_different_numbers(loop):
+    n = tf.placeholder(tf.int32, [])
+    bound = {"maximum_iterations": 4} if loop == "compiled" else {}
+
+    def turn(i, drawn):
+        inner = tf.while_loop(lambda j, _: j < 3, lambda j, d: (j + 1, tf.concat([d[1:], tf.random_uniform([1])], 0)),
+                              (0, tf.zeros([3])))[1]  # fmt: skip
+        return i + 1, tf.concat([drawn[3:], inner], 0)
+
+    tf.set_random_seed(1)
+    drawn = tf.while_loop(lambda i, _: i < n, turn, (0, tf.zeros([12])), **bound)[1]
+    with tf.Session() as sess:
+        numbers = np.concatenate([sess.run(drawn, {n: 4}) for _ in range(5)])
+
+    assert len(set(numbers.tolist())) == 60
+
+
+def test_runs_of_different_sizes_do_not_overlap():
+    n = tf.placeholder(tf.int32, [])
+    draw = tf.random_uniform([n], seed=1)
+    with tf.Session() as sess:
+        numbers = np.concatenate([sess.run(draw, {n: size}) for size in (64, 64, 32, 16, 64, 8, 32)])
+
+    assert len(set(numbers.tolist())) == len(numbers)
