@@ -1,0 +1,68 @@
+"""tf.metrics: two batches are measured as one, the variables are local, and initialising them starts again."""
+
+import numpy as np
+import pytest
+
+import regrad as tf
+
+RNG = np.random.RandomState(2)
+LABELS, SCORES = RNG.rand(2, 40) > 0.4, RNG.rand(2, 40).astype(np.float32)
+WEIGHTS = RNG.rand(2, 40).astype(np.float32)
+HARD = SCORES > 0.5
+
+
+def area(labels, scores, weights):
+    """The share of (positive, negative) pairs in the right order, by weight."""
+    order = scores[labels][:, None] > scores[~labels][None]
+    pairs = weights[labels][:, None] * weights[~labels][None]
+    return (order * pairs).sum() / pairs.sum()
+
+
+ROWS = {  # name -> (predictions, the measure in NumPy, tolerance)
+    "mean_squared_error": (SCORES, lambda t, p, w: (w * (t - p) ** 2).sum() / w.sum(), 1e-5),
+    "mean_absolute_error": (SCORES, lambda t, p, w: (w * abs(t - p)).sum() / w.sum(), 1e-5),
+    "root_mean_squared_error": (SCORES, lambda t, p, w: np.sqrt((w * (t - p) ** 2).sum() / w.sum()), 1e-5),
+    "accuracy": (HARD, lambda t, p, w: (w * (t == p)).sum() / w.sum(), 1e-5),
+    "precision": (HARD, lambda t, p, w: w[t & p].sum() / w[p].sum(), 1e-5),
+    "recall": (HARD, lambda t, p, w: w[t & p].sum() / w[t].sum(), 1e-5),
+    "true_positives": (HARD, lambda t, p, w: w[t & p].sum(), 1e-5),
+    "false_positives": (HARD, lambda t, p, w: w[~t & p].sum(), 1e-5),
+    "true_negatives": (HARD, lambda t, p, w: w[~t & ~p].sum(), 1e-5),
+    "false_negatives": (HARD, lambda t, p, w: w[t & ~p].sum(), 1e-5),
+    "auc": (SCORES, area, 1e-2),
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("name", ROWS)
+def test_over_two_batches(name, weighted):
+    predictions, reference, tolerance = ROWS[name]
+    labels = tf.placeholder(tf.bool, [40])
+    given = tf.placeholder(predictions.dtype, [40])
+    w = tf.placeholder(tf.float32, [40])
+    value, update = getattr(tf.metrics, name)(labels, given, weights=w if weighted else None)
+    assert tf.trainable_variables() == [] and tf.global_variables() == []
+    assert [v.name.split("/")[0] for v in tf.local_variables()] == [name] * len(tf.local_variables())
+
+    def wanted(rows):
+        t, p, weights = (np.concatenate(a[:rows]) for a in (LABELS, predictions, WEIGHTS))
+        p = p.astype(np.float64) if p.dtype.kind == "f" else p
+        t = t.astype(np.float64) if p.dtype.kind == "f" and name != "auc" else t
+        return reference(t, p, weights if weighted else np.ones_like(weights))
+
+    with tf.Session() as sess:
+        for _ in range(2):
+            sess.run(tf.local_variables_initializer())
+            for i in range(2):
+                got = sess.run(update, {labels: LABELS[i], given: predictions[i], w: WEIGHTS[i]})
+                assert got == pytest.approx(wanted(i + 1), rel=tolerance)
+                assert sess.run(value) == pytest.approx(got, rel=1e-6)
+
+
+def test_mean_of_nothing_is_zero():
+    value, update = tf.metrics.mean(tf.constant([1.0, 4.0]), metrics_collections="seen", updates_collections=["updates"])
+    assert tf.get_collection("seen") == [value] and tf.get_collection("updates") == [update]
+    with tf.Session() as sess:
+        sess.run(tf.local_variables_initializer())
+        assert sess.run(value) == 0.0
+        assert sess.run(update) == 2.5
