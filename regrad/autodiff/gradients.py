@@ -4,6 +4,7 @@ One walk, backwards over the operations between xs and ys, newest first. An op i
 creation order is a reverse topological order: no recursion, linear time, and the same result on every run.
 """
 
+import gc
 import heapq
 
 from regrad.autodiff import overrides as rules
@@ -151,9 +152,15 @@ class Walk:
         """Carries the gradients in `sums` back to the xs, rule by rule."""
         groups = self.resolution.groups()
         steps = grouped_order(self, groups) if groups else reversed(self.path)
-        with in_progress(self):
-            for op in steps:
-                self.step(op, sums)
+        collecting = gc.isenabled()
+        gc.disable()  # everything made here stays: looking for garbage among it costs more than making it
+        try:
+            with in_progress(self):
+                for op in steps:
+                    self.step(op, sums)
+        finally:
+            if collecting:
+                gc.enable()
 
     def step(self, op, sums):
         """Applies the rule of one operation (or group) to what has arrived at its outputs."""
