@@ -30,7 +30,7 @@ class AttrValue:
     def __eq__(self, other):
         return self.value == getattr(other, "value", other)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self):
         return "\n".join(_value_lines(self.value, "")) + "\n"

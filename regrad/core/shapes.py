@@ -198,7 +198,7 @@ for _name, _op in (("add", operator.add), ("sub", operator.sub), ("mul", operato
     _m, _r = _arithmetic(_op)
     setattr(Dimension, f"__{_name}__", _m)
     setattr(Dimension, f"__r{_name}__", _r)
-Dimension.__div__ = Dimension.__floordiv__  # type: ignore[attr-defined]
+Dimension.__div__ = Dimension.__floordiv__  # type: ignore[attr-defined, operator]
 for _name in ("lt", "le", "gt", "ge"):
     setattr(Dimension, f"__{_name}__", _comparison(getattr(operator, _name)))
 

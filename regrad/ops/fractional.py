@@ -18,7 +18,8 @@ from regrad.ops.indexing import add_at
 
 FractionalMaxPool = collections.namedtuple(
     "FractionalMaxPool", ["output", "row_pooling_sequence", "col_pooling_sequence"])
-FractionalAvgPool = collections.namedtuple("FractionalAvgPool", FractionalMaxPool._fields)
+FractionalAvgPool = collections.namedtuple(
+    "FractionalAvgPool", ["output", "row_pooling_sequence", "col_pooling_sequence"])
 
 _ATTRS = {"pooling_ratio": None, "pseudo_random": False, "overlapping": False, "deterministic": False,
           "seed": 0, "seed2": 0}

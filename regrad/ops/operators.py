@@ -123,9 +123,14 @@ def _dense(y):
     return convert_to_tensor(y) if isinstance(y, IndexedSlices) else y
 
 
-IndexedSlices.__mul__ = IndexedSlices.__rmul__ = _scaled(math.mul_op, "mul")
-IndexedSlices.__truediv__ = _scaled(math.truediv, "truediv")
-IndexedSlices.__rtruediv__ = _densified(math.truediv, "truediv", swap=True)
-IndexedSlices.__add__ = IndexedSlices.__radd__ = _densified(math.add_op, "add")
-IndexedSlices.__sub__ = _densified(math.sub_op, "sub")
-IndexedSlices.__rsub__ = _densified(math.sub_op, "sub", swap=True)
+for _name, _method in (
+    ("mul", _scaled(math.mul_op, "mul")),
+    ("rmul", _scaled(math.mul_op, "mul")),
+    ("truediv", _scaled(math.truediv, "truediv")),
+    ("rtruediv", _densified(math.truediv, "truediv", swap=True)),
+    ("add", _densified(math.add_op, "add")),
+    ("radd", _densified(math.add_op, "add")),
+    ("sub", _densified(math.sub_op, "sub")),
+    ("rsub", _densified(math.sub_op, "sub", swap=True)),
+):
+    setattr(IndexedSlices, f"__{_name}__", _method)

@@ -14,7 +14,7 @@ from regrad.core.shapes import fully_known, merge, size_of
 from regrad.ops.array import axis_in, rank, reshape, shape, transpose
 from regrad.ops.reduce import reduce_prod
 
-TopK = collections.namedtuple("TopKV2", ["values", "indices"])
+TopKV2 = collections.namedtuple("TopKV2", ["values", "indices"])
 
 
 # -- TopKV2 ----------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ def top_k(input, k=1, sorted=True, name=None):
     Returns:
       (values, indices), a named tuple.
     """
-    return TopK(*topk_op(input, k, sorted=sorted, name=name))
+    return TopKV2(*topk_op(input, k, sorted=sorted, name=name))
 
 
 # -- NthElement ------------------------------------------------------------------------------

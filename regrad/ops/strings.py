@@ -30,7 +30,7 @@ def _bytes(x):
     return x if isinstance(x, bytes) else str(x).encode()
 
 
-_op_types = []
+_op_types: list = []
 
 
 def _define(op_type, signature, infer, lower, **more):

@@ -190,7 +190,7 @@ def put_rows(b, ref, indices, rows):
 
 
 _DENSE_ONLY = {"ApplyAdam", "ApplyAdaMax", "ApplyAddSign", "ApplyPowerSign"}
-_RULES = (
+_RULES: tuple = (
     ("ApplyGradientDescent", "var", "alpha grad", {}, _gradient_descent),
     ("ApplyProximalGradientDescent", "var", "alpha l1 l2 grad", {}, _proximal_gradient_descent),
     ("ApplyMomentum", "var accum", "lr grad momentum", {"use_nesterov": False}, _momentum),
