@@ -91,7 +91,7 @@ def forward_gradients(ys, xs, vs, name="forward_gradients", **options):
 
     The transpose of the backward pass: the gradient is linear in what arrives at ys, and its derivative by that is J.
     So it uses the very rules, overrides included, that `gradients` would use. A rule that is not linear in the arriving
-    gradient (a clipped one) has its derivative at zero taken.
+    gradient (a clipped one) has its derivative at one taken.
 
     Args:
       ys: tensor or list.
@@ -107,8 +107,8 @@ def forward_gradients(ys, xs, vs, name="forward_gradients", **options):
         ys = [convert_to_tensor(y) for y in ys]
         out = []
         for y in ys:
-            # zeros that are no constant: something to differentiate with respect to
-            u = array.identity(array.zeros_like(y), name="cotangent")
+            # Ones, not zeros: rules made with x / y where 0 / 0 counts as 0 are flat at zero, and linear elsewhere.
+            u = array.identity(array.ones_like(y), name="cotangent")
             grads = gradients(y, xs, grad_ys=[u], **options)
             pairs = [(convert_to_tensor(g), convert_to_tensor(v, dtype=g.dtype)) for g, v in zip(grads, vs) if g is not None]
             out.append(gradients([g for g, _ in pairs], u, grad_ys=[v for _, v in pairs])[0] if pairs else None)

@@ -109,7 +109,7 @@ def _part(op, kind):
         return _Part(op, [(1, list(op.inputs))])
     if op.type not in SIGNED:
         raise TypeError(f"This relevance rule needs a linear operation, one of {', '.join(sorted(SIGNED))}; {op.describe()} is "
-                        "none: give it rules.lrp_epsilon() or rules.lrp_pass.")  # fmt: skip
+                        "none: give it rules.lrp_epsilon() or rules.lrp_pass.")
     pairs = {
         "positive": [(_positive, _positive), (_negative, _negative)],
         "negative": [(_positive, _negative), (_negative, _positive)],
@@ -219,7 +219,7 @@ def lrp_z_box(low, high, epsilon=1e-9):
 
         part = _Part(op, [(1, list(op.inputs)),
                           (-1, _replaced(op, data=bound(low), weight=_positive)),
-                          (-1, _replaced(op, data=bound(high), weight=_negative))])  # fmt: skip
+                          (-1, _replaced(op, data=bound(high), weight=_negative))])
         return part.divide(relevance / _stable(part.value, epsilon))
 
     return Rule(rule, f"lrp_z_box({low}, {high})")
@@ -283,7 +283,7 @@ def lrp_preset(dense, convolution, first=None, last=None, absorb_bias=True, epsi
         return spread(op, relevance, default=default)
 
     layers += [(sel.type(*SUM), Rule(add, "lrp_sum")), (sel.type(*POOL, *NORM), spread),
-               (sel.type(*ACTIVATION), lrp_pass), (sel.type("Softmax"), lrp_softmax)]  # fmt: skip
+               (sel.type(*ACTIVATION), lrp_pass), (sel.type("Softmax"), lrp_softmax)]
     # A network need not have every kind of layer.
     return [Override(s, rule, layer="preset", optional=True) for s, rule in layers]
 
@@ -321,6 +321,9 @@ def deeplift_rescale(references, epsilon=1e-6):
       references: {input tensor: its reference value}: the forward operations are built once more on these.
       epsilon: where |x - x0| is smaller, the usual gradient is taken.
 
+    Raises:
+      ValueError: (when gradients are built) an operation inside a loop or branch, which is not built again.
+
     Example:
       slopes = tf.gradients(logit, x, overrides={"Relu": rules.deeplift_rescale({x: zeros})})[0]
       contributions = (x - zeros) * slopes
@@ -329,6 +332,9 @@ def deeplift_rescale(references, epsilon=1e-6):
 
     def rule(op, dy, *_, default):
         x, y = op.inputs[0], op.outputs[0]
+        if not any(t.graph is op.graph for t in values):
+            raise ValueError(f"deeplift_rescale: {op.describe()} is not in the graph of the references; what is inside a "
+                             "loop or branch has no reference run.")
         dx = x - replay(x, values)
         rise = y - replay(y, values)
         flat = math.abs(dx) < array.ones_like(dx) * epsilon

@@ -242,6 +242,8 @@ def test_relevance_in_a_loop():
 REFUSALS = [
     (lambda x: rules.lrp_alpha_beta(2.0, 2.0), ValueError, "alpha - beta must be 1"),
     (lambda x: tf.gradients(tf.exp(x), x, overrides={"Exp": rules.lrp_gamma()}), TypeError, "needs a linear operation.*Exp"),
+    (lambda x: tf.gradients(tf.cond(x[0, 0] > 0.0, lambda: tf.tanh(x), lambda: x), x,
+                            overrides={"Tanh": rules.deeplift_rescale({x: 0 * X})}), ValueError, "has no reference run"),
     (lambda x: tf.gradients(tf.reduce_mean(x), x, overrides={"Mean": rules.lrp_z_box(0.0, 1.0)}), TypeError, "not for"),
 ]
 
