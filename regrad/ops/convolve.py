@@ -96,10 +96,6 @@ def forward(b, x, w, windows):
         return _by_group(b, lambda x, w: _forward_by_taps(b, x, w, windows), groups, x, w)
     if b.is_host or groups == 1 and _is_pointwise(windows):
         return _forward_by_taps(b, x, w, windows)
-    m = _matrices(w)
-    if x.shape[-1] == 1 and len(m) <= _TAPS:
-        # A product of one channel is no matrix product: multiply and add, in one pass.
-        return sum(tap * weight for tap, weight in zip(taps(b, x, windows), m[:, 0]))
     tile = groups == 1 and _winograd(x, (*x.shape[:-1], w.shape[-1]), windows, x.shape[-1])
     return winograd.forward(b, x, w, tile, _margins(windows)) if tile else _xla(b, x, w, windows)
 

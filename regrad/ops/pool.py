@@ -22,7 +22,7 @@ from regrad.core.shapes import compatible, text
 from regrad.ops import array
 from regrad.ops.array import one_of
 from regrad.ops.indexing import add_at
-from regrad.ops.window import Window, as_format, as_padding, as_text, cropped, pad, per_axis, taps, untap
+from regrad.ops.window import Window, as_format, as_padding, as_text, cropped, pad, per_axis, places, taps, untap
 
 _FEW = 4  # elements of a window that are worth an operation each; more are reduced along an axis of their own
 
@@ -73,18 +73,37 @@ def _spread_along(b, dy, w):
 # -- which element was the largest ------------------------------------------------------------------------
 def _back(b, x, y, dy, windows):
     """Returns `dy` sent to the first element of each window of `x` that equals its maximum `y`."""
-    zero = dy.dtype.type(0)
-    if len(windows) == 1 and windows[0].plain and windows[0].k > 2 * _FEW:
-        (w,) = windows
-        first = b.np.expand_dims(b.np.argmax(_tiles(x, w), axis=w.axis + 1), w.axis + 1)
-        places = np.arange(w.k).reshape((-1,) + (1,) * (x.ndim - w.axis - 1))
-        return _untiled(b.np.where(first == places, b.np.expand_dims(dy, w.axis + 1), zero), w)
+    if all(w.plain for w in windows):
+        return _back_to_tiles(b, x, y, dy, windows)
     shares, free = {}, None
-    for at, tap in zip(np.ndindex(*(w.k for w in windows)), taps(b, x, windows, _lowest(x.dtype))):
+    for at, tap in zip(places(windows), taps(b, x, windows, _lowest(x.dtype))):
         mask = tap == y if free is None else (tap == y) & free
         free = ~mask if free is None else free & ~mask
-        shares[at] = b.np.where(mask, dy, zero)
+        shares[at] = b.np.where(mask, dy, dy.dtype.type(0))
     return _interleaved(b, shares, windows)
+
+
+def _back_to_tiles(b, x, y, dy, windows):
+    """Does so for windows that tile the input: finds which element each window chose, then fills tile by tile."""
+    n = math.prod(w.k for w in windows)
+    number = np.arange(n, dtype=np.int8 if n < 128 else np.int32)
+    apart, tiled, spread = [], [], []  # shapes: windows, windows and their elements, the elements' numbers
+    sizes = {w.axis: (w.out, w.k) for w in windows}
+    for axis, d in enumerate(x.shape):
+        out, k = sizes.get(axis, (d, 1))
+        apart += [out, 1]
+        tiled += [out, k]
+        spread += [1, k]
+    number = number.reshape(spread)
+    if n <= _FEW**2:
+        chosen = number.dtype.type(n - 1)
+        for i, tap in reversed(list(enumerate(taps(b, x, windows)))):  # backwards: the first match is written last
+            chosen = b.np.where(tap == y, number.dtype.type(i), chosen)
+    else:
+        # The least number among those that hold the maximum: XLA's argmax takes ten times as long.
+        largest = b.np.where(x.reshape(tiled) == y.reshape(apart), number, number.dtype.type(n - 1))
+        chosen = b.np.min(largest, axis=tuple(2 * w.axis + 1 for w in windows))
+    return b.np.where(chosen.reshape(apart) == number, dy.reshape(apart), dy.dtype.type(0)).reshape(x.shape)
 
 
 def _interleaved(b, shares, windows):
@@ -136,7 +155,7 @@ def _on(b, x, y, g, windows):
 # -- whole rectangles ---------------------------------------------------------------------------------
 def _groups(windows):
     """Returns the windows to be treated together: all when they have few elements, else one by one."""
-    if math.prod(w.k for w in windows) <= _FEW**2:
+    if math.prod(w.k for w in windows) <= _FEW**2 or all(w.plain for w in windows):
         return [windows] if windows else []
     return [[w] for w in windows]
 

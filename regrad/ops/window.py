@@ -104,7 +104,7 @@ class Window:
     @property
     def plain(self):
         """True when the windows tile the axis: no padding, no overlap, no gap, no rest."""
-        apart = self.k == self.stride and self.dilation == 1
+        apart = (self.k == self.stride or self.out == 1) and self.dilation == 1
         return apart and not self.lo and not self.hi and self.out * self.k == self.size
 
 

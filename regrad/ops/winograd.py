@@ -15,7 +15,6 @@ import numpy as np
 from regrad.ops.window import pad
 
 LEAST_CHANNELS = 32
-_SMALL = 16  # up to this side a transform is one product with a Kronecker square, which compiles three times faster
 
 
 @functools.cache
@@ -66,14 +65,11 @@ def size(n, h, w, channels, out, filter_gradient=False):
 
 
 # -- transforms ----------------------------------------------------------------------------------------
-def _combined(b, coefficients, values):
-    """Returns the sum of c * v, leaving out what is 0."""
-    terms = [v if c == 1 else v * np.float32(c) for c, v in zip(coefficients, values) if c]
-    return functools.reduce(b.np.add, terms)
-
-
 def _square(b, matrix, x):
-    """Returns the product of the Kronecker square of `matrix` with `x`, whose first axis is a tile's places."""
+    """Returns the product of the Kronecker square of `matrix` with `x`, whose first axis is a tile's places.
+
+    Sums written out place by place run a tenth faster in large layers, and take half as long again to compile.
+    """
     return b.np.asarray(np.kron(matrix, matrix), dtype=np.float32) @ x
 
 
@@ -83,31 +79,18 @@ def _image_tiles(b, x, matrix, m, windows, out):
     rows, columns = -(-out[0] // m), -(-out[1] // m)
     (top, _), (left, _) = windows
     x = pad(b, x, [(0, 0), (top, rows * m + 2 - h - top), (left, columns * m + 2 - w - left), (0, 0)])
-
-    def every(x, axis, start, count):
-        return b.lax.slice_in_dim(x, start, start + (count - 1) * m + 1, m, axis)
-
-    if max(out) <= _SMALL:
-        places = [every(every(x, 1, i, rows), 2, j, columns).reshape(-1) for i in range(a) for j in range(a)]
-        return _square(b, matrix, b.np.stack(places)).reshape(a * a, -1, c)
-    strips = [every(x, 1, i, rows) for i in range(a)]
-    strips = b.np.stack([_combined(b, matrix[i], strips) for i in range(a)])
-    places = [every(strips, 3, j, columns) for j in range(a)]
-    return b.np.stack([_combined(b, matrix[j], places) for j in range(a)], 1).reshape(a * a, -1, c)
+    n, last = x.shape[0], ((rows - 1) * m + 1, (columns - 1) * m + 1)
+    places = [b.lax.slice(x, (0, i, j, 0), (n, i + last[0], j + last[1], c), (1, m, m, 1)).reshape(-1)
+              for i in range(a) for j in range(a)]
+    return _square(b, matrix, b.np.stack(places)).reshape(a * a, -1, c)
 
 
 def _image(b, tiles, matrix, m, n, out):
     """Returns A' t A of every tile, side by side as images of size `out`."""
     a, c = m + 2, tiles.shape[2]
     rows, columns = -(-out[0] // m), -(-out[1] // m)
-    if max(out) <= _SMALL:
-        y = _square(b, matrix, tiles.reshape(a * a, -1)).reshape(m, m, n, rows, columns, c)
-        y = b.np.transpose(y, (2, 3, 0, 4, 1, 5))
-    else:
-        t = tiles.reshape(a, a, n, rows, columns, c)
-        t = b.np.stack([_combined(b, matrix[i], list(t)) for i in range(m)], 3)
-        y = b.np.stack([_combined(b, matrix[j], list(t)) for j in range(m)], 4)
-    return y.reshape(n, rows * m, columns * m, c)[:, :out[0], :out[1]]
+    y = _square(b, matrix, tiles.reshape(a * a, -1)).reshape(m, m, n, rows, columns, c)
+    return b.np.transpose(y, (2, 3, 0, 4, 1, 5)).reshape(n, rows * m, columns * m, c)[:, :out[0], :out[1]]
 
 
 def _gradient_tiles(b, dy, matrix, m):
@@ -115,12 +98,8 @@ def _gradient_tiles(b, dy, matrix, m):
     a, (n, h, w, c) = m + 2, dy.shape
     rows, columns = -(-h // m), -(-w // m)
     dy = pad(b, dy, [(0, 0), (0, rows * m - h), (0, columns * m - w), (0, 0)]).reshape(n, rows, m, columns, m, c)
-    if max(h, w) <= _SMALL:
-        places = b.np.transpose(dy, (2, 4, 0, 1, 3, 5)).reshape(m * m, -1)
-        return _square(b, matrix.T, places).reshape(a * a, -1, c)
-    t = b.np.stack([_combined(b, matrix[:, i], [dy[:, :, k] for k in range(m)]) for i in range(a)])
-    t = b.np.stack([_combined(b, matrix[:, j], [t[:, :, :, :, k] for k in range(m)]) for j in range(a)], 1)
-    return t.reshape(a * a, -1, c)
+    places = b.np.transpose(dy, (2, 4, 0, 1, 3, 5)).reshape(m * m, -1)
+    return _square(b, matrix.T, places).reshape(a * a, -1, c)
 
 
 def _filter_tiles(b, w, m):

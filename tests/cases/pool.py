@@ -121,6 +121,7 @@ for _note, _shape, _kwargs in [
     ("overlap valid", (1, 6, 7, 2), _k([3, 2], [2, 1])),
     ("stride above window", (1, 6, 7, 2), _k(2, 3)),
     ("whole image", (2, 6, 5, 2), _k([6, 5], 1)),
+    ("whole large image", (2, 12, 9, 2), _k([12, 9], 1)),
     ("large tiles", (1, 10, 12, 1), _k([5, 6], [5, 6])),
     ("channels", (1, 2, 2, 4), _k([1, 1, 1, 2], [1, 1, 1, 2])),
     ("NCHW", (1, 2, 5, 4), _k(2, [1, 1, 2, 1], "SAME", data_format="NCHW")),
