@@ -88,7 +88,7 @@ def _sigmoidgrad_grad(op, g):
 def _sqrtgrad_grad(op, g):
     # dy / (2 y): its derivative in y is -dy / (2 y^2) = -(dy / (2 y)) / y.
     y, dy = op.inputs
-    return math.mulnonan_op(conj(math.xdivy_op(-op.outputs[0], y)), g), math.sqrtgrad_op(conj(y), g)
+    return math.mulnonan_op(conj(math.mulnonan_op(math.reciprocal(y), -op.outputs[0])), g), math.sqrtgrad_op(conj(y), g)
 
 
 @RegisterGradient("RsqrtGrad")
@@ -156,7 +156,8 @@ def _quotient(op, dz):
     # z = x / y: dx = dz / y, dy = -dz z / y, written through x so that y alone is divided by. Where dz is 0 both are 0.
     x, y = op.inputs
     cy = conj(y)
-    dx = math.xdivy_op(dz, cy)
+    # Products with 1 / y, not quotients of dz: a rule must stay linear in what arrives, at 0 too, for second order.
+    dx = math.mulnonan_op(math.reciprocal(cy), dz)
     dy = math.mulnonan_op(math.realdiv_op(math.realdiv_op(-conj(x), cy), cy), dz)
     return sum_to_like(dx, x), sum_to_like(dy, y)
 
