@@ -71,7 +71,7 @@ _NAMES = {
     "regrad.ops.special": "betainc digamma erf erfc igamma igammac lbeta lgamma polygamma zeta",
     "regrad.ops.random": """get_seed multinomial random_crop random_gamma random_normal random_poisson random_shuffle
         random_uniform set_random_seed truncated_normal""",
-    "regrad.variables.assign": """assign assign_add assign_sub count_up_to scatter_add scatter_div scatter_max scatter_min
+    "regrad.variables.assign": """assign assign_add assign_sub batch_scatter_update count_up_to scatter_add scatter_div scatter_max scatter_min
         scatter_mul scatter_sub scatter_update""",
     "regrad.variables.initializers": """constant_initializer glorot_normal_initializer glorot_uniform_initializer
         ones_initializer orthogonal_initializer random_normal_initializer random_uniform_initializer

@@ -2,11 +2,17 @@
 
 import contextlib
 
+import numpy as np
+
+from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import OutOfRangeError
 from regrad.core.gradient_registry import NotDifferentiable
-from regrad.core.graph import Tensor, variable_of
+from regrad.core.graph import Tensor, get_default_graph, variable_of
 from regrad.core.opdef import Spec, define_op
+from regrad.core.shapes import fully_known
 from regrad.ops import state
+from regrad.ops.array import stack
+from regrad.ops.indexing import scatter_nd_update
 
 
 def _storage(ref, op_type):
@@ -85,6 +91,23 @@ scatter_max = _scatter(state.scattermax_op, "ref[indices] = max(ref[indices], up
 scatter_min = _scatter(state.scattermin_op, "ref[indices] = min(ref[indices], updates).")
 for _name in ("update", "add", "sub", "mul", "div", "max", "min"):
     globals()[f"scatter_{_name}"].__name__ = f"scatter_{_name}"
+
+
+def batch_scatter_update(ref, indices, updates, use_locking=True, name=None):
+    """Returns the variable with ref[b, indices[b, i]] = updates[b, i] for every batch item b, and assigns it.
+
+    Args:
+      ref: a Variable [batch axes ..., n, ...].
+      indices: tensor [batch axes ..., k], of known shape.
+      updates: tensor [batch axes ..., k, ...].
+    """
+    with get_default_graph().name_scope(name or "batch_scatter_update") as scope:
+        indices = convert_to_tensor(indices, name="indices")
+        if not fully_known(indices.dims):
+            raise ValueError(f"batch_scatter_update: the shape of indices, {indices.shape}, must be known.")
+        places = np.meshgrid(*(np.arange(d) for d in indices.dims), indexing="ij")[:-1]
+        full = stack([*(convert_to_tensor(p, dtype=indices.dtype) for p in places), indices], axis=-1)
+        return scatter_nd_update(ref, full, updates, name=scope)
 
 
 # -- CountUpTo ------------------------------------------------------------------------------------

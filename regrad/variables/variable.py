@@ -13,8 +13,9 @@ from regrad.core.graph import FuncGraph, Tensor, get_default_graph, variable_of
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.opdef import Spec, define_op
 from regrad.core.shapes import as_dims, fully_known, merge
-from regrad.ops import operators, state
+from regrad.ops import indexing, operators, state
 from regrad.ops.array import identity
+from regrad.variables import assign as assigning
 from regrad.variables.lifting import init_scope
 
 
@@ -279,6 +280,34 @@ class Variable:
     def scatter_min(self, sparse_delta, use_locking=False, name=None):
         """Returns the variable with rows `indices` lowered to `values` where those are smaller; assigns it."""
         return self._scatter(state.scattermin_op, sparse_delta, use_locking, name)
+
+    def scatter_nd_update(self, indices, updates, name=None):
+        """Returns the variable with the elements or slices at `indices` replaced by `updates`; assigns it."""
+        return indexing.scatter_nd_update(self, indices, updates, name=name)
+
+    def scatter_nd_add(self, indices, updates, name=None):
+        """Returns the variable with `updates` added at `indices`, repeated ones included; assigns it."""
+        return indexing.scatter_nd_add(self, indices, updates, name=name)
+
+    def scatter_nd_sub(self, indices, updates, name=None):
+        """Returns the variable with `updates` subtracted at `indices`, repeated ones included; assigns it."""
+        return indexing.scatter_nd_sub(self, indices, updates, name=name)
+
+    def batch_scatter_update(self, sparse_delta, use_locking=False, name=None):
+        """Returns the variable with rows of each batch item replaced by an IndexedSlices; assigns it."""
+        return assigning.batch_scatter_update(self, sparse_delta.indices, sparse_delta.values, name=name)
+
+    def gather_nd(self, indices, name=None):
+        """Returns elements or slices of the value."""
+        return indexing.gather_nd(self, indices, name=name)
+
+    def sparse_read(self, indices, name=None):
+        """Returns rows of the value."""
+        return indexing.gather(self, indices, name=name)
+
+    def count_up_to(self, limit):
+        """Returns the value of an integer scalar and adds 1 to it; OutOfRangeError once it has reached `limit`."""
+        return assigning.count_up_to(self, limit)
 
     def load(self, value, session=None):
         """Gives the variable a new value in `session` (or the default session) without adding to the graph."""

@@ -330,3 +330,15 @@ def test_runs_of_different_sizes_do_not_overlap():
         numbers = np.concatenate([sess.run(draw, {n: size}) for size in (64, 64, 32, 16, 64, 8, 32)])
 
     assert len(set(numbers.tolist())) == len(numbers)
+
+
+def test_scattering_of_elements_and_in_batches():
+    w = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+    rows = tf.IndexedSlices(tf.constant([[9.0], [8.0]]), tf.constant([[1], [0]]))
+
+    assert run(w.scatter_nd_update([[0, 1]], [5.0]))[0].tolist() == [[1, 5], [3, 4]]
+    assert run(w.scatter_nd_add([[1], [1]], [[1.0, 2.0], [3.0, 4.0]]))[0].tolist() == [[1, 2], [7, 10]]
+    assert run(w.scatter_nd_sub([[0, 0], [0, 0]], [1.0, 2.0]))[0].tolist() == [[-2, 2], [3, 4]]
+    assert run(w.batch_scatter_update(rows))[0].tolist() == [[1, 9], [8, 4]]
+    assert run([w.gather_nd([[1, 0]]), w.sparse_read([1])])[0][0].tolist() == [3]
+    assert run(w[0, 1:].assign([7.0]))[0].tolist() == [[1, 7], [3, 4]]
