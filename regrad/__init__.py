@@ -59,8 +59,8 @@ _NAMES = {
     "regrad.ops.indexing": """batch_gather boolean_mask gather gather_nd one_hot scatter_nd scatter_nd_add scatter_nd_sub
         scatter_nd_update sequence_mask strided_slice tensor_scatter_add tensor_scatter_nd_add tensor_scatter_nd_max
         tensor_scatter_nd_min tensor_scatter_nd_sub tensor_scatter_nd_update tensor_scatter_sub tensor_scatter_update""",
-    "regrad.ops.layout": """batch_to_space batch_to_space_nd depth_to_space extract_image_patches extract_volume_patches meshgrid
-        pad repeat required_space_to_batch_paddings reverse reverse_sequence reverse_v2 roll space_to_batch
+    "regrad.ops.layout": """batch_to_space batch_to_space_nd depth_to_space extract_image_patches extract_volume_patches
+        meshgrid pad repeat required_space_to_batch_paddings reverse reverse_sequence reverse_v2 roll space_to_batch
         space_to_batch_nd space_to_depth tile""",
     "regrad.ops.partition": """sparse_mask dynamic_partition dynamic_stitch listdiff parallel_dynamic_stitch setdiff1d unique
         unique_with_counts""",
@@ -71,7 +71,8 @@ _NAMES = {
     "regrad.ops.special": "betainc digamma erf erfc igamma igammac lbeta lgamma polygamma zeta",
     "regrad.ops.random": """get_seed multinomial random_crop random_gamma random_normal random_poisson random_shuffle
         random_uniform set_random_seed truncated_normal""",
-    "regrad.variables.assign": """assign assign_add assign_sub batch_scatter_update count_up_to scatter_add scatter_div scatter_max scatter_min
+    "regrad.variables.assign": """assign assign_add assign_sub batch_scatter_update count_up_to scatter_add scatter_div
+        scatter_max scatter_min
         scatter_mul scatter_sub scatter_update""",
     "regrad.variables.initializers": """constant_initializer glorot_normal_initializer glorot_uniform_initializer
         ones_initializer orthogonal_initializer random_normal_initializer random_uniform_initializer

@@ -12,7 +12,7 @@ import shutil
 from regrad.core.errors import AlreadyExistsError, NotFoundError
 
 __all__ = ["Copy", "DeleteRecursively", "Exists", "FastGFile", "GFile", "Glob", "IsDirectory", "ListDirectory", "MakeDirs",
-           "MkDir", "Open", "Remove", "Rename", "Stat", "Walk"]  # fmt: skip
+           "MkDir", "Open", "Remove", "Rename", "Stat", "Walk"]
 
 
 @contextlib.contextmanager

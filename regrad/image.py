@@ -50,4 +50,4 @@ __all__ = [
     "resize_image_with_crop_or_pad", "resize_images", "resize_nearest_neighbor", "resize_with_crop_or_pad",
     "rgb_to_grayscale", "rgb_to_hsv", "rot90", "sobel_edges", "ssim", "total_variation", "transpose",
     "transpose_image",
-]  # fmt: skip
+]

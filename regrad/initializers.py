@@ -13,4 +13,4 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.variables.listing": """
         global_variables=global_variables_initializer local_variables=local_variables_initializer
         variables=variables_initializer""",
-})  # fmt: skip
+})

@@ -18,7 +18,7 @@ from regrad.variables.scope import variable_scope
 from regrad.variables.variable import Variable
 
 __all__ = ["accuracy", "auc", "false_negatives", "false_positives", "mean", "mean_absolute_error", "mean_squared_error",
-           "precision", "recall", "root_mean_squared_error", "true_negatives", "true_positives"]  # fmt: skip
+           "precision", "recall", "root_mean_squared_error", "true_negatives", "true_positives"]
 
 
 def _counter(name, shape=()):
@@ -83,7 +83,7 @@ def mean_absolute_error(labels, predictions, weights=None, metrics_collections=N
 
 
 def root_mean_squared_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None,
-                            name=None):  # fmt: skip
+                            name=None):
     """Returns (root of the mean of squared differences, update)."""
     value, update = mean_squared_error(labels, predictions, weights, name=name or "root_mean_squared_error")
     return _finished(math.sqrt(value), math.sqrt(update), metrics_collections, updates_collections)
@@ -101,7 +101,7 @@ def _outcomes(labels, predictions):
     labels, predictions = math.cast(labels, bool_), math.cast(predictions, bool_)
     no, negative = logical_not(labels), logical_not(predictions)
     return {"true_positives": logical_and(labels, predictions), "false_positives": logical_and(no, predictions),
-            "true_negatives": logical_and(no, negative), "false_negatives": logical_and(labels, negative)}  # fmt: skip
+            "true_negatives": logical_and(no, negative), "false_negatives": logical_and(labels, negative)}
 
 
 def _outcome_metric(kind, doc):
@@ -140,7 +140,7 @@ def recall(labels, predictions, weights=None, metrics_collections=None, updates_
 
 
 def auc(labels, predictions, weights=None, num_thresholds=200, metrics_collections=None, updates_collections=None,
-        name=None):  # fmt: skip
+        name=None):
     """Returns (area, update) under the curve of true over false positive rates, by trapezoids between thresholds.
 
     Args:
@@ -164,7 +164,7 @@ def auc(labels, predictions, weights=None, num_thresholds=200, metrics_collectio
         counts = [kept(logical_and(above, truth), "true_positives"),
                   kept(logical_and(logical_not(above), truth), "false_negatives"),
                   kept(logical_and(logical_not(above), logical_not(truth)), "true_negatives"),
-                  kept(logical_and(above, logical_not(truth)), "false_positives")]  # fmt: skip
+                  kept(logical_and(above, logical_not(truth)), "false_positives")]
 
         def area(tp, fn, tn, fp):
             y, x = (tp + 1e-6) / (tp + fn + 1e-6), fp / (fp + tn + 1e-6)

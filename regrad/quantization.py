@@ -12,4 +12,4 @@ from regrad.ops.quantise import (
 
 __all__ = ["fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
            "fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
-           "fake_quant_with_min_max_vars_per_channel_gradient", "quantize_and_dequantize"]  # fmt: skip
+           "fake_quant_with_min_max_vars_per_channel_gradient", "quantize_and_dequantize"]

@@ -8,4 +8,4 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
         set_random_seed shuffle=random_shuffle stateless_categorical stateless_multinomial
         stateless_normal=stateless_random_normal stateless_truncated_normal
         stateless_uniform=stateless_random_uniform truncated_normal uniform=random_uniform""",
-})  # fmt: skip
+})

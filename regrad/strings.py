@@ -17,4 +17,4 @@ from regrad.ops.strings import string_to_number as to_number
 from regrad.ops.strings import string_upper as upper
 
 __all__ = ["as_string", "format", "join", "length", "lower", "reduce_join", "regex_full_match", "regex_replace", "split",
-           "strip", "substr", "to_number", "upper"]  # fmt: skip
+           "strip", "substr", "to_number", "upper"]

@@ -11,7 +11,7 @@ from regrad.core.graph import Graph, Tensor, get_default_graph
 from regrad.runtime.session import Session
 
 __all__ = ["TestCase", "compute_gradient", "compute_gradient_error", "get_temp_dir", "gpu_device_name", "is_built_with_cuda",
-           "is_gpu_available", "main"]  # fmt: skip
+           "is_gpu_available", "main"]
 
 
 def main(argv=None):
@@ -96,11 +96,11 @@ class TestCase(unittest.TestCase):
         self._compare(a, b, check)
 
     def assertAllCloseAccordingToType(self, a, b, rtol=1e-6, atol=1e-6, float_rtol=1e-6, float_atol=1e-6, half_rtol=1e-3,
-                                      half_atol=1e-3, bfloat16_rtol=1e-2, bfloat16_atol=1e-2, msg=None):  # fmt: skip
+                                      half_atol=1e-3, bfloat16_rtol=1e-2, bfloat16_atol=1e-2, msg=None):
         """`assertAllClose` with the tolerance of the coarsest dtype of the two."""
         kinds = {self._array(x).dtype.name for x in (a, b)}
         for names, r, t in (({"bfloat16"}, bfloat16_rtol, bfloat16_atol), ({"float16"}, half_rtol, half_atol),
-                            ({"float32", "complex64"}, float_rtol, float_atol)):  # fmt: skip
+                            ({"float32", "complex64"}, float_rtol, float_atol)):
             if kinds & names:
                 rtol, atol = max(rtol, r), max(atol, t)
         self.assertAllClose(np.asarray(self._array(a)).astype(np.float64), np.asarray(self._array(b)).astype(np.float64),

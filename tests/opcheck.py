@@ -21,6 +21,8 @@ from regrad.ops.array import placeholder
 from regrad.ops.vjp import lowering_vjp
 from regrad.runtime.plan import needs_host, shape_only_positions, static_positions
 from regrad.runtime.segment import ShapeOf, freeze
+from tests import oracle
+from tests.cases import random_like
 
 ops.load()
 
@@ -64,7 +66,7 @@ def evaluate(b, fetches, feeds, seen=None):
             if i in shape_only:
                 v = ShapeOf(tuple(v.shape), v.dtype)
             assert i not in statics or isinstance(v, np.ndarray), \
-                f"{op.describe()}: input {i} is static, and depends on values"  # fmt: skip
+                f"{op.describe()}: input {i} is static, and depends on values"
             values.append(v)
         known = all(isinstance(v, (np.ndarray, np.generic, ShapeOf)) for v in values)
         backend = b
@@ -74,7 +76,7 @@ def evaluate(b, fetches, feeds, seen=None):
             raise NotOnHost(op.type)
         if not backend.is_host:
             values = [backend.constant(v) if isinstance(v, np.ndarray) and i not in statics else v
-                      for i, v in enumerate(values)]  # fmt: skip
+                      for i, v in enumerate(values)]
         args = op_arguments(op, values)
         if op.opdef.random:
             args = [np.array([op.attrs["seed"], op.attrs["seed2"], 0], np.uint64), *args]
@@ -90,7 +92,7 @@ def evaluate(b, fetches, feeds, seen=None):
         check_specs(op, results, statics, [env[t] for t in op.inputs])
         if seen is not None and op.type not in ("Const", "Placeholder"):
             seen.add((op.type, op.groups, tuple((k, freeze(v)) for k, v in attrs.items()),
-                      tuple(_shape_kind(env[t], i in statics) for i, t in enumerate(op.inputs))))  # fmt: skip
+                      tuple(_shape_kind(env[t], i in statics) for i, t in enumerate(op.inputs))))
         for t, r in zip(op.outputs, results):
             env[t] = np.asarray(r) if backend.is_host else r
     return [env[t] for t in fetches]
@@ -106,18 +108,18 @@ def check_specs(op, results, statics, values):
     assert len(results) == len(op.outputs), f"{op.describe()}: {len(results)} results, {len(op.outputs)} outputs"
     for t, r in zip(op.outputs, results):
         assert np.dtype(r.dtype) == np.dtype(t.dtype.as_numpy_dtype), \
-            f"{op.describe()}: output {t.value_index} is {r.dtype}, the rule said {t.dtype.name}"  # fmt: skip
+            f"{op.describe()}: output {t.value_index} is {r.dtype}, the rule said {t.dtype.name}"
         assert compatible(t.dims, tuple(r.shape)), \
-            f"{op.describe()}: output {t.value_index} has shape {r.shape}, the rule said {t.shape}"  # fmt: skip
+            f"{op.describe()}: output {t.value_index} has shape {r.shape}, the rule said {t.shape}"
     if op.type == "Const" or op.opdef.host or op.opdef.extra.get("has_bodies"):
         return
     concrete = [Known(np.asarray(v), t.dtype) if i in statics or isinstance(v, np.ndarray) and v.dtype.kind in "iu"
-                else Spec(tuple(v.shape), t.dtype) for i, (t, v) in enumerate(zip(op.inputs, values))]  # fmt: skip
+                else Spec(tuple(v.shape), t.dtype) for i, (t, v) in enumerate(zip(op.inputs, values))]
     specs = op.opdef.infer(*op_arguments(op, concrete), **{k: v for k, v in op.attrs.items() if k in op.opdef.attrs})
     specs = specs if isinstance(specs, list) else [specs]
     for s, t, r in zip(specs, op.outputs, results):
         assert s.dims == tuple(r.shape) or needs_host(op) and compatible(s.dims, tuple(r.shape)), \
-            f"{op.describe()}: with all shapes known the rule says {s.dims}, the result has {tuple(r.shape)}"  # fmt: skip
+            f"{op.describe()}: with all shapes known the rule says {s.dims}, the result has {tuple(r.shape)}"
         assert s.dtype is t.dtype
 
 
@@ -128,22 +130,6 @@ def xla():
 
 
 # -- rows as graphs --------------------------------------------------------------------------------
-
-
-def arrays_of(inputs, low=-2.0, high=2.0, seed=0):
-    """Returns a row's inputs as arrays: shapes filled with random numbers, floats in 64 bits."""
-    rng = np.random.RandomState(seed + 7)
-    out = []
-    for x in inputs:
-        if isinstance(x, tuple):
-            x = np.asarray(rng.uniform(low, high, x))
-        x = np.asarray(x)
-        if x.dtype.kind == "f":
-            x = x.astype(np.float64)
-        elif x.dtype.kind == "c":
-            x = x.astype(np.complex128)
-        out.append(x)
-    return out
 
 
 def cast_array(x, name):
@@ -192,7 +178,7 @@ class Built:
             self.outputs = [convert_to_tensor(t) for t in (out if isinstance(out, (list, tuple)) else [out])]
             if not order:
                 return
-            wrt = differentiable(row, arrays)
+            wrt = row.differentiable(arrays)
             params = [self.inputs[i] for i in wrt]
             shapes = [arrays[i].shape for i in wrt]
             current = [t for t in self.outputs if t.dtype._kind in "fc"]
@@ -247,12 +233,6 @@ class Built:
         return {i for i, t in enumerate(self.inputs) if t in found}
 
 
-def differentiable(row, arrays):
-    """Returns the indices of the inputs that a row differentiates."""
-    wrt = getattr(row, "wrt", None)
-    return [i for i, x in enumerate(arrays) if x.dtype.kind in "fc" and (wrt is None or i in wrt)]
-
-
 def rule_of(op_type):
     """Returns "rule", "not differentiable" or "none"."""
     found = gradient_registry.find(op_type)
@@ -262,11 +242,6 @@ def rule_of(op_type):
 def dot(xs, ys):
     """Returns the real inner product of two lists of arrays: TF's gradient g of f satisfies df = dot(g, dx)."""
     return sum(float(np.sum(np.real(np.conj(x) * y))) for x, y in zip(xs, ys) if x is not None and y is not None)
-
-
-def random_like(shape, dtype, rng):
-    x = np.asarray(rng.uniform(-1, 1, shape))
-    return x + 1j * rng.uniform(-1, 1, shape) if np.dtype(dtype).kind == "c" else x
 
 
 # -- what a row claims, and what it does ------------------------------------------------------------
@@ -288,8 +263,8 @@ class Measured:
     def _prepare(self):
         case = self.case
         rng = np.random.RandomState(11)
-        self.arrays = arrays_of(case.inputs, case.low, case.high)
-        self.wrt = differentiable(case, self.arrays)
+        self.arrays = case.arrays()
+        self.wrt = case.differentiable(self.arrays)
         self.order = case.order if case.derivatives and self.wrt else 0
         self.known = ["full"]
         if case.unknown:
@@ -301,27 +276,27 @@ class Measured:
         self.output_shapes = shapes
         self.built = {k: Built(case, self.arrays, k, self.order, shapes) for k in self.known}
         full = self.built["full"]
-        self.weights = [[random_like(s, t.dtype.as_numpy_dtype, rng) for s, t in zip(ss, level)]
-                        for ss, level in zip(full.seed_shapes, full.seeds)]  # fmt: skip
+        self.weights = [[oracle.weights(k, i, s, t.dtype.as_numpy_dtype) for i, (s, t) in enumerate(zip(ss, level))]
+                        for k, (ss, level) in enumerate(zip(full.seed_shapes, full.seeds))]
         # One direction in all inputs and weights serves every level: level k does not depend on its own weights.
         self.dx = [random_like(x.shape, x.dtype, rng) if i in self.wrt else np.zeros_like(x)
-                   for i, x in enumerate(self.arrays)]  # fmt: skip
+                   for i, x in enumerate(self.arrays)]
         self.dw = [[random_like(w.shape, w.dtype, rng) for w in level] for level in self.weights]
         self.on_host = {k: built.on_host() for k, built in self.built.items()}
         self.seen = set()
         self.host = {k: built.grouped(evaluate(HOST, built.fetches(), built.feeds(self.arrays, self.weights), self.seen))
-                     for k, built in self.built.items() if self.on_host[k]}  # fmt: skip
+                     for k, built in self.built.items() if self.on_host[k]}
         self.low = {}
         for name in case.dtypes:
             arrays = [cast_array(x, name) for x in self.arrays]
             order = 1 if self.order and name in GRAD_RTOL else 0
             built = Built(case, arrays, "full", order, shapes)
             weights = [[w.astype(np.dtype(t.dtype.as_numpy_dtype)) for w, t in zip(self.weights[0], built.seeds[0])]
-                       ] if order and not as_dtype(name).is_complex else []  # fmt: skip
+                       ] if order and not as_dtype(name).is_complex else []
             if order and not weights:  # complex where the row is real: its own weights
                 weights = [[random_like(s, np.complex64, rng).astype(np.complex64) if t.dtype.is_complex
                             else random_like(s, np.float32, rng).astype(np.float32)
-                            for s, t in zip(built.seed_shapes[0], built.seeds[0])]]  # fmt: skip
+                            for s, t in zip(built.seed_shapes[0], built.seeds[0])]]
             feeds = built.feeds(arrays, weights)
             host = built.grouped(evaluate(HOST, built.fetches(), feeds, self.seen)) if built.on_host() else None
             self.low[name] = arrays, weights, built, host
@@ -416,7 +391,7 @@ def shifted(args, h):
     """Returns a row's arguments moved by h along its direction."""
     arrays, weights, dx, dw, low = args
     return [[x + h * d if x.dtype.kind in "fc" else x for x, d in zip(arrays, dx)],
-            [[w + h * d for w, d in zip(ws, ds)] for ws, ds in zip(weights, dw)], dx, dw, low]  # fmt: skip
+            [[w + h * d for w, d in zip(ws, ds)] for ws, ds in zip(weights, dw)], dx, dw, low]
 
 
 STEP = 5e-6

@@ -18,7 +18,7 @@ TEXT = DOC.read_text()
 SECTIONS = re.findall(r"^### (.*?)\n.*?^```python\n(.*?)^```", TEXT, re.M | re.S)
 SCRIPTS = {  # script: arguments, {tmp} being a directory of its own
     "domain_adversarial_digits.py": ["--seeds", "1", "--steps", "20", "--out", "{tmp}/picture.png"],
-} | {f"gradient_control/{p.name}": [] for p in sorted((ROOT / "examples" / "gradient_control").glob("*.py"))}  # fmt: skip
+} | {f"gradient_control/{p.name}": [] for p in sorted((ROOT / "examples" / "gradient_control").glob("*.py"))}
 
 _NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
 
@@ -71,6 +71,6 @@ def test_script_runs(script, tmp_path):
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"}
     done = subprocess.run([sys.executable,
                            str(ROOT / "examples" / script), *arguments],
-                          cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)  # fmt: skip
+                          cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.strip(), "an example prints a figure"

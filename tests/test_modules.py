@@ -45,7 +45,7 @@ def test_gfile(tmp_path):
     assert [files for _, _, files in g.Walk(tmp_path)] == [[], [], ["y.txt"]]
     g.Remove(folder / "y.txt")
     for missing in (lambda: g.Remove(folder / "y.txt"), lambda: g.GFile(folder / "y.txt").read(),
-                    lambda: g.ListDirectory(tmp_path / "c"), lambda: g.Stat(tmp_path / "c")):  # fmt: skip
+                    lambda: g.ListDirectory(tmp_path / "c"), lambda: g.Stat(tmp_path / "c")):
         with pytest.raises(tf.errors.NotFoundError, match="No such file"):
             missing()
     g.DeleteRecursively(tmp_path / "a")
@@ -64,7 +64,7 @@ def test_flags():
     rest = flags(["prog", "--n=3", "file", "--rate", "0.25", "--nofast", "--deep", "--parts=u, v", "--other", "--", "--n=9"])
     assert rest == ["prog", "file", "--other", "--n=9"]
     assert flags.flag_values_dict() == {"name": "x", "n": 3, "rate": 0.25, "fast": False, "deep": True,
-                                        "parts": ["u", "v"], "mode": "train"}  # fmt: skip
+                                        "parts": ["u", "v"], "mode": "train"}
     flags.n = 7
     assert flags.n == 7
     for argv, says in ((["--n=x"], "--n=x"), (["--mode=run"], r"train\|test"), (["--rate"], "needs a value")):

@@ -9,20 +9,29 @@ For a `Case`:
  5. derivatives of all orders asked for, in one random direction in all inputs and incoming gradients: against central
     differences, and against jax.jvp of the lowering; first derivative in lower dtypes.
 
+ 6. value and derivatives against what real TensorFlow answered for the same row, where it could (tests/oracle.py);
+    tests/differences.py says where it differs, and why.
+
 Derivatives of many rows compile as one XLA function, so that the whole suite takes minutes.
 """
+
+import fnmatch
 
 import numpy as np
 import pytest
 
-from tests import opcheck
-from tests.cases import Bad, Case, Edge, families
+from tests import opcheck, oracle
+from tests.cases import Bad, Case, Edge, arrays_of, families
+from tests.differences import DIFFERENT
 
 FAMILIES = families()
 ROWS = [(family, row) for family, rows in FAMILIES.items() for row in rows]
 CASES = [(f, r) for f, r in ROWS if isinstance(r, Case)]
 EDGES = [(f, r) for f, r in ROWS if isinstance(r, Edge)]
 BADS = [(f, r) for f, r in ROWS if isinstance(r, Bad)]
+
+
+RECORDED = oracle.recorded()
 
 
 def _ids(rows):
@@ -63,7 +72,7 @@ def _run_session(measured):
 @pytest.fixture(scope="session")
 def measurements(request):
     selected = [item.callspec.params["case"] for item in request.session.items
-                if getattr(item, "originalname", None) == "test_case"]  # fmt: skip
+                if getattr(item, "originalname", None) == "test_case"]
     return Measurements([row for _, row in selected])
 
 
@@ -118,19 +127,21 @@ def check_derivatives(m, levels_at, sides, jvps, what):
         scale = 1e-3 + sum(float(np.sum(np.abs(g * d))) for g, d in zip(grads, directions) if g is not None)
         magnitude = sum(float(np.sum(np.abs(w * c))) for w, c in zip(weights, current_p))
         allowed = case.grad_rtol * max(scale, abs(measured)) + 1e-10 * magnitude
-        assert abs(claimed - measured) <= allowed, \
-            f"{what}: derivative {k + 1} of {case.op_type} in a random direction is {claimed}, finite differences say {measured}"  # fmt: skip
+        assert abs(claimed - measured) <= allowed, (
+            f"{what}: derivative {k + 1} of {case.op_type} in a random direction is {claimed}, "
+            f"finite differences say {measured}")
         if k < len(jvps):
             allowed = 1e-8 * max(scale, abs(claimed)) * max(1.0, case.grad_rtol / 1e-6)
-            assert abs(claimed - float(jvps[k])) <= allowed, \
-                f"{what}: derivative {k + 1} of {case.op_type} in a random direction is {claimed}, jax.jvp says {float(jvps[k])}"  # fmt: skip
+            assert abs(claimed - float(jvps[k])) <= allowed, (
+                f"{what}: derivative {k + 1} of {case.op_type} in a random direction is "
+                f"{claimed}, jax.jvp says {float(jvps[k])}")
         current_p, current_m = ([g for g in lv[k] if g is not None] for lv in (levels_p, levels_m))
         directions = directions + m.dw[k]
 
 
 @pytest.mark.parametrize("case", CASES, ids=_ids(CASES))
 def test_case(case, measurements):
-    case = case[1]
+    family, case = case
     m = measurements[case]
     if m.error is not None:
         raise m.error
@@ -166,7 +177,7 @@ def test_case(case, measurements):
             assert t.dims == v.shape, f"{t.op.describe()}: with full static shapes the rule says {t.shape}, not {v.shape}"
 
     # Further dtypes.
-    for i, (name, (arrays, weights, built, host)) in enumerate(m.low.items()):
+    for i, (name, (arrays, _, built, host)) in enumerate(m.low.items()):
         got = {} if host is None else {f"host, {name}": host}
         if m.xla is not None:
             got[f"XLA, {name}"] = built.grouped(m.xla["low"][i])
@@ -181,6 +192,8 @@ def test_case(case, measurements):
                     if g is not None and name in opcheck.GRAD_RTOL:
                         assert_close(g, e, opcheck.GRAD_RTOL[name], f"{what}, derivative")
 
+    check_tensorflow(f"{family}-{case.id}", m, *first)
+
     # Derivatives.
     if m.order:
         known = last if m.xla is not None and last in m.xla else "full"
@@ -191,6 +204,37 @@ def test_case(case, measurements):
         else:
             sides = [host_values(m, built, h) for h in (opcheck.STEP, -opcheck.STEP)]
             check_derivatives(m, m.host[known], sides, [], f"host, {known} shapes")
+
+
+def check_tensorflow(key, m, outputs, levels):
+    """Compares with TensorFlow's recorded answers; a row listed as different must differ, or the list is out of date."""
+    row = RECORDED.get(key)
+    if row is None:
+        return
+    assert row["fingerprint"] == oracle.fingerprint(m.case, m.arrays), \
+        f"{key} was recorded with other inputs: record again (make oracle)"
+    reason = next((why for pattern, why in DIFFERENT.items() if fnmatch.fnmatchcase(key, pattern)), None)
+    try:
+        _same_as_tensorflow(row, outputs, levels, m)
+    except AssertionError:
+        if reason is None:
+            raise
+        return
+    assert reason is None or any("*" in p and fnmatch.fnmatchcase(key, p) for p in DIFFERENT), \
+        f"{key} is listed as different from TensorFlow, and is the same"
+
+
+def _same_as_tensorflow(row, outputs, levels, m):
+    rtol = max(1e-7, m.case.rtol)
+    assert len(outputs) == len(row["outputs"]), "another number of outputs than in TensorFlow"
+    for i, (v, e) in enumerate(zip(outputs, row["outputs"])):
+        assert_close(v, e, rtol, f"TensorFlow, output {i}")
+        assert np.asarray(v).dtype == e.dtype, f"TensorFlow, output {i}: {np.asarray(v).dtype}, expected {e.dtype}"
+    for k, (ours, theirs) in enumerate(zip(levels, row["levels"])):
+        for i, (g, e) in enumerate(zip(ours, theirs)):  # theirs are those of the inputs, which come first
+            assert (g is None) == (e is None), f"TensorFlow, derivative {k + 1}: {e} for input {i}, here {g}"
+            if e is not None:
+                assert_close(g, e, max(rtol, 1e-6), f"TensorFlow, derivative {k + 1}, input {i}", scale=1e-3)
 
 
 def host_values(m, built, h):
@@ -204,15 +248,15 @@ def test_edge(edge):
     import jax
 
     edge = edge[1]
-    arrays = opcheck.arrays_of([np.asarray(x, np.float64) if isinstance(x, (list, float)) else x for x in edge.inputs])
+    arrays = arrays_of([np.asarray(x, np.float64) if isinstance(x, (list, float)) else x for x in edge.inputs])
     order = 1 if edge.second is None else 2
     row = Case(edge.op_type, edge.build, None, edge.inputs, edge.kwargs)
     shapes = opcheck.Measured(Case(edge.op_type, edge.build, None, tuple(arrays), edge.kwargs, order=0, dtypes=(),
-                                   derivatives=False)).output_shapes  # fmt: skip
+                                   derivatives=False)).output_shapes
     built = opcheck.Built(row, arrays, "full", order, shapes)
     assert edge.op_type in {op.type for op in opcheck.needed(built.outputs)}
     weights = [[np.ones(s, t.dtype.as_numpy_dtype) for s, t in zip(ss, level)]
-               for ss, level in zip(built.seed_shapes, built.seeds)]  # fmt: skip
+               for ss, level in zip(built.seed_shapes, built.seeds)]
     if edge.dy is not None:
         weights[0] = [np.asarray(edge.dy, weights[0][0].dtype).reshape(weights[0][0].shape)]
     runs, seen = {}, set()
@@ -222,7 +266,7 @@ def test_edge(edge):
         with jax.enable_x64(True):
             runs["XLA"] = jax.device_get(jax.jit(lambda a, w: opcheck.evaluate(
                 opcheck.xla(), built.fetches(), built.feeds(
-                    [arrays[i] if i in built.keyed_inputs() else x for i, x in enumerate(a)], w)))(arrays, weights))  # fmt: skip
+                    [arrays[i] if i in built.keyed_inputs() else x for i, x in enumerate(a)], w)))(arrays, weights))
     for what, values in runs.items():
         levels = built.grouped(values)[1]
         for k, expected in enumerate((edge.grads, edge.second)[:len(levels)]):
@@ -230,7 +274,7 @@ def test_edge(edge):
                 assert (g is None) == (e is None), f"{what}: gradient of input {i} is {g}, expected {e}"
                 if e is not None:
                     np.testing.assert_allclose(np.asarray(g), np.broadcast_to(e, np.shape(g)), rtol=1e-10, atol=1e-12,
-                                               err_msg=f"{what}: derivative {k + 1}, input {i}")  # fmt: skip
+                                               err_msg=f"{what}: derivative {k + 1}, input {i}")
 
 
 @pytest.mark.parametrize("bad", BADS, ids=_ids(BADS))
@@ -309,15 +353,15 @@ def test_the_checker_notices_a_wrong_value_shape_or_dtype():
     from regrad.core.opdef import Spec, define_op, find_op, same
 
     value = find_op("TestWrongShape") or define_op("TestWrongShape", "x", infer=lambda x: Spec((3,), x.dtype),
-                                                   lower=lambda b, x: x * 2)  # fmt: skip
+                                                   lower=lambda b, x: x * 2)
     with pytest.raises(AssertionError, match="shape"):
         _claims(Case("TestWrongShape", value, None, ((2,),), derivatives=False))
     kind = find_op("TestWrongDtype") or define_op("TestWrongDtype", "x", infer=lambda x: Spec(x.dims, dtypes.float32),
-                                                  lower=lambda b, x: x * 2)  # fmt: skip
+                                                  lower=lambda b, x: x * 2)
     with pytest.raises(AssertionError, match="float64, the rule said float32"):
         _claims(Case("TestWrongDtype", kind, None, ((2,),), derivatives=False))
     twice = find_op("TestTwoBackends") or define_op("TestTwoBackends", "x", infer=same,
-                                                    lower=lambda b, x: x * (2 if b.is_host else 3))  # fmt: skip
+                                                    lower=lambda b, x: x * (2 if b.is_host else 3))
     with pytest.raises(AssertionError, match="XLA"):
         _claims(Case("TestTwoBackends", twice, None, ((2,),), derivatives=False))
     with pytest.raises(AssertionError, match="host"):

@@ -6,7 +6,7 @@ _WHERE = {
     "Explanation": "explain", "explain_gradients": "explain", "why_none": "explain", "Report": "report",
     "ablate": "studies", "bias": "studies", "coverage": "studies", "expect": "contracts", "expect_gradient": "contracts",
     "audit": "auditing", "diagnose": "diagnosis", "compare": "comparing",
-}  # fmt: skip
+}
 
 
 def __getattr__(name):

@@ -21,7 +21,7 @@ RIGHT, DIFFERENT, WRONG, UNCHECKED = "right", "deliberately different", "wrong",
 # Op types whose registered rule is not the derivative of what they compute, and is not meant to be.
 _MEANT = ("ForwardOf", "StopGradient", "PreventGradient", "FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars",
           "FakeQuantWithMinMaxVarsPerChannel", "QuantizeAndDequantize", "QuantizeAndDequantizeV2",
-          "QuantizeAndDequantizeV3")  # fmt: skip
+          "QuantizeAndDequantizeV3")
 _WIDE = {"float16": dtypes.float64, "bfloat16": dtypes.float64, "float32": dtypes.float64, "complex64": dtypes.complex128}
 _STEPS = (1e-3, 1e-4, 1e-5, 1e-6)
 _NUDGES = 5
@@ -85,7 +85,7 @@ class Audit(Report):
         return [Table(f"Audit of {len({f.op for f in self.findings})} operations: {counts or 'none'}",
                       ["verdict", "order", "operation", "type", "made at", "rule says", "numerically", "rule", "note"],
                       [(f.verdict, f.order, f.op, f.type, f.at, _number(f.given), _number(f.true), f.rule,
-                        " ".join(filter(None, [f.input and f"input {f.input}", f.note]))) for f in rows])]  # fmt: skip
+                        " ".join(filter(None, [f.input and f"input {f.input}", f.note]))) for f in rows])]
 
     def data(self):
         return {"findings": [f.data() for f in self.findings]}

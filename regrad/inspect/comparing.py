@@ -60,7 +60,7 @@ class Comparison(Report):
         columns = ["type", "cosine", "norm ratio", "same sign", f"rule in {first}", f"rule in {second}"]
         return [Table(f"Gradient of each x: {second} against {first}", ["x", *columns[1:4]],
                       [(r[0], *r[2:5]) for r in map(row, self.xs)]),
-                Table("What each operation passes on, last first", ["operation", *columns], map(row, self.ops))]  # fmt: skip
+                Table("What each operation passes on, last first", ["operation", *columns], map(row, self.ops))]
 
     def data(self):
         return {"views": self.names, "xs": [x.data() for x in self.xs], "ops": [o.data() for o in self.ops]}

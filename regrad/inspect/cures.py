@@ -4,7 +4,7 @@ _ROUNDING = {"Round": "tf.round", "Rint": "tf.rint", "Floor": "tf.floor", "Ceil"
 _DIVISION = ("FloorDiv", "FloorMod", "TruncateDiv", "TruncateMod", "Mod")
 _CHOICE = ("ArgMax", "ArgMin", "TopK", "TopKV2", "Unique", "Where", "InTopK", "InTopKV2", "Bucketize")
 _COMPARISON = ("Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual", "LogicalAnd", "LogicalOr",
-               "LogicalNot", "ApproximateEqual", "IsNan", "IsInf", "IsFinite", "All", "Any")  # fmt: skip
+               "LogicalNot", "ApproximateEqual", "IsNan", "IsInf", "IsFinite", "All", "Any")
 _SHAPES = ("Shape", "ShapeN", "Size", "Rank", "ZerosLike", "OnesLike")
 _HOST = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 _RANDOM = ("Multinomial", "RandomPoissonV2", "StatelessMultinomial")
@@ -15,12 +15,12 @@ def cure_for(op, shape_only=False):
     kind = op.type
     if kind in _ROUNDING:
         return (f"it is flat between its steps: use tf.straight_through({_ROUNDING[kind]}), or "
-                f"overrides={{'{kind}': rules.surrogate()}}")  # fmt: skip
+                f"overrides={{'{kind}': rules.surrogate()}}")
     if kind in _DIVISION:
         return f"it is flat between its steps: use tf.divide (/), or overrides={{'{kind}': rule}} with a derivative of your own"
     if kind == "Cast":
         return ("integers carry no gradient: keep the value floating (tf.straight_through(tf.floor) where it is to be whole), "
-                "or declare one with tf.bridge")  # fmt: skip
+                "or declare one with tf.bridge")
     if kind in _CHOICE:
         return "an index carries no gradient: use a soft choice (tf.nn.softmax), or declare a derivative with tf.bridge"
     if kind in _COMPARISON:

@@ -24,9 +24,9 @@ _SINGULAR = {
     "Acosh": "its derivative is infinite at 1: keep the argument above 1",
     "Atanh": "its derivative is infinite at -1 and 1: clip the argument to the open interval",
     "Prod": "products overflow: add logarithms",
-}  # fmt: skip
+}
 _CHOICE = ("0 times infinity in a branch of tf.where that is not taken is NaN: make the argument safe with a tf.where inside, "
-           "before the function")  # fmt: skip
+           "before the function")
 _ANY = "look at the values that enter it; tf.check_numerics before it names the first that is not finite"
 
 # Activations: the share of units at which the derivative is next to 0, from input and output.
@@ -136,17 +136,17 @@ class Diagnosis(Report):
                       ["kind", "operation", "type", "made at", "what", "cure"],
                       [(p.kind, p.op, p.type, p.at, p.what, p.cure) for p in self.problems]),
                 Table("Gradient of each x", ["x", *columns], map(row, self.xs)),
-                Table("What each operation passes on, last first", ["operation", *columns], map(row, self.ops))]  # fmt: skip
+                Table("What each operation passes on, last first", ["operation", *columns], map(row, self.ops))]
 
     def data(self):
         return {"problems": [p.data() for p in self.problems], "xs": [x.data() for x in self.xs],
-                "ops": [o.data() for o in self.ops]}  # fmt: skip
+                "ops": [o.data() for o in self.ops]}
 
 
 def _norm(arrays):
     with np.errstate(all="ignore"):
         return float(np.sqrt(sum(np.sum(np.square(np.abs(a.astype(np.complex128 if a.dtype.kind == "c" else np.float64))))
-                                 for a in arrays)))  # fmt: skip
+                                 for a in arrays)))
 
 
 def _text(x):
@@ -186,7 +186,7 @@ def diagnose(ys, xs, feed_dict=None, session=None, vanishing=1e-6, exploding=1e6
     order = {op.name: i for i, op in enumerate(taps.at)}
     found.sort(key=lambda p: order.get(p.op, 0))
     named = [Health(x.name, "", "", [None if g is None else values[part(g)]], None, (vanishing, exploding))
-             for x, g in zip(taps.xs, taps.grads)]  # fmt: skip
+             for x, g in zip(taps.xs, taps.grads)]
     return Diagnosis(found, ops, named)
 
 
@@ -198,7 +198,7 @@ def _ill(op, x, y, arriving, given, health, saturated):
     """Yields the Problems of one operation."""
     if _finite(x) and not _finite(y) and not (_finite(given) and _below_a_choice(op)):
         yield Problem("forward not finite", op, f"finite values enter it and {_share(y)} of what comes out is not",
-                      _SINGULAR.get(op.type, _ANY))  # fmt: skip
+                      _SINGULAR.get(op.type, _ANY))
     if _finite(arriving) and not _finite(given):
         which = next(t.name for t, g in zip(op.inputs, given) if not _finite([g]))
         cure = _CHOICE if _below_a_choice(op) else _SINGULAR.get(op.type, _ANY)
@@ -212,7 +212,7 @@ def _ill(op, x, y, arriving, given, health, saturated):
         yield Problem("vanishing", op, f"it passes on {health.gain:.2g} of what arrives", _UNSATURATE.get(op.type, _SCALE))
     elif health.state == "exploding":
         yield Problem("exploding", op, f"it passes on {health.gain:.2g} times what arrives",
-                      _SINGULAR.get(op.type, "scale its weights down, or clip the gradient: rules.clip_norm(1.0)"))  # fmt: skip
+                      _SINGULAR.get(op.type, "scale its weights down, or clip the gradient: rules.clip_norm(1.0)"))
     units = _SATURATED.get(op.type)
     if units is not None and y[0] is not None and np.size(y[0]) and not constant:
         with np.errstate(all="ignore"):
@@ -267,7 +267,7 @@ def _wrong_losses(taps):
             if squared is not None and _leads_to_loss(squared, taps):
                 yield Problem("wrong loss", squared, f"it measures the error of {op.name} ({op.type}): where that is sure and "
                               "wrong, its derivative is next to 0, and so is the gradient",
-                              f"use tf.nn.{op.type.lower()}_cross_entropy_with_logits on the logits")  # fmt: skip
+                              f"use tf.nn.{op.type.lower()}_cross_entropy_with_logits on the logits")
                 break
             seen.update(following)
             front = [c for c in following if c.type in _THROUGH]

@@ -7,7 +7,7 @@ import html
 
 _COLOURS = {"rule": "#dfe9f5", "overridden": "#f7c873", "stopped": "#e9a1a1", "not differentiable": "#e9a1a1",
             "no rule": "#d96c6c", "rule failed": "#d96c6c", "no gradient dtype": "#dddddd",
-            "no gradient arrives": "#eeeeee", "inside a group": "#f3e2bd"}  # fmt: skip
+            "no gradient arrives": "#eeeeee", "inside a group": "#f3e2bd"}
 _WIDTH, _HEIGHT, _GAP, _TOP = 190, 34, 14, 22  # of a box, in pixels
 _MOST = 400  # boxes drawn; beyond, the table alone is readable
 _STYLE = """
@@ -33,7 +33,7 @@ def fragment(explanation):
     legend = " ".join(f"<span style='background:{c};padding:1px 6px'>{s}</span>" for s, c in _COLOURS.items())
     return (f"<div class='regrad'><style>{_STYLE}</style>{tables}<p>{legend}</p>{_side_by_side(explanation)}"
             f"<details open><summary>{len(explanation.steps)} operations by name scope</summary>"
-            f"{_scopes(explanation.steps)}</details></div>")  # fmt: skip
+            f"{_scopes(explanation.steps)}</details></div>")
 
 
 # -- name scopes that fold ------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def _side_by_side(explanation):
     forward = _svg("Forward", width, height, steps, place, lambda s: (_short(s.name), s.type), _forward_edges(steps))
     backward = _svg("Backward", width, height, steps, place,
                     lambda s: (s.rule or s.status, " ".join(m[1] for m in s.made) or "-"),
-                    [(a, b) for a, b in _backward_edges(steps)])  # fmt: skip
+                    [(a, b) for a, b in _backward_edges(steps)])
     return f"<div class='pair'>{forward}{backward}</div>"
 
 
@@ -133,7 +133,7 @@ def _svg(title, width, height, steps, place, words, edges):
         down = ya < yb
         start, end = (ya + _HEIGHT, yb) if down else (ya, yb + _HEIGHT)
         lines.append(f"<line x1='{xa + _WIDTH // 2}' y1='{start}' x2='{xb + _WIDTH // 2}' y2='{end}' stroke='#888' "
-                     f"marker-end='url(#head-{title})'/>")  # fmt: skip
+                     f"marker-end='url(#head-{title})'/>")
     for s in steps:
         x, y = place[s.op]
         first, second = words(s)
@@ -141,11 +141,11 @@ def _svg(title, width, height, steps, place, words, edges):
         boxes.append(f"<g><title>{html.escape(f'{s.name} ({s.type})')}&#10;{html.escape(s.at)}: {html.escape(s.line)}&#10;"
                      f"{html.escape(s.says())}</title><rect x='{x}' y='{y}' width='{_WIDTH}' height='{_HEIGHT}' rx='4' "
                      f"fill='{_COLOURS[s.status]}' stroke='{edge}'/><text x='{x + 6}' y='{y + 14}'>{html.escape(_short(first))}"
-                     f"</text><text x='{x + 6}' y='{y + 28}' fill='#555'>{html.escape(_short(second))}</text></g>")  # fmt: skip
+                     f"</text><text x='{x + 6}' y='{y + 28}' fill='#555'>{html.escape(_short(second))}</text></g>")
     return (f"<svg role='img' aria-label='{title} graph' viewBox='0 0 {width} {height}' width='{width}' height='{height}'>"
             f"<defs><marker id='head-{title}' markerWidth='7' markerHeight='7' refX='6' refY='3' orient='auto'>"
             f"<path d='M0,0 L6,3 L0,6 z' fill='#888'/></marker></defs><text x='2' y='13' font-weight='bold'>{title}</text>"
-            f"{''.join(lines)}{''.join(boxes)}</svg>")  # fmt: skip
+            f"{''.join(lines)}{''.join(boxes)}</svg>")
 
 
 def _short(text, most=30):

@@ -66,7 +66,7 @@ class Step:
     def data(self):
         return {"name": self.name, "type": self.type, "status": self.status, "rule": self.rule, "rule_at": self.rule_at,
                 "why": self.why, "at": self.at, "line": self.line, "inputs": self.inputs, "outputs": self.outputs,
-                "to": self.to, "made": self.made, "note": self.note}  # fmt: skip
+                "to": self.to, "made": self.made, "note": self.note}
 
 
 class Cut:
@@ -131,7 +131,7 @@ class Explanation(Report):
             if step.op is op or step.name == op:
                 return step
         raise KeyError(f"{getattr(op, 'name', op)!r} is not between xs and ys; the operations there are "
-                       f"{[s.name for s in self.steps[:20]]}")  # fmt: skip
+                       f"{[s.name for s in self.steps[:20]]}")
 
     def overridden(self):
         """Returns the steps whose rule is not the op type's own."""
@@ -140,9 +140,9 @@ class Explanation(Report):
     def tables(self):
         walked = Table(f"Gradient of {', '.join(self.ys)}: {len(self.steps)} operations, last first",
                        ["operation", "type", "made at", "what happens"],
-                       [(s.name, s.type, s.at, s.says()) for s in self.steps])  # fmt: skip
+                       [(s.name, s.type, s.at, s.says()) for s in self.steps])
         wanted = Table("What each x gets", ["x", "gradient", "why"],
-                       [(t.name, "yes" if t.gradient else "None", t.reason) for t in self.targets])  # fmt: skip
+                       [(t.name, "yes" if t.gradient else "None", t.reason) for t in self.targets])
         out = [walked, wanted]
         for title, got in (("Where every path ends", False), ("Where one path ends and another is open", True)):
             by_cut = {}
@@ -151,16 +151,16 @@ class Explanation(Report):
                     by_cut.setdefault((c.op, c.type, c.at, c.why, c.cure), []).append(target.name)
             if by_cut:
                 rows = [(", ".join(xs[:3]) + (f" and {len(xs) - 3} others" if len(xs) > 3 else ""), *cut)
-                        for cut, xs in by_cut.items()]  # fmt: skip
+                        for cut, xs in by_cut.items()]
                 out.append(Table(title, ["xs", "at operation", "type", "made at", "why", "cure"], rows))
         if self.unused:
             out.append(Table("Overrides that catch nothing (gradients() refuses them)", ["override"],
-                             [[u] for u in self.unused]))  # fmt: skip
+                             [[u] for u in self.unused]))
         return out
 
     def data(self):
         return {"ys": self.ys, "steps": [s.data() for s in self.steps], "xs": [t.data() for t in self.targets],
-                "unused_overrides": self.unused}  # fmt: skip
+                "unused_overrides": self.unused}
 
     def diff(self, other):
         """Returns the `Difference` from this explanation to `other`."""
@@ -212,7 +212,7 @@ class Difference(Report):
             return [Table("The two passes are the same.", [], [])]
         words = {True: "a gradient", False: "None", None: ""}
         out = [Table(f"{len(self.changes)} operations differ", ["operation", "first", "second"],
-                     [(n, a or "not on the path", b or "not on the path") for n, a, b in self.changes])]  # fmt: skip
+                     [(n, a or "not on the path", b or "not on the path") for n, a, b in self.changes])]
         if self.xs:
             out.append(Table(f"{len(self.xs)} xs differ", ["x", "first", "second"],
                              [(x, words[a], words[b]) for x, a, b in self.xs]))
@@ -223,7 +223,7 @@ class Difference(Report):
 
 
 def explain_gradients(ys, xs, grad_ys=None, stop_gradients=None, overrides=None, view=None, known_gradients=None,
-                      accumulate=None, through_gradients=True):  # fmt: skip
+                      accumulate=None, through_gradients=True):
     """Tells what `gradients(ys, xs, ...)` would do, for every operation between; adds no operation to the graph.
 
     Args: as of `gradients`. Nothing is complained about: what `gradients` would refuse (a missing rule, a rule of the
@@ -344,7 +344,7 @@ def _bodies_of(op, out_grads):
         bodies = [("body", body, ys)]
     else:
         bodies = [(f"branch{j}", b, [y for y, g in zip(b.outputs, out_grads) if g is not None and flows(y)])
-                  for j, b in enumerate(op.attrs["branches"])]  # fmt: skip
+                  for j, b in enumerate(op.attrs["branches"])]
     for label, body, ys in bodies:
         real = [i for i, t in enumerate(body.inputs[:len(op.inputs) - 1]) if flows(t)]
         if ys:
@@ -474,7 +474,7 @@ def _unconnected(x):
     if not users:
         return "no operation takes it: was another tensor, or a copy, meant?"
     return f"no path leads from it to ys; it goes into {', '.join(op.name for op in users[:3])}" + (
-        f" and {len(users) - 3} others" if len(users) > 3 else "")  # fmt: skip
+        f" and {len(users) - 3} others" if len(users) > 3 else "")
 
 
 def source_line(op):

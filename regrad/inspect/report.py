@@ -29,7 +29,7 @@ class Table:
     def html(self):
         head = "".join(f"<th style='text-align:left'>{html.escape(c)}</th>" for c in self.columns)
         rows = "".join("<tr>" + "".join(f"<td style='text-align:left'>{html.escape(c)}</td>" for c in row) + "</tr>"
-                       for row in self.rows)  # fmt: skip
+                       for row in self.rows)
         return f"<p><b>{html.escape(self.title)}</b></p>" + (f"<table><tr>{head}</tr>{rows}</table>" if rows else "")
 
     def rich(self):

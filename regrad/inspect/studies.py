@@ -52,7 +52,7 @@ def ablate(ys, xs, overrides, feed_dict=None, session=None, **options):
 
     def joined(gs):
         sizes = [next(np.size(values[other[i]]) for other in (*grads, [None] * len(gs)) if other[i] is not None)
-                 if any(o[i] is not None for o in grads) else 0 for i in range(len(gs))]  # fmt: skip
+                 if any(o[i] is not None for o in grads) else 0 for i in range(len(gs))]
         return np.concatenate([np.zeros(n) if g is None else np.ravel(values[g]) for g, n in zip(gs, sizes)])
 
     whole_one = joined(grads[0])
@@ -63,7 +63,7 @@ def ablate(ys, xs, overrides, feed_dict=None, session=None, **options):
         change = float(size / norms[0]) if norms[0] else float("inf") if size else 0.0
         cosine = float(np.real(np.vdot(whole_one, other)) / norms[0] / norms[1]) if all(norms) else None
         rows.append({"override": repr(override.selector), "rule": rules.rules_.rule_name(override.rule), "at": override.where,
-                     "change": change, "cosine": cosine})  # fmt: skip
+                     "change": change, "cosine": cosine})
     return Study(f"What leaving out each of {len(rows)} overrides changes", sorted(rows, key=lambda r: -r["change"]))
 
 
@@ -81,12 +81,12 @@ def coverage(ys, xs, feed_dict=None, session=None, times_input=False, **options)
     """
     taps = Taps(ys, xs, name="coverage", **options)
     values = fetch([*taps.tensors(), *(t for op in taps.at for t in (*op.inputs, *op.outputs) if t.dtype._kind in "fc")],
-                   feed_dict, session)  # fmt: skip
+                   feed_dict, session)
     steps = {s.op: s for s in taps.explanation.steps}
 
     def total(tensors, grads):
         return float(sum(np.sum(values[part(g)] * (values[t] if times_input else 1))
-                         for t, g in zip(tensors, grads) if g is not None))  # fmt: skip
+                         for t, g in zip(tensors, grads) if g is not None))
 
     rows = []
     for op, (arriving, given) in taps.at.items():
@@ -96,7 +96,7 @@ def coverage(ys, xs, feed_dict=None, session=None, times_input=False, **options)
         came, went = total(op.outputs, arriving), total(op.inputs, given)
         lost = (came - went) / came if came else float("inf") if went else 0.0
         rows.append({"operation": op.name, "type": op.type, "choice": choice, "rule": step.rule if step else "",
-                     "arrives": came, "passed on": went, "lost": lost})  # fmt: skip
+                     "arrives": came, "passed on": went, "lost": lost})
     counts = {c: sum(r["choice"] == c for r in rows) for c in ("chosen", "default", "nothing")}
     return Study("Rules: " + ", ".join(f"{n} {c}" for c, n in counts.items()), rows)
 
@@ -139,7 +139,7 @@ def bias(y, xs, feed_dict=None, session=None, scales=(0.01, 0.1, 1.0), direction
 
     def delivered(v, scale):
         ends = [session.run(total, {**fed, **{x: (a + sign * scale * s * d).astype(a.dtype)
-                                             for x, a, s, d in zip(xs, at, sizes, v)}}) for sign in (1, -1)]  # fmt: skip
+                                             for x, a, s, d in zip(xs, at, sizes, v)}}) for sign in (1, -1)]
         return float(ends[0] - ends[1]) / (2 * scale)
 
     def promised(v):
@@ -152,5 +152,5 @@ def bias(y, xs, feed_dict=None, session=None, scales=(0.01, 0.1, 1.0), direction
         both = np.linalg.norm(said) * np.linalg.norm(real)
         rows.append({"scale": float(scale), "correlation": float(said @ real / both) if both else None,
                      "gain": float(said @ real / (said @ said)) if said.any() else None,
-                     "along": delivered(own, scale) / promised(own) if norm else None})  # fmt: skip
+                     "along": delivered(own, scale) / promised(own) if norm else None})
     return Study(f"Promised and delivered slopes of {total.op.inputs[0].name}", rows)

@@ -33,7 +33,7 @@ class Taps:
             grads = default()
             if isinstance(op, Operation) and op.graph is graph:
                 self.at[op] = list(dys), [g if g is None or op.inputs[i].dtype._kind in "fc" else None
-                                          for i, g in enumerate(grads)]  # fmt: skip
+                                          for i, g in enumerate(grads)]
             return grads
 
         self.xs = [_element(x, "x") for x in _as_list(xs)]

@@ -18,4 +18,4 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
         MaxPool3D MaxPooling1D MaxPooling2D MaxPooling3D average_pool1d average_pool2d average_pool3d
         average_pooling1d average_pooling2d average_pooling3d avg_pool1d avg_pool2d avg_pool3d max_pool1d
         max_pool2d max_pool3d max_pooling1d max_pooling2d max_pooling3d""",
-})  # fmt: skip
+})

@@ -49,7 +49,7 @@ class InputSpec:
         for axis, size in self.axes.items():
             if size is not None and dims[axis] not in (size, None):
                 raise ValueError(f"{start} expected axis {axis} of input shape to have value {size} but received input with "
-                                 f"shape {list(dims)}")  # fmt: skip
+                                 f"shape {list(dims)}")
 
 
 class Layer:
@@ -107,7 +107,7 @@ class Layer:
         if self._scope is None:
             raise ValueError(f'No name available for layer scope because the layer "{self._name}" has not been used yet. The '
                              "scope name is determined the first time the layer instance is called. You must therefore call "
-                             "the layer before querying `scope_name`.")  # fmt: skip
+                             "the layer before querying `scope_name`.")
         return self._scope.name
 
     # -- what subclasses give -------------------------------------------------------------------------
@@ -179,7 +179,7 @@ class Layer:
     # -- variables, losses, updates --------------------------------------------------------------------------
 
     def add_weight(self, name, shape, dtype=None, initializer=None, regularizer=None, trainable=None, constraint=None,
-                   use_resource=None, synchronization=None, aggregation=None, partitioner=None, **kwargs):  # fmt: skip
+                   use_resource=None, synchronization=None, aggregation=None, partitioner=None, **kwargs):
         """Returns a variable of this layer.
 
         Args:
@@ -196,7 +196,7 @@ class Layer:
             variable = get_variable(name, shape=shape, dtype=dtype or self._dtype or float32,
                                     initializer=scope.initializer if initializer is None else initializer,
                                     trainable=trainable and self.trainable, constraint=constraint,
-                                    partitioner=partitioner)  # fmt: skip
+                                    partitioner=partitioner)
             new = [v for v in (variable if hasattr(variable, "as_tensor") else [variable]) if v not in before]
             if regularizer is not None and new:
                 with graph.name_scope(scope.original_name_scope), graph.name_scope(f"{name}/Regularizer"):
@@ -225,7 +225,7 @@ class Layer:
         """Returns the number of elements of all variables; ValueError before they exist."""
         if not self.built:
             raise ValueError(f"You tried to call `count_params` on {self._name}, but the layer isn't built. You can build it "
-                             "manually via: `{self._name}.build(batch_input_shape)`.")  # fmt: skip
+                             "manually via: `{self._name}.build(batch_input_shape)`.")
         return sum(v.shape.num_elements() for v in self.weights)
 
     def get_updates_for(self, inputs):

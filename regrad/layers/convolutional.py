@@ -22,7 +22,7 @@ def _padding(value, causal=False):
     if value not in ("valid", "same") and not (causal and value == "causal"):
         raise ValueError(f'The `padding` argument must be a list/tuple or one of "valid", "same"'
                          f'{" (or " + chr(34) + "causal" + chr(34) + ", only for `Conv1D`)" if causal else ""}. '
-                         f"Received: {value}")  # fmt: skip
+                         f"Received: {value}")
     return value
 
 
@@ -39,7 +39,7 @@ class _Conv(Layer):
 
     def __init__(self, rank, filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
                  kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
-                 kernel_constraint, bias_constraint, trainable, name, **kwargs):  # fmt: skip
+                 kernel_constraint, bias_constraint, trainable, name, **kwargs):
         super().__init__(trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs)
         self.rank = rank
         self.filters = None if filters is None else int(filters)
@@ -76,20 +76,20 @@ class _Conv(Layer):
     def build(self, input_shape):
         self.kernel = self.add_weight("kernel", self._kernel_shape(self._channels(input_shape)),
                                       initializer=self.kernel_initializer, regularizer=self.kernel_regularizer,
-                                      constraint=self.kernel_constraint)  # fmt: skip
+                                      constraint=self.kernel_constraint)
         self._build_bias()
 
     def _build_bias(self):
         self.bias = self.add_weight("bias", [self.filters], initializer=self.bias_initializer,
                                     regularizer=self.bias_regularizer,
-                                    constraint=self.bias_constraint) if self.use_bias else None  # fmt: skip
+                                    constraint=self.bias_constraint) if self.use_bias else None
 
     def call(self, inputs):
         padding = self.padding
         if padding == "causal":
             before = [(self.kernel_size[0] - 1) * self.dilation_rate[0], 0]
             inputs = pad(inputs, [[0, 0], before, [0, 0]] if self.data_format == "channels_last"
-                         else [[0, 0], [0, 0], before])  # fmt: skip
+                         else [[0, 0], [0, 0], before])
             padding = "valid"
         return self._finished(self._convolved(inputs, padding))
 
@@ -98,10 +98,10 @@ class _Conv(Layer):
         full = self._with_ends(self.strides), self._with_ends(self.dilation_rate)
         if self.rank == 1:
             return conv.conv1d(inputs, self.kernel, self.strides[0], padding.upper(), data_format=self._tf_format,
-                               dilations=self.dilation_rate[0])  # fmt: skip
+                               dilations=self.dilation_rate[0])
         function = conv.conv2d if self.rank == 2 else conv.conv3d
         return function(inputs, self.kernel, strides=full[0], padding=padding.upper(), data_format=self._tf_format,
-                        dilations=full[1])  # fmt: skip
+                        dilations=full[1])
 
     def _with_ends(self, sizes):
         return [1, 1, *sizes] if self.data_format == "channels_first" else [1, *sizes, 1]
@@ -109,19 +109,19 @@ class _Conv(Layer):
     def _finished(self, outputs):
         if self.bias is not None:
             outputs = bias_add(outputs, self.bias,
-                               data_format="NCHW" if self.data_format == "channels_first" else "NHWC")  # fmt: skip
+                               data_format="NCHW" if self.data_format == "channels_first" else "NHWC")
         return outputs if self.activation is None else self.activation(outputs)
 
     def compute_output_shape(self, input_shape):
         sizes = TensorShape(input_shape).as_list()
         space = sizes[2:] if self.data_format == "channels_first" else sizes[1:-1]
         space = [output_length(*a) for a in zip(space, self.kernel_size, [self.padding] * self.rank, self.strides,
-                                                self.dilation_rate)]  # fmt: skip
+                                                self.dilation_rate)]
         return self._shape_of(sizes[0], space)
 
     def _shape_of(self, batch, space):
         return TensorShape([batch, self.filters, *space] if self.data_format == "channels_first"
-                           else [batch, *space, self.filters])  # fmt: skip
+                           else [batch, *space, self.filters])
 
 
 _DOC = """{what}: activation(convolution(inputs, kernel) + bias).
@@ -141,15 +141,15 @@ _DILATION = "      dilation_rate: distance between the elements of the window.\n
 
 class Conv1D(_Conv):
     __doc__ = _DOC.format(what="Convolution over one spatial axis", extra=_DILATION,
-                          causal=', or "causal": no output sees a later input')  # fmt: skip
+                          causal=', or "causal": no output sees a later input')
 
     def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format="channels_last", dilation_rate=1,
                  activation=None, use_bias=True, kernel_initializer=None, bias_initializer=Zeros(),  # noqa: B008
                  kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
-                 bias_constraint=None, trainable=True, name=None, **kwargs):  # fmt: skip
+                 bias_constraint=None, trainable=True, name=None, **kwargs):
         super().__init__(1, filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
                          kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
-                         kernel_constraint, bias_constraint, trainable, name, **kwargs)  # fmt: skip
+                         kernel_constraint, bias_constraint, trainable, name, **kwargs)
 
 
 class Conv2D(_Conv):
@@ -159,10 +159,10 @@ class Conv2D(_Conv):
                  dilation_rate=(1, 1), activation=None, use_bias=True, kernel_initializer=None,
                  bias_initializer=Zeros(), kernel_regularizer=None, bias_regularizer=None,  # noqa: B008
                  activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True, name=None,
-                 **kwargs):  # fmt: skip
+                 **kwargs):
         super().__init__(2, filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
                          kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
-                         kernel_constraint, bias_constraint, trainable, name, **kwargs)  # fmt: skip
+                         kernel_constraint, bias_constraint, trainable, name, **kwargs)
 
 
 class Conv3D(_Conv):
@@ -172,10 +172,10 @@ class Conv3D(_Conv):
                  dilation_rate=(1, 1, 1), activation=None, use_bias=True, kernel_initializer=None,
                  bias_initializer=Zeros(), kernel_regularizer=None, bias_regularizer=None,  # noqa: B008
                  activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True, name=None,
-                 **kwargs):  # fmt: skip
+                 **kwargs):
         super().__init__(3, filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
                          kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
-                         kernel_constraint, bias_constraint, trainable, name, **kwargs)  # fmt: skip
+                         kernel_constraint, bias_constraint, trainable, name, **kwargs)
 
 
 class _Transposed(_Conv):
@@ -187,7 +187,7 @@ class _Transposed(_Conv):
     def _lengths(self, space):
         """Sizes of the output's spatial axes; the sizes of the input may be ints or scalar tensors."""
         return [size * stride if self.padding == "same" else size * stride + max(window - stride, 0)
-                for size, window, stride in zip(space, self.kernel_size, self.strides)]  # fmt: skip
+                for size, window, stride in zip(space, self.kernel_size, self.strides)]
 
     def _convolved(self, inputs, padding):
         dims = inputs.dims
@@ -198,7 +198,7 @@ class _Transposed(_Conv):
         shape = [sizes[0], self.filters, *space] if first else [sizes[0], *space, self.filters]
         function = conv.conv2d_transpose if self.rank == 2 else conv.conv3d_transpose
         outputs = function(inputs, self.kernel, shape, self._with_ends(self.strides), padding.upper(),
-                           data_format=self._tf_format)  # fmt: skip
+                           data_format=self._tf_format)
         outputs.set_shape(self.compute_output_shape(inputs.shape))
         return outputs
 
@@ -215,10 +215,10 @@ class Conv2DTranspose(_Transposed):
     def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last", activation=None,
                  use_bias=True, kernel_initializer=None, bias_initializer=Zeros(), kernel_regularizer=None,  # noqa: B008
                  bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None,
-                 trainable=True, name=None, **kwargs):  # fmt: skip
+                 trainable=True, name=None, **kwargs):
         super().__init__(2, filters, kernel_size, strides, padding, data_format, 1, activation, use_bias,
                          kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
-                         kernel_constraint, bias_constraint, trainable, name, **kwargs)  # fmt: skip
+                         kernel_constraint, bias_constraint, trainable, name, **kwargs)
 
 
 class Conv3DTranspose(_Transposed):
@@ -227,10 +227,10 @@ class Conv3DTranspose(_Transposed):
     def __init__(self, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format="channels_last",
                  activation=None, use_bias=True, kernel_initializer=None, bias_initializer=Zeros(),  # noqa: B008
                  kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
-                 bias_constraint=None, trainable=True, name=None, **kwargs):  # fmt: skip
+                 bias_constraint=None, trainable=True, name=None, **kwargs):
         super().__init__(3, filters, kernel_size, strides, padding, data_format, 1, activation, use_bias,
                          kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
-                         kernel_constraint, bias_constraint, trainable, name, **kwargs)  # fmt: skip
+                         kernel_constraint, bias_constraint, trainable, name, **kwargs)
 
 
 class _Separable(_Conv):
@@ -239,10 +239,10 @@ class _Separable(_Conv):
     def __init__(self, rank, filters, kernel_size, strides, padding, data_format, dilation_rate, depth_multiplier, activation,
                  use_bias, depthwise_initializer, pointwise_initializer, bias_initializer, depthwise_regularizer,
                  pointwise_regularizer, bias_regularizer, activity_regularizer, depthwise_constraint, pointwise_constraint,
-                 bias_constraint, trainable, name, **kwargs):  # fmt: skip
+                 bias_constraint, trainable, name, **kwargs):
         super().__init__(rank, filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, None,
                          bias_initializer, None, bias_regularizer, activity_regularizer, None, bias_constraint, trainable,
-                         name, **kwargs)  # fmt: skip
+                         name, **kwargs)
         self.depth_multiplier = depth_multiplier
         self.depthwise_initializer, self.pointwise_initializer = depthwise_initializer, pointwise_initializer
         self.depthwise_regularizer, self.pointwise_regularizer = depthwise_regularizer, pointwise_regularizer
@@ -252,11 +252,11 @@ class _Separable(_Conv):
         channels = self._channels(input_shape)
         self.depthwise_kernel = self.add_weight(
             "depthwise_kernel", [*self.kernel_size, channels, self.depth_multiplier], initializer=self.depthwise_initializer,
-            regularizer=self.depthwise_regularizer, constraint=self.depthwise_constraint)  # fmt: skip
+            regularizer=self.depthwise_regularizer, constraint=self.depthwise_constraint)
         self.pointwise_kernel = self.add_weight(
             "pointwise_kernel", [*(1,) * self.rank, channels * self.depth_multiplier, self.filters],
             initializer=self.pointwise_initializer, regularizer=self.pointwise_regularizer,
-            constraint=self.pointwise_constraint)  # fmt: skip
+            constraint=self.pointwise_constraint)
         self._build_bias()
 
     def _convolved(self, inputs, padding):
@@ -269,7 +269,7 @@ class _Separable(_Conv):
             depthwise, pointwise = array.expand_dims(depthwise, 0), array.expand_dims(pointwise, 0)
         outputs = conv.separable_conv2d(inputs, depthwise, pointwise,
                                         [1, 1, *strides] if self.data_format == "channels_first" else [1, *strides, 1],
-                                        padding.upper(), rate=rates, data_format=_FORMATS[self.data_format][1])  # fmt: skip
+                                        padding.upper(), rate=rates, data_format=_FORMATS[self.data_format][1])
         return array.squeeze(outputs, [axis]) if self.rank == 1 else outputs
 
 
@@ -278,32 +278,32 @@ _SEPARABLE = "      depth_multiplier: channels that the depthwise step makes of 
 
 class SeparableConv1D(_Separable):
     __doc__ = _DOC.format(what="A convolution per channel, then one across channels, over one spatial axis",
-                          extra=_DILATION + _SEPARABLE, causal=', or "causal"')  # fmt: skip
+                          extra=_DILATION + _SEPARABLE, causal=', or "causal"')
 
     def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format="channels_last", dilation_rate=1,
                  depth_multiplier=1, activation=None, use_bias=True, depthwise_initializer=None, pointwise_initializer=None,
                  bias_initializer=Zeros(), depthwise_regularizer=None, pointwise_regularizer=None,  # noqa: B008
                  bias_regularizer=None, activity_regularizer=None, depthwise_constraint=None, pointwise_constraint=None,
-                 bias_constraint=None, trainable=True, name=None, **kwargs):  # fmt: skip
+                 bias_constraint=None, trainable=True, name=None, **kwargs):
         super().__init__(1, filters, kernel_size, strides, padding, data_format, dilation_rate, depth_multiplier, activation,
                          use_bias, depthwise_initializer, pointwise_initializer, bias_initializer, depthwise_regularizer,
                          pointwise_regularizer, bias_regularizer, activity_regularizer, depthwise_constraint,
-                         pointwise_constraint, bias_constraint, trainable, name, **kwargs)  # fmt: skip
+                         pointwise_constraint, bias_constraint, trainable, name, **kwargs)
 
 
 class SeparableConv2D(_Separable):
     __doc__ = _DOC.format(what="A convolution per channel, then one across channels, over two spatial axes",
-                          extra=_DILATION + _SEPARABLE, causal="")  # fmt: skip
+                          extra=_DILATION + _SEPARABLE, causal="")
 
     def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last",
                  dilation_rate=(1, 1), depth_multiplier=1, activation=None, use_bias=True, depthwise_initializer=None,
                  pointwise_initializer=None, bias_initializer=Zeros(), depthwise_regularizer=None,  # noqa: B008
                  pointwise_regularizer=None, bias_regularizer=None, activity_regularizer=None, depthwise_constraint=None,
-                 pointwise_constraint=None, bias_constraint=None, trainable=True, name=None, **kwargs):  # fmt: skip
+                 pointwise_constraint=None, bias_constraint=None, trainable=True, name=None, **kwargs):
         super().__init__(2, filters, kernel_size, strides, padding, data_format, dilation_rate, depth_multiplier, activation,
                          use_bias, depthwise_initializer, pointwise_initializer, bias_initializer, depthwise_regularizer,
                          pointwise_regularizer, bias_regularizer, activity_regularizer, depthwise_constraint,
-                         pointwise_constraint, bias_constraint, trainable, name, **kwargs)  # fmt: skip
+                         pointwise_constraint, bias_constraint, trainable, name, **kwargs)
 
 
 conv1d = functional(Conv1D, "conv1d")

@@ -38,7 +38,7 @@ class Dense(Layer):
 
     def __init__(self, units, activation=None, use_bias=True, kernel_initializer=None, bias_initializer=Zeros(),  # noqa: B008
                  kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
-                 bias_constraint=None, trainable=True, name=None, **kwargs):  # fmt: skip
+                 bias_constraint=None, trainable=True, name=None, **kwargs):
         super().__init__(trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs)
         self.units = int(units)
         self.activation = activation
@@ -54,10 +54,10 @@ class Dense(Layer):
             raise ValueError("The last dimension of the inputs to `Dense` should be defined. Found `None`.")
         self.input_spec = InputSpec(min_ndim=2, axes={-1: size})
         self.kernel = self.add_weight("kernel", [size, self.units], initializer=self.kernel_initializer,
-                                      regularizer=self.kernel_regularizer, constraint=self.kernel_constraint)  # fmt: skip
+                                      regularizer=self.kernel_regularizer, constraint=self.kernel_constraint)
         self.bias = self.add_weight("bias", [self.units], initializer=self.bias_initializer,
                                     regularizer=self.bias_regularizer,
-                                    constraint=self.bias_constraint) if self.use_bias else None  # fmt: skip
+                                    constraint=self.bias_constraint) if self.use_bias else None
 
     def call(self, inputs):
         if len(inputs.dims) > 2:
@@ -95,7 +95,7 @@ class Dropout(Layer):
     def call(self, inputs, training=False):
         return smart_cond(training, lambda: functions.dropout(inputs, rate=self.rate, noise_shape=self.noise_shape,
                                                               seed=self.seed),
-                          lambda: array.identity(inputs))  # fmt: skip
+                          lambda: array.identity(inputs))
 
     def compute_output_shape(self, input_shape):
         return TensorShape(input_shape)

@@ -38,7 +38,7 @@ class BatchNormalization(Layer):
                  gamma_initializer=Ones(), moving_mean_initializer=Zeros(),  # noqa: B008
                  moving_variance_initializer=Ones(), beta_regularizer=None, gamma_regularizer=None,  # noqa: B008
                  beta_constraint=None, gamma_constraint=None, renorm=False, renorm_clipping=None, renorm_momentum=0.99,
-                 fused=None, trainable=True, virtual_batch_size=None, adjustment=None, name=None, **kwargs):  # fmt: skip
+                 fused=None, trainable=True, virtual_batch_size=None, adjustment=None, name=None, **kwargs):
         super().__init__(trainable=trainable, name=name, **kwargs)
         if virtual_batch_size is not None or adjustment is not None:
             raise NotImplementedError("BatchNormalization: virtual_batch_size and adjustment are not supported.")
@@ -74,20 +74,20 @@ class BatchNormalization(Layer):
         can_fuse = rank == 4 and self.axis in ([1], [3]) and not self.renorm
         if self.fused and not can_fuse:
             raise ValueError("Batch normalization layers with `fused=True` take 4-D inputs and axis 1 or 3, got shape "
-                             f"{shape} and axis {self.axis}")  # fmt: skip
+                             f"{shape} and axis {self.axis}")
         self.fused = can_fuse if self.fused is None else self.fused
         self._format = "NCHW" if self.axis == [1] else "NHWC"
         # Several axes: the variables have all axes, of size 1 where they are shared.
         of = [sizes[self.axis[0]]] if len(self.axis) == 1 else [channels.get(i, 1) for i in range(rank)]
         dtype = float32 if self._dtype in (float16, bfloat16) else self._dtype
         self.gamma = self.add_weight("gamma", of, dtype, self.gamma_initializer, self.gamma_regularizer,
-                                     constraint=self.gamma_constraint) if self.scale else None  # fmt: skip
+                                     constraint=self.gamma_constraint) if self.scale else None
         self.beta = self.add_weight("beta", of, dtype, self.beta_initializer, self.beta_regularizer,
-                                    constraint=self.beta_constraint) if self.center else None  # fmt: skip
+                                    constraint=self.beta_constraint) if self.center else None
         self._fixed = of, dtype
         self.moving_mean = self.add_weight("moving_mean", of, dtype, self.moving_mean_initializer, trainable=False)
         self.moving_variance = self.add_weight("moving_variance", of, dtype, self.moving_variance_initializer,
-                                               trainable=False)  # fmt: skip
+                                               trainable=False)
         if self.renorm:
             def root(shape, dtype=None, partition_info=None):
                 return math.sqrt(self.moving_variance_initializer(shape, dtype=dtype))
@@ -114,7 +114,7 @@ class BatchNormalization(Layer):
             # While training the op computes the moments itself and looks at none.
             moments = {} if is_training else {"mean": self.moving_mean, "variance": self.moving_variance}
             return lambda: norm.fused_batch_norm(inputs, gamma, beta, epsilon=self.epsilon, data_format=self._format,
-                                                 is_training=is_training, **moments)  # fmt: skip
+                                                 is_training=is_training, **moments)
 
         outputs, mean, variance = smart_cond(training, normalised(True), normalised(False))
         self._follow(training, mean, variance)
@@ -145,7 +145,7 @@ class BatchNormalization(Layer):
                 r, d, batch_mean, batch_variance = self._corrections(batch_mean, batch_variance, training)
                 r, d = array.stop_gradient(spread(r)), array.stop_gradient(spread(d))
                 offset = (d if scale is None else d * scale) if offset is None else (
-                    d if scale is None else d * scale) + offset  # fmt: skip
+                    d if scale is None else d * scale) + offset
                 scale = r if scale is None else r * scale
             self._follow(training, batch_mean, batch_variance)
         outputs = norm.batch_normalization(inputs, spread(mean), spread(variance), offset, scale, self.epsilon)
@@ -167,7 +167,7 @@ class BatchNormalization(Layer):
         with get_default_graph().control_dependencies(updates):
             mean, variance = array.identity(mean), array.identity(variance)
         return (smart_cond(training, lambda: r, lambda: array.ones_like(r)),
-                smart_cond(training, lambda: d, lambda: array.zeros_like(d)), mean, variance)  # fmt: skip
+                smart_cond(training, lambda: d, lambda: array.zeros_like(d)), mean, variance)
 
     # -- running moments ---------------------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class BatchNormalization(Layer):
         if _known(training) is not None:
             return momentum
         return smart_cond(training, lambda: convert_to_tensor(momentum, dtype=self._fixed[1]),
-                          lambda: convert_to_tensor(1.0, dtype=self._fixed[1]))  # fmt: skip
+                          lambda: convert_to_tensor(1.0, dtype=self._fixed[1]))
 
     def _follow(self, training, mean, variance):
         """Adds the updates of the moving moments, unless the layer is known not to be training."""
@@ -213,7 +213,7 @@ def batch_normalization(inputs, axis=-1, momentum=0.99, epsilon=1e-3, center=Tru
                         moving_variance_initializer=Ones(), beta_regularizer=None, gamma_regularizer=None,  # noqa: B008
                         beta_constraint=None, gamma_constraint=None, training=False, trainable=True, name=None,
                         reuse=None, renorm=False, renorm_clipping=None, renorm_momentum=0.99, fused=None,
-                        virtual_batch_size=None, adjustment=None):  # fmt: skip
+                        virtual_batch_size=None, adjustment=None):
     """Makes a `BatchNormalization` layer and returns its output.
 
     Args:

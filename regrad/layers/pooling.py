@@ -35,14 +35,14 @@ class _Pooling(Layer):
             inputs, size, strides = array.expand_dims(inputs, axis), (*size, 1), (*strides, 1)
         full = [[1, 1, *s] if first else [1, *s, 1] for s in (size, strides)]
         outputs = type(self).function(inputs, *full, self.padding.upper(),
-                                      data_format=_FORMATS[self.data_format][max(self.rank, 2) - 1])  # fmt: skip
+                                      data_format=_FORMATS[self.data_format][max(self.rank, 2) - 1])
         return array.squeeze(outputs, [axis]) if self.rank == 1 else outputs
 
     def compute_output_shape(self, input_shape):
         sizes = TensorShape(input_shape).as_list()
         first = self.data_format == "channels_first"
         space = [output_length(*a) for a in zip(sizes[2:] if first else sizes[1:-1], self.pool_size,
-                                                [self.padding] * self.rank, self.strides)]  # fmt: skip
+                                                [self.padding] * self.rank, self.strides)]
         return TensorShape([*sizes[:2], *space] if first else [sizes[0], *space, sizes[-1]])
 
 

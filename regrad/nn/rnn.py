@@ -32,14 +32,14 @@ def _axis_size(tensors, axis):
     known = {t.dims[axis] for t in tensors if t.dims is not None} - {None}
     if len(known) > 1:
         raise ValueError(f"{'Time steps' if axis == 0 else 'Batch size'} is not the same for all the elements in the input "
-                         f"in a batch: {sorted(known)}")  # fmt: skip
+                         f"in a batch: {sorted(known)}")
     return known.pop() if known else array.shape(tensors[0])[axis]
 
 
 def _check_cell(cell, name="cell"):
     if not callable(cell) or not all(hasattr(cell, a) for a in ("output_size", "state_size")):
         raise TypeError(f"The argument {name!r} ({cell!r}) is not an RNNCell: it must be callable, with output_size and "
-                        "state_size.")  # fmt: skip
+                        "state_size.")
 
 
 def _lengths(sequence_length, batch):
@@ -97,12 +97,12 @@ def _dtypes_of(cell, flat, state, dtype):
     states = [s.dtype for s in nest.flatten(state)]
     if len(set(states)) > 1:
         raise ValueError(f"State has tensors of different inferred_dtypes ({[s.name for s in states]}): say dtype=, that of "
-                         "the outputs.")  # fmt: skip
+                         "the outputs.")
     return [states[0] if states else flat[0].dtype] * n
 
 
 def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=None, parallel_iterations=None,
-                swap_memory=False, time_major=False, scope=None):  # fmt: skip
+                swap_memory=False, time_major=False, scope=None):
     """Carries a cell along sequences by a loop.
 
     Args:
@@ -147,7 +147,7 @@ def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=No
 
         _, last, targets = while_loop(lambda time, *_: time < steps, turn, (constant(0, name="time"), state, targets),
                                       parallel_iterations=parallel_iterations or 32, swap_memory=swap_memory,
-                                      maximum_iterations=steps)  # fmt: skip
+                                      maximum_iterations=steps)
         outputs = []
         n, m = (d if isinstance(d, int) else None for d in (steps, batch))
         for a, row in zip(targets, rows):
@@ -210,7 +210,7 @@ def static_state_saving_rnn(cell, inputs, state_saver, state_name, sequence_leng
 
 def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None, initial_state_fw=None, initial_state_bw=None,
                               dtype=None, parallel_iterations=None, swap_memory=False, time_major=False,
-                              scope=None):  # fmt: skip
+                              scope=None):
     """Carries one cell along sequences from the first step, and one from the last.
 
     Returns:
@@ -220,7 +220,7 @@ def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None, in
     _check_cell(cell_fw, "cell_fw")
     _check_cell(cell_bw, "cell_bw")
     shared = {"sequence_length": sequence_length, "dtype": dtype, "parallel_iterations": parallel_iterations,
-              "swap_memory": swap_memory, "time_major": time_major}  # fmt: skip
+              "swap_memory": swap_memory, "time_major": time_major}
     time, batch = (0, 1) if time_major else (1, 0)
 
     def backwards(x):
@@ -234,12 +234,12 @@ def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None, in
             out_fw, state_fw = dynamic_rnn(cell_fw, inputs, initial_state=initial_state_fw, scope=fw, **shared)
         with variable_scope("bw") as bw:
             out_bw, state_bw = dynamic_rnn(cell_bw, nest.map_structure(backwards, inputs), initial_state=initial_state_bw,
-                                           scope=bw, **shared)  # fmt: skip
+                                           scope=bw, **shared)
         return (out_fw, nest.map_structure(backwards, out_bw)), (state_fw, state_bw)
 
 
 def static_bidirectional_rnn(cell_fw, cell_bw, inputs, initial_state_fw=None, initial_state_bw=None, dtype=None,
-                             sequence_length=None, scope=None):  # fmt: skip
+                             sequence_length=None, scope=None):
     """Carries one cell along a list of inputs from the first step, and one from the last.
 
     Returns:
@@ -257,7 +257,7 @@ def static_bidirectional_rnn(cell_fw, cell_bw, inputs, initial_state_fw=None, in
             return items[::-1]
         parts = [nest.flatten(x) for x in items]
         turned = [array.unstack(reverse_sequence(array.stack(rows), sequence_length, seq_axis=0, batch_axis=1), num=len(rows))
-                  for rows in zip(*parts)]  # fmt: skip
+                  for rows in zip(*parts)]
         return [nest.pack_sequence_as(items[0], list(leaves)) for leaves in zip(*turned)]
 
     with variable_scope(scope or "bidirectional_rnn"):
@@ -265,7 +265,7 @@ def static_bidirectional_rnn(cell_fw, cell_bw, inputs, initial_state_fw=None, in
             out_fw, state_fw = static_rnn(cell_fw, inputs, initial_state_fw, dtype, sequence_length, scope=fw)
         with variable_scope("bw") as bw:
             out_bw, state_bw = static_rnn(cell_bw, backwards(list(inputs)), initial_state_bw, dtype, sequence_length,
-                                          scope=bw)  # fmt: skip
+                                          scope=bw)
         joined = [nest.map_structure(lambda a, b: array.concat([a, b], 1), f, b) for f, b in zip(out_fw, backwards(out_bw))]
         return joined, state_fw, state_bw
 
@@ -296,7 +296,7 @@ def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=No
         like = cell.output_size if emit is None else emit
         if emit is None:
             blank = [(s.as_list() if isinstance(s, TensorShape) else [s], nest.flatten(state)[0].dtype)
-                     for s in nest.flatten(like)]  # fmt: skip
+                     for s in nest.flatten(like)]
         else:
             blank = [(t.shape.as_list(), t.dtype) for t in map(convert_to_tensor, nest.flatten(emit))]
         zeros = [array.zeros(array.stack([batch, *row]), t) for row, t in blank]
@@ -318,5 +318,5 @@ def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=No
         _, _, _, targets, state, carried = while_loop(
             lambda time, finished, *_: logical_not(reduce_all(finished)), turn,
             (time, finished, x, targets, state, carried), parallel_iterations=parallel_iterations or 32,
-            swap_memory=swap_memory)  # fmt: skip
+            swap_memory=swap_memory)
         return nest.pack_sequence_as(like, targets), state, carried if has_loop_state else None

@@ -13,16 +13,15 @@ from regrad.layers.base import Layer
 from regrad.nn.functions import dropout
 from regrad.ops import array
 from regrad.ops.clip import clip_by_value
-from regrad.ops.math import sigmoid, tanh
+from regrad.ops.math import floor, sigmoid, tanh
 from regrad.ops.matmul import matmul
 from regrad.ops.nn import bias_add
 from regrad.ops.random import random_uniform
-from regrad.ops.math import floor
 from regrad.variables.initializers import constant_initializer, zeros_initializer
 from regrad.variables.scope import get_variable_scope, variable_scope
 
 __all__ = ["BasicLSTMCell", "BasicRNNCell", "DeviceWrapper", "DropoutWrapper", "GRUCell", "LSTMCell", "LSTMStateTuple",
-           "MultiRNNCell", "RNNCell", "ResidualWrapper"]  # fmt: skip
+           "MultiRNNCell", "RNNCell", "ResidualWrapper"]
 
 
 class LSTMStateTuple(collections.namedtuple("LSTMStateTuple", ["c", "h"])):
@@ -101,7 +100,7 @@ class RNNCell(Layer):
             batch_size, dtype = array.shape(inputs)[0] if inputs.shape[0].value is None else inputs.shape[0].value, inputs.dtype
         if batch_size is None or dtype is None:
             raise ValueError("batch_size and dtype cannot be None while constructing initial state: "
-                             f"batch_size={batch_size}, dtype={dtype}")  # fmt: skip
+                             f"batch_size={batch_size}, dtype={dtype}")
         return self.zero_state(batch_size, dtype)
 
 
@@ -174,7 +173,7 @@ class GRUCell(_LayerCell):
     """
 
     def __init__(self, num_units, activation=None, reuse=None, kernel_initializer=None, bias_initializer=None, name=None,
-                 dtype=None, **kwargs):  # fmt: skip
+                 dtype=None, **kwargs):
         super().__init__(num_units, activation, reuse, name, dtype, **kwargs)
         self._kernel_initializer, self._bias_initializer = kernel_initializer, bias_initializer
 
@@ -184,7 +183,7 @@ class GRUCell(_LayerCell):
     def build(self, input_shape):
         n, size = self._num_units, self._input_size(input_shape) + self._num_units
         self._gates = self._pair("gates/", size, 2 * n, self._kernel_initializer,
-                                 self._bias_initializer or constant_initializer(1.0, dtype=self.dtype))  # fmt: skip
+                                 self._bias_initializer or constant_initializer(1.0, dtype=self.dtype))
         self._candidate = self._pair("candidate/", size, n, self._kernel_initializer, self._bias_initializer)
         self.built = True
 
@@ -226,7 +225,7 @@ class BasicLSTMCell(_LSTM):
     """
 
     def __init__(self, num_units, forget_bias=1.0, state_is_tuple=True, activation=None, reuse=None, name=None, dtype=None,
-                 **kwargs):  # fmt: skip
+                 **kwargs):
         super().__init__(num_units, activation, reuse, name, dtype, **kwargs)
         self._forget_bias, self._state_is_tuple = forget_bias, state_is_tuple
 
@@ -260,7 +259,7 @@ class LSTMCell(_LSTM):
 
     def __init__(self, num_units, use_peepholes=False, cell_clip=None, initializer=None, num_proj=None, proj_clip=None,
                  num_unit_shards=None, num_proj_shards=None, forget_bias=1.0, state_is_tuple=True, activation=None,
-                 reuse=None, name=None, dtype=None, **kwargs):  # fmt: skip
+                 reuse=None, name=None, dtype=None, **kwargs):
         super().__init__(num_units, activation, reuse, name, dtype, **kwargs)
         self._use_peepholes, self._cell_clip, self._initializer = use_peepholes, cell_clip, initializer
         self._num_proj, self._proj_clip = num_proj, proj_clip
@@ -315,7 +314,7 @@ class MultiRNNCell(RNNCell):
         self._cells, self._state_is_tuple = list(cells), state_is_tuple
         if not state_is_tuple and any(nest.is_sequence(c.state_size) for c in cells):
             raise ValueError("Some cells return tuples of states, but the flag state_is_tuple is not set. "
-                             f"State sizes are: {[c.state_size for c in cells]}")  # fmt: skip
+                             f"State sizes are: {[c.state_size for c in cells]}")
 
     output_size = property(lambda self: self._cells[-1].output_size)
 
@@ -401,7 +400,7 @@ class DropoutWrapper(_Wrapper):
     """
 
     def __init__(self, cell, input_keep_prob=1.0, output_keep_prob=1.0, state_keep_prob=1.0, variational_recurrent=False,
-                 input_size=None, dtype=None, seed=None, dropout_state_filter_visitor=None, **kwargs):  # fmt: skip
+                 input_size=None, dtype=None, seed=None, dropout_state_filter_visitor=None, **kwargs):
         super().__init__(cell, dtype=dtype, **kwargs)
         if dropout_state_filter_visitor is not None and not callable(dropout_state_filter_visitor):
             raise TypeError("dropout_state_filter_visitor must be callable")
@@ -416,11 +415,11 @@ class DropoutWrapper(_Wrapper):
             if dtype is None:
                 raise ValueError("When variational_recurrent=True, dtype must be provided")
             self._noise = {"state": self._noises("state", cell.state_size, dtype),
-                           "output": self._noises("output", cell.output_size, dtype)}  # fmt: skip
+                           "output": self._noises("output", cell.output_size, dtype)}
             if self._drops("input"):
                 if input_size is None:
                     raise ValueError("When variational_recurrent=True and input_keep_prob < 1.0 or is unknown, input_size "
-                                     "must be provided")  # fmt: skip
+                                     "must be provided")
                 self._noise["input"] = self._noises("input", input_size, dtype)
 
     def _drops(self, what):

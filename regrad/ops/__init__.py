@@ -16,7 +16,7 @@ FAMILIES = (
     "quantise", "quantise_grad", "random", "random_grad", "reduce", "reduce_grad", "script", "segment",
     "segment_grad", "sort", "sort_grad", "sparse", "special", "special_grad", "spectral", "state", "state_grad",
     "strings", "tensor_array", "tensor_array_grad", "train", "train_grad", "vjp",
-)  # fmt: skip
+)
 
 
 def load():

@@ -9,7 +9,7 @@ def _lower(b, x, gate):
 
 
 after_op = define_op("After", "x: [T], gate: [G]", infer=lambda x, gate: [Spec(t.dims, t.dtype) for t in x], lower=_lower,
-                     single=False)  # fmt: skip
+                     single=False)
 
 
 def after(x, gate):

@@ -10,7 +10,7 @@ from regrad.core.opdef import Spec, broadcasted, define_op, same
 
 def _binary(op_type, function):
     return define_op(op_type, "x, y", infer=broadcasted, types={"T": INTEGER},
-                     lower=lambda b, x, y: getattr(b.np, function)(x, y))  # fmt: skip
+                     lower=lambda b, x, y: getattr(b.np, function)(x, y))
 
 
 def _shift(op_type, function):
@@ -34,7 +34,7 @@ invert_op = define_op("Invert", "x", infer=same, types={"T": INTEGER}, lower=lam
 leftshift_op = _shift("LeftShift", "left_shift")
 rightshift_op = _shift("RightShift", "right_shift")
 populationcount_op = define_op("PopulationCount", "x", infer=lambda x: Spec(x.dims, dtypes.uint8),
-                               types={"T": INTEGER}, lower=_population_count)  # fmt: skip
+                               types={"T": INTEGER}, lower=_population_count)
 
 for _op_type in ("BitwiseAnd", "BitwiseOr", "BitwiseXor", "Invert", "LeftShift", "RightShift", "PopulationCount"):
     NotDifferentiable(_op_type)

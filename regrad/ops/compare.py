@@ -12,7 +12,7 @@ _EQUALITY = NUMERIC | {dtypes.bool_, dtypes.string}
 
 def _comparison(op_type, function, types):
     return define_op(op_type, "x, y", infer=compared, types={"T": types},
-                     lower=lambda b, x, y: getattr(b.np, function)(x, y))  # fmt: skip
+                     lower=lambda b, x, y: getattr(b.np, function)(x, y))
 
 
 equal_op = _comparison("Equal", "equal", _EQUALITY)
@@ -55,11 +55,11 @@ def greater_equal(x, y, name=None):
 
 # -- logic ---------------------------------------------------------------------------
 logicaland_op = define_op("LogicalAnd", "x: bool, y: bool", infer=compared,
-                          lower=lambda b, x, y: b.np.logical_and(x, y))  # fmt: skip
+                          lower=lambda b, x, y: b.np.logical_and(x, y))
 logicalor_op = define_op("LogicalOr", "x: bool, y: bool", infer=compared,
-                         lower=lambda b, x, y: b.np.logical_or(x, y))  # fmt: skip
+                         lower=lambda b, x, y: b.np.logical_or(x, y))
 logicalnot_op = define_op("LogicalNot", "x: bool", infer=lambda x: Spec(x.dims, dtypes.bool_),
-                          lower=lambda b, x: b.np.logical_not(x))  # fmt: skip
+                          lower=lambda b, x: b.np.logical_not(x))
 
 
 def logical_and(x, y, name=None):
@@ -88,7 +88,7 @@ def _select_infer(condition, t, e):
     c = condition.dims
     if c is not None and dims is not None and len(c) not in (0, 1, len(dims)):
         raise ShapeError(f"the condition {spec_text(condition)} must be a scalar, a vector as long as the first axis, or "
-                         f"of the shape of {spec_text(t)}")  # fmt: skip
+                         f"of the shape of {spec_text(t)}")
     if c is not None and dims is not None and len(c) == len(dims):
         dims = merge(dims, c, "Select's condition and tensors:")
     return Spec(dims, t.dtype)
@@ -102,7 +102,7 @@ def _select_lower(b, c, t, e):
 
 select_op = define_op("Select", "condition: bool, t: T, e: T", infer=_select_infer, lower=_select_lower)
 selectv2_op = define_op("SelectV2", "condition: bool, t: T, e: T", lower=lambda b, c, t, e: b.np.where(c, t, e),
-                        infer=lambda c, t, e: Spec(broadcast(c.dims, broadcast(t.dims, e.dims)), t.dtype))  # fmt: skip
+                        infer=lambda c, t, e: Spec(broadcast(c.dims, broadcast(t.dims, e.dims)), t.dtype))
 
 
 def select(condition, x, y, name=None):

@@ -20,5 +20,5 @@ def _selectv2_grad(op, dz):
 
 
 for _op_type in ("Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual",
-                 "LogicalAnd", "LogicalOr", "LogicalNot"):  # fmt: skip
+                 "LogicalAnd", "LogicalOr", "LogicalNot"):
     NotDifferentiable(_op_type)

@@ -23,7 +23,7 @@ def conj(x, name=None):
 
 def _part(op_type, lower):
     return define_op(op_type, "input: T", attrs={"Tout": None}, types={"T": COMPLEX}, lower=lower,
-                     infer=lambda x, *, Tout: Spec(x.dims, Tout or x.dtype.real_dtype))  # fmt: skip
+                     infer=lambda x, *, Tout: Spec(x.dims, Tout or x.dtype.real_dtype))
 
 
 real_op = _part("Real", lambda b, x, *, Tout: b.np.real(x))
@@ -79,7 +79,7 @@ def _complex_lower(b, re, im, *, Tout):
 
 
 complex_op = define_op("Complex", "real, imag", infer=_complex_infer, attrs={"Tout": None},
-                       types={"T": frozenset((dtypes.float32, dtypes.float64))}, lower=_complex_lower)  # fmt: skip
+                       types={"T": frozenset((dtypes.float32, dtypes.float64))}, lower=_complex_lower)
 
 
 def complex(real, imag, name=None):

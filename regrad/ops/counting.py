@@ -123,7 +123,7 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=dtypes.int3
         shape = array.shape(values)
         flat = array.reshape(values, [-1])
         value_range = convert_to_tensor(value_range, name="value_range", dtype=None if hasattr(value_range, "dtype")
-                                        else values.dtype)  # fmt: skip
+                                        else values.dtype)
         nbins = convert_to_tensor(nbins, name="nbins", dtype=dtypes.int32)
         scaled = math.truediv(flat - value_range[0], value_range[1] - value_range[0])
         index = math.floor(math.cast(nbins, scaled.dtype) * scaled)
@@ -166,14 +166,14 @@ def confusion_matrix(labels, predictions, num_classes=None, dtype=dtypes.int32, 
         predictions, labels = math.cast(predictions, dtypes.int64), math.cast(labels, dtypes.int64)
         labels = with_dependencies([assert_non_negative(labels, message="`labels` contains negative values")], labels)
         predictions = with_dependencies([assert_non_negative(predictions, message="`predictions` contains negative values")],
-                                        predictions)  # fmt: skip
+                                        predictions)
         if num_classes is None:
             num_classes = math.maximum(reduce.reduce_max(predictions), reduce.reduce_max(labels)) + 1
         else:
             num_classes = math.cast(convert_to_tensor(num_classes), dtypes.int64)
             labels = with_dependencies([assert_less(labels, num_classes, message="`labels` out of bound")], labels)
             predictions = with_dependencies([assert_less(predictions, num_classes, message="`predictions` out of bound")],
-                                            predictions)  # fmt: skip
+                                            predictions)
         dtype = as_dtype(dtype)
         shape = array.stack([num_classes, num_classes])
         pairs = array.stack([labels, predictions], axis=1)

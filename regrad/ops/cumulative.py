@@ -3,7 +3,7 @@
 import numpy as np
 
 from regrad.core.convert import convert_to_tensor
-from regrad.core.dtypes import FLOATING, INDEX, NUMERIC, as_dtype
+from regrad.core.dtypes import FLOATING, INDEX, NUMERIC
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op
 from regrad.ops.array import axis_in
@@ -34,7 +34,7 @@ def _running(op_type, accumulate, neutral, types):
         return b.np.flip(x, axis) if reverse else x
 
     return define_op(op_type, "x: T, axis: Tidx", attrs={"exclusive": False, "reverse": False}, static=(1,), infer=_infer,
-                     types={"T": types, "Tidx": INDEX}, lower=lower)  # fmt: skip
+                     types={"T": types, "Tidx": INDEX}, lower=lower)
 
 
 def _logsumexp(b, x, axis):
@@ -43,7 +43,7 @@ def _logsumexp(b, x, axis):
 
 cumsum_op = _running("Cumsum", lambda b, x, axis: b.np.cumsum(x, axis, dtype=x.dtype), lambda t: 0, NUMERIC)
 cumprod_op = _running("Cumprod", lambda b, x, axis: b.np.cumprod(x, axis, dtype=x.dtype), lambda t: 1, NUMERIC)
-cumulativelogsumexp_op = _running("CumulativeLogsumexp", _logsumexp, lambda t: as_dtype(t).min, FLOATING)
+cumulativelogsumexp_op = _running("CumulativeLogsumexp", _logsumexp, lambda t: -np.inf, FLOATING)
 
 
 def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
@@ -64,10 +64,7 @@ def cumprod(x, axis=0, exclusive=False, reverse=False, name=None):
 
 
 def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
-    """Returns the running log(sum(exp(x))) along `axis`; arguments as for `cumsum`.
-
-    An exclusive one starts with the least finite number of the dtype, where -inf would be exact, as in TF.
-    """
+    """Returns the running log(sum(exp(x))) along `axis`; arguments as for `cumsum`. An exclusive one starts with -inf."""
     return _call(cumulativelogsumexp_op, "CumulativeLogsumexp", x, axis, exclusive, reverse, name)
 
 

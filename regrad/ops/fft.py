@@ -27,7 +27,7 @@ def _complex_transform(op_type, function, axes):
 
     return define_op(op_type, "input: Tcomplex", types={"Tcomplex": COMPLEX}, infer=infer,
                      lower=lambda b, x: getattr(b.np.fft, function)(x, axes=tuple(range(-axes, 0))).astype(x.dtype)
-                     if x.size else x)  # fmt: skip
+                     if x.size else x)
 
 
 def _lengths(fft_length, axes):
@@ -57,7 +57,7 @@ def _real_transform(op_type, axes):
         return b.np.fft.rfftn(x, s=lengths, axes=tuple(range(-axes, 0))).astype(dtype)
 
     return define_op(op_type, "input: Treal, fft_length: int32", attrs={"Tcomplex": None}, types={"Treal": _REAL},
-                     static=(1,), infer=infer, lower=lower)  # fmt: skip
+                     static=(1,), infer=infer, lower=lower)
 
 
 def _inverse_real_transform(op_type, axes):
@@ -73,7 +73,7 @@ def _inverse_real_transform(op_type, axes):
         return b.np.fft.irfftn(x, s=lengths, axes=tuple(range(-axes, 0))).astype(dtype)
 
     return define_op(op_type, "input: Tcomplex, fft_length: int32", attrs={"Treal": None}, types={"Tcomplex": COMPLEX},
-                     static=(1,), infer=infer, lower=lower)  # fmt: skip
+                     static=(1,), infer=infer, lower=lower)
 
 
 _fft_ops = {n: _complex_transform(f"FFT{_NAMES[n]}", "fftn", n) for n in (1, 2, 3)}
@@ -132,11 +132,11 @@ def _rfft(axes, input_tensor, fft_length, Tcomplex, name):
         x = convert_to_tensor(input_tensor, preferred_dtype=dtypes.float32)
         _check_rank(x, axes)
         kind = as_dtype(Tcomplex) if Tcomplex is not None else \
-            dtypes.complex128 if x.dtype is dtypes.float64 else dtypes.complex64  # fmt: skip
+            dtypes.complex128 if x.dtype is dtypes.float64 else dtypes.complex64
         if kind.real_dtype is not x.dtype and x.dtype in _REAL:
             raise TypeError(f"rfft: an input of {x.dtype.name} has a transform of another precision than {kind.name}")
         lengths = _default_length(x, axes, False) if fft_length is None else \
-            convert_to_tensor(fft_length, dtypes.int32)  # fmt: skip
+            convert_to_tensor(fft_length, dtypes.int32)
         return _rfft_ops[axes](x, lengths, Tcomplex=kind)
 
 
@@ -146,7 +146,7 @@ def _irfft(axes, input_tensor, fft_length, Treal, name):
         _check_rank(x, axes)
         kind = as_dtype(Treal) if Treal is not None else x.dtype.real_dtype
         lengths = _default_length(x, axes, True) if fft_length is None else \
-            convert_to_tensor(fft_length, dtypes.int32)  # fmt: skip
+            convert_to_tensor(fft_length, dtypes.int32)
         return _irfft_ops[axes](x, lengths, Treal=kind)
 
 

@@ -50,12 +50,12 @@ def _as_leaves(what, returned, like, dtypes):
         nest.assert_same_structure(like, returned, check_types=False)
     except ValueError as error:
         raise ValueError(f"{what}: fn returned another structure than expected (for map_fn that of dtype, or else of elems; "
-                         f"otherwise that of the initializer, or else of elems): {error}") from None  # fmt: skip
+                         f"otherwise that of the initializer, or else of elems): {error}") from None
     leaves = [convert_to_tensor(x, preferred_dtype=t) for x, t in zip(nest.flatten(returned), dtypes)]
     for i, (x, t) in enumerate(zip(leaves, dtypes)):
         if x.dtype is not t:
             raise TypeError(f"{what}: output {i} of fn has dtype {x.dtype.name}, and not {t.name}"
-                            + ("; say dtype= if fn changes it." if what == "map_fn" else "."))  # fmt: skip
+                            + ("; say dtype= if fn changes it." if what == "map_fn" else "."))
     return leaves
 
 
@@ -104,12 +104,12 @@ def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap
             return i + 1, [a.write(i, v) for a, v in zip(outputs, values)]
 
         _, outputs = while_loop(lambda i, _: i < rows.n, turn, (constant(0), outputs), back_prop=back_prop,
-                                parallel_iterations=parallel_iterations or 10, swap_memory=swap_memory)  # fmt: skip
+                                parallel_iterations=parallel_iterations or 10, swap_memory=swap_memory)
         return nest.pack_sequence_as(like, _stacked(outputs, rows.n, shapes))
 
 
 def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, infer_shape=True,
-         reverse=False, name=None):  # fmt: skip
+         reverse=False, name=None):
     """Returns every state of `state = fn(state, row)`, stacked, over the rows of `elems`.
 
     Args:
@@ -139,7 +139,7 @@ def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, sw
             return i + 1, values, [a.write(at, v) for a, v in zip(outputs, values)]
 
         _, _, outputs = while_loop(lambda i, *_: i < rows.n, turn, (constant(start), state, outputs), back_prop=back_prop,
-                                   parallel_iterations=parallel_iterations, swap_memory=swap_memory)  # fmt: skip
+                                   parallel_iterations=parallel_iterations, swap_memory=swap_memory)
         return nest.pack_sequence_as(like, _stacked(outputs, rows.n, [t.dims for t in state]))
 
 
@@ -184,5 +184,5 @@ def _fold(what, fn, elems, initializer, parallel_iterations, back_prop, swap_mem
             return i + 1, _as_leaves(what, fn(nest.pack_sequence_as(like, state), row), like, dtypes)
 
         _, state = while_loop(lambda i, _: i < rows.n, turn, (constant(start, int32), state), back_prop=back_prop,
-                              parallel_iterations=parallel_iterations, swap_memory=swap_memory)  # fmt: skip
+                              parallel_iterations=parallel_iterations, swap_memory=swap_memory)
         return nest.pack_sequence_as(like, state)

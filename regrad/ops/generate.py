@@ -23,7 +23,7 @@ def _range_infer(start, limit, delta):
 
 range_op = define_op("Range", "start: Tidx, limit: Tidx, delta: Tidx", types={"Tidx": REAL}, static=(0, 1, 2), partial=True,
                      infer=_range_infer, lower=lambda b, start, limit, delta:
-                     np.arange(start, limit, delta, dtype=start.dtype))  # fmt: skip
+                     np.arange(start, limit, delta, dtype=start.dtype))
 
 
 def range(start, limit=None, delta=1, dtype=None, name="range"):
@@ -36,7 +36,7 @@ def range(start, limit=None, delta=1, dtype=None, name="range"):
     with get_default_graph().name_scope(name) as scope:
         given = [as_dtype(dtype)] if dtype is not None else []
         args = [convert_to_tensor(v, dtype=given[0] if given and not hasattr(v, "_as_graph_element") else None, name=n)
-                for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))]  # fmt: skip
+                for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))]
         order = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]
         if not given:
             given = [max((a.dtype for a in args), key=lambda t: order.index(t) if t in order else -1)]
@@ -54,7 +54,7 @@ def _linspace_infer(start, stop, num):
 
 linspace_op = define_op("LinSpace", "start: T, stop: T, num: Tidx", types={"T": FLOATING, "Tidx": INDEX}, static=(2,),
                         infer=_linspace_infer, lower=lambda b, start, stop, num:
-                        b.np.linspace(start, stop, int(num), dtype=start.dtype))  # fmt: skip
+                        b.np.linspace(start, stop, int(num), dtype=start.dtype))
 
 
 def lin_space(start, stop, num, name=None):

@@ -4,5 +4,5 @@ from regrad.ops import image as _image  # noqa: F401 - the op types
 from regrad.ops.vjp import vjp_of_lowering
 
 for _op_type in ("ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic", "ResizeArea", "CropAndResize", "RGBToHSV",
-                 "HSVToRGB"):  # fmt: skip
+                 "HSVToRGB"):
     vjp_of_lowering(_op_type)

@@ -66,7 +66,7 @@ def _host_scipy(op_type, name, types):
 # -- inverse and solutions -----------------------------------------------------------------------
 matrixinverse_op = define_op("MatrixInverse", "input", attrs={"adjoint": False}, types=_TYPES, infer=_square_like,
                              xla_only=True, lower=lambda b, x, *, adjoint:
-                             b.np.linalg.inv(_adjoint(b, x) if adjoint else x))  # fmt: skip
+                             b.np.linalg.inv(_adjoint(b, x) if adjoint else x))
 
 
 def _batched(b, x, y):
@@ -94,9 +94,9 @@ def _triangular_lower(b, a, y, *, lower, adjoint):
 
 
 matrixsolve_op = define_op("MatrixSolve", "matrix, rhs", attrs={"adjoint": False}, types=_TYPES, infer=_solve_infer,
-                           xla_only=True, lower=_solve_lower)  # fmt: skip
+                           xla_only=True, lower=_solve_lower)
 matrixtriangularsolve_op = define_op("MatrixTriangularSolve", "matrix, rhs", attrs={"lower": True, "adjoint": False},
-                                     types=_TYPES, infer=_solve_infer, xla_only=True, lower=_triangular_lower)  # fmt: skip
+                                     types=_TYPES, infer=_solve_infer, xla_only=True, lower=_triangular_lower)
 
 
 def matrix_inverse(input, adjoint=False, name=None):
@@ -148,7 +148,7 @@ def _lstsq_lower(b, a, y, l2, *, fast):
 
 
 matrixsolvels_op = define_op("MatrixSolveLs", "matrix: T, rhs: T, l2_regularizer: float64", attrs={"fast": True},
-                             types=_TYPES, infer=_lstsq_infer, xla_only=True, lower=_lstsq_lower)  # fmt: skip
+                             types=_TYPES, infer=_lstsq_infer, xla_only=True, lower=_lstsq_lower)
 
 
 def matrix_solve_ls(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
@@ -165,7 +165,7 @@ def matrix_solve_ls(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
       [..., n, k].
     """
     return matrixsolvels_op(matrix, rhs, convert_to_tensor(l2_regularizer, dtypes.float64), fast=fast,
-                            name=name or "matrix_solve_ls")  # fmt: skip
+                            name=name or "matrix_solve_ls")
 
 
 # -- factorisations ------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def _lower_half(b, x):
 
 
 cholesky_op = define_op("Cholesky", "input", types=_TYPES, infer=_square_like, xla_only=True,
-                        lower=lambda b, x: b.lax.linalg.cholesky(_lower_half(b, x), symmetrize_input=False))  # fmt: skip
+                        lower=lambda b, x: b.lax.linalg.cholesky(_lower_half(b, x), symmetrize_input=False))
 
 
 def cholesky(input, name=None):
@@ -239,7 +239,7 @@ def _full_qr(b):
 
 
 qr_op = define_op("Qr", "input", attrs={"full_matrices": False}, types=_TYPES, infer=_qr_infer, xla_only=True,
-                  lower=_qr_lower)  # fmt: skip
+                  lower=_qr_lower)
 
 
 def qr(input, full_matrices=False, name=None):
@@ -334,7 +334,7 @@ def _svd_lower(b, x, *, compute_uv, full_matrices):
 
 
 svd_op = define_op("Svd", "input", attrs={"compute_uv": True, "full_matrices": False}, types=_TYPES, infer=_svd_infer,
-                   xla_only=True, lower=_svd_lower)  # fmt: skip
+                   xla_only=True, lower=_svd_lower)
 
 
 def svd(tensor, full_matrices=False, compute_uv=True, name=None):
@@ -389,7 +389,7 @@ def _eigh_lower(b, x, *, compute_v):
 
 
 selfadjointeig_op = define_op("SelfAdjointEigV2", "input", attrs={"compute_v": True}, types=_TYPES, infer=_eigh_infer,
-                              xla_only=True, lower=_eigh_lower)  # fmt: skip
+                              xla_only=True, lower=_eigh_lower)
 
 
 def self_adjoint_eig(tensor, name=None):
@@ -418,7 +418,7 @@ def _eig_lower(b, x, *, compute_v, Tout):
 
 
 eig_op = define_op("Eig", "input", attrs={"compute_v": True, "Tout": None}, types=_TYPES, infer=_eig_infer,
-                   xla_only=True, lower=_eig_lower)  # fmt: skip
+                   xla_only=True, lower=_eig_lower)
 
 
 def _complex_type(x):
@@ -448,7 +448,7 @@ def _lu_lower(b, x, *, output_idx_type):
 
 
 lu_op = define_op("Lu", "input", attrs={"output_idx_type": dtypes.int32}, types=_TYPES, infer=_lu_infer, xla_only=True,
-                  lower=_lu_lower)  # fmt: skip
+                  lower=_lu_lower)
 
 
 def lu(input, output_idx_type=dtypes.int32, name=None):
@@ -466,7 +466,7 @@ def _without_matrix(x, count):
 matrixdeterminant_op = define_op("MatrixDeterminant", "input", types=_TYPES, xla_only=True,
                                  infer=lambda x: _without_matrix(x, 1)[0],
                                  lower=lambda b, x: b.np.linalg.det(x) if x.shape[-1] else
-                                 b.np.ones(x.shape[:-2], x.dtype))  # fmt: skip
+                                 b.np.ones(x.shape[:-2], x.dtype))
 
 
 def _slogdet_lower(b, x):
@@ -477,7 +477,7 @@ def _slogdet_lower(b, x):
 
 
 logmatrixdeterminant_op = define_op("LogMatrixDeterminant", "input", types=_TYPES, xla_only=True,
-                                    infer=lambda x: _without_matrix(x, 2), lower=_slogdet_lower)  # fmt: skip
+                                    infer=lambda x: _without_matrix(x, 2), lower=_slogdet_lower)
 
 
 def matrix_determinant(input, name=None):
@@ -492,7 +492,8 @@ def slogdet(input, name=None):
 
 def logdet(matrix, name=None):
     """Returns the logarithm of the determinant of each Hermitian positive-definite matrix."""
-    from regrad.ops import complex as complex_, diag, math, reduce
+    from regrad.ops import complex as complex_
+    from regrad.ops import diag, math, reduce
 
     with get_default_graph().name_scope(name or "logdet"):
         diagonal = complex_.real(diag.matrix_diag_part(cholesky(matrix)))
@@ -501,7 +502,7 @@ def logdet(matrix, name=None):
 
 # -- functions of matrices ---------------------------------------------------------------------------
 matrixexponential_op = define_op("MatrixExponential", "input", types=_TYPES, infer=_square_like, xla_only=True,
-                                 lower=lambda b, x: b.jax.scipy.linalg.expm(x) if x.size else x)  # fmt: skip
+                                 lower=lambda b, x: b.jax.scipy.linalg.expm(x) if x.size else x)
 matrixlogarithm_op = _host_scipy("MatrixLogarithm", "logm", COMPLEX)
 matrixsquareroot_op = _host_scipy("MatrixSquareRoot", "sqrtm", _TYPES["T"])
 
@@ -542,7 +543,7 @@ def _tridiagonal_solve_lower(b, d, y, *, partial_pivoting):
 
 
 tridiagonalsolve_op = define_op("TridiagonalSolve", "diagonals, rhs", attrs={"partial_pivoting": True}, types=_TYPES,
-                                infer=_tridiagonal_solve_infer, xla_only=True, lower=_tridiagonal_solve_lower)  # fmt: skip
+                                infer=_tridiagonal_solve_infer, xla_only=True, lower=_tridiagonal_solve_lower)
 
 
 def _tridiagonal_matmul_infer(above, on, below, rhs):
@@ -562,7 +563,7 @@ def _tridiagonal_matmul_lower(b, above, on, below, y):
 
 
 tridiagonalmatmul_op = define_op("TridiagonalMatMul", "superdiag, maindiag, subdiag, rhs", types=_TYPES,
-                                 infer=_tridiagonal_matmul_infer, lower=_tridiagonal_matmul_lower)  # fmt: skip
+                                 infer=_tridiagonal_matmul_infer, lower=_tridiagonal_matmul_lower)
 
 
 def _three_diagonals(diagonals, form):
@@ -603,7 +604,7 @@ def _padded(x, paddings):
 
 
 def tridiagonal_solve(diagonals, rhs, diagonals_format="compact", transpose_rhs=False, conjugate_rhs=False, name=None,
-                      partial_pivoting=True, perturb_singular=False):  # fmt: skip
+                      partial_pivoting=True, perturb_singular=False):
     """Returns x with A x = rhs for a tridiagonal A.
 
     Args:
@@ -653,12 +654,12 @@ def _banded_lower(b, bands, y, *, lower, adjoint):
     count, n = bands.shape[-2:]
     # A lower band k holds A[i, i - k] at column i; an upper one, counted from the last row, A[i, i + k] there.
     dense = sum(b.np.eye(n, k=-k if lower else k, dtype=bands.dtype)
-                * bands[..., k if lower else count - 1 - k, :][..., :, None] for k in range(count))  # fmt: skip
+                * bands[..., k if lower else count - 1 - k, :][..., :, None] for k in range(count))
     return _triangular_lower(b, dense, y, lower=lower, adjoint=adjoint)
 
 
 bandedtriangularsolve_op = define_op("BandedTriangularSolve", "matrix, rhs", attrs={"lower": True, "adjoint": False},
-                                     types=_TYPES, infer=_banded_infer, xla_only=True, lower=_banded_lower)  # fmt: skip
+                                     types=_TYPES, infer=_banded_infer, xla_only=True, lower=_banded_lower)
 
 
 def banded_triangular_solve(bands, rhs, lower=True, adjoint=False, name=None):
@@ -702,7 +703,7 @@ def _cross_infer(a, b):
 
 cross_op = define_op("Cross", "a, b", types={"T": dtypes.REAL}, infer=_cross_infer,
                      lower=lambda b, x, y: b.np.stack(
-                         [x[..., i] * y[..., j] - x[..., j] * y[..., i] for i, j in ((1, 2), (2, 0), (0, 1))], -1))  # fmt: skip
+                         [x[..., i] * y[..., j] - x[..., j] * y[..., i] for i, j in ((1, 2), (2, 0), (0, 1))], -1))
 
 
 def cross(a, b, name=None):
@@ -725,7 +726,7 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims
     Raises:
       ValueError: an `ord` or `axis` that does not exist.
     """
-    from regrad.ops import array, complex as complex_, math, reduce
+    from regrad.ops import array, math, reduce
 
     keepdims = bool(array.one_of("keepdims", keepdims, "keep_dims", keep_dims))
     is_matrix = isinstance(axis, (list, tuple)) and len(axis) == 2
@@ -845,7 +846,8 @@ def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=No
     Raises:
       ValueError: another `select`: the number of values between two bounds depends on data.
     """
-    from regrad.ops import array, complex as complex_, diag, math
+    from regrad.ops import complex as complex_
+    from regrad.ops import diag, math
 
     if select not in ("a", "i"):
         raise ValueError(f"eigh_tridiagonal: select must be 'a' or 'i', got {select!r}.")

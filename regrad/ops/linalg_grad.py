@@ -77,5 +77,5 @@ RegisterGradient("MatrixSquareRoot")(_block_rule(linalg.matrixsquareroot_op))
 
 for _op_type in ("MatrixSolveLs", "Qr", "Svd", "SelfAdjointEigV2", "Eig", "Lu", "MatrixDeterminant", "LogMatrixDeterminant",
                  "MatrixExponential", "TridiagonalSolve", "TridiagonalMatMul",
-                 "BandedTriangularSolve"):  # fmt: skip
+                 "BandedTriangularSolve"):
     vjp_of_lowering(_op_type)

@@ -20,13 +20,13 @@ ARITHMETIC = NUMERIC | {dtypes.string}
 def unary(op_type, function, types=NUMERIC, partial=False):
     """Defines an op of one tensor, of the same shape and dtype, computed by `b.np.<function>`."""
     return define_op(op_type, "x", infer=same, types={"T": types}, partial=partial,
-                     lower=lambda b, x: getattr(b.np, function)(x))  # fmt: skip
+                     lower=lambda b, x: getattr(b.np, function)(x))
 
 
 def binary(op_type, function, types=NUMERIC, partial=False):
     """Defines an op of two tensors of one dtype, with broadcasting, computed by `b.np.<function>`."""
     return define_op(op_type, "x, y", infer=broadcasted, types={"T": types}, partial=partial,
-                     lower=lambda b, x, y: getattr(b.np, function)(x, y))  # fmt: skip
+                     lower=lambda b, x, y: getattr(b.np, function)(x, y))
 
 
 # -- sums and products -----------------------------------------------------------------
@@ -92,7 +92,7 @@ def add_n(inputs, name=None):
     inputs = [convert_to_tensor(x) for x in inputs]
     if len({x.dtype for x in inputs}) > 1:
         raise ValueError("inputs must be a list of at least one Tensor/IndexedSlices with the same dtype and shape; "
-                         f"the dtypes are {dtypes.names({x.dtype for x in inputs})}")  # fmt: skip
+                         f"the dtypes are {dtypes.names({x.dtype for x in inputs})}")
     if len(inputs) == 1:
         return inputs[0] if not name else _identity(inputs[0], name)
     return addn_op(inputs, name=name)
@@ -121,7 +121,7 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
     inputs = [convert_to_tensor(x) for x in inputs]
     if any(x.dtype is not inputs[0].dtype for x in inputs):
         raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape; the dtypes are "
-                         f"{dtypes.names({x.dtype for x in inputs})}")  # fmt: skip
+                         f"{dtypes.names({x.dtype for x in inputs})}")
     if tensor_dtype is not None and as_dtype(tensor_dtype) is not inputs[0].dtype:
         raise TypeError(f"tensor_dtype is {as_dtype(tensor_dtype).name}, but input is of type {inputs[0].dtype.name}")
     dims = as_dims(shape)
@@ -134,7 +134,7 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
 
 accumulaten_op = define_op("AccumulateNV2", "inputs: N*T", attrs={"shape": None}, types={"T": NUMERIC},
                            infer=lambda xs, *, shape: Spec(merge(shape, _addn_infer(xs).dims), xs[0].dtype),
-                           lower=lambda b, xs, *, shape: _addn_lower(b, xs))  # fmt: skip
+                           lower=lambda b, xs, *, shape: _addn_lower(b, xs))
 
 
 def scalar_mul(scalar, x, name=None):
@@ -187,17 +187,17 @@ def _div(b, x, y):
 
 
 realdiv_op = define_op("RealDiv", "x, y", infer=broadcasted, types={"T": INEXACT},
-                       lower=lambda b, x, y: b.np.true_divide(x, y))  # fmt: skip
+                       lower=lambda b, x, y: b.np.true_divide(x, y))
 div_op = define_op("Div", "x, y", infer=broadcasted, types={"T": NUMERIC}, lower=_div)
 floordiv_op = define_op("FloorDiv", "x, y", infer=broadcasted, types={"T": REAL}, partial=True,
-                        lower=lambda b, x, y: b.np.floor_divide(x, y))  # fmt: skip
+                        lower=lambda b, x, y: b.np.floor_divide(x, y))
 truncatediv_op = define_op("TruncateDiv", "x, y", infer=broadcasted, types={"T": REAL},
                            lower=lambda b, x, y: b.np.trunc(b.np.true_divide(x, y)) if x.dtype.kind == "f"
-                           else _truncate_div(b, x, y))  # fmt: skip
+                           else _truncate_div(b, x, y))
 floormod_op = define_op("FloorMod", "x, y", infer=broadcasted, types={"T": REAL}, partial=True,
-                        lower=lambda b, x, y: b.np.mod(x, y))  # fmt: skip
+                        lower=lambda b, x, y: b.np.mod(x, y))
 truncatemod_op = define_op("TruncateMod", "x, y", infer=broadcasted, types={"T": REAL},
-                           lower=lambda b, x, y: b.np.fmod(x, y))  # fmt: skip
+                           lower=lambda b, x, y: b.np.fmod(x, y))
 
 
 def _divnonan_lower(b, x, y):
@@ -209,7 +209,7 @@ divnonan_op = define_op("DivNoNan", "x, y", infer=broadcasted, types={"T": INEXA
 
 _TRUE_DIVISION = {dtypes.int8: dtypes.float32, dtypes.uint8: dtypes.float32, dtypes.int16: dtypes.float32,
                   dtypes.uint16: dtypes.float32, dtypes.int32: dtypes.float64, dtypes.uint32: dtypes.float64,
-                  dtypes.int64: dtypes.float64, dtypes.uint64: dtypes.float64}  # fmt: skip
+                  dtypes.int64: dtypes.float64, dtypes.uint64: dtypes.float64}
 
 
 def truediv(x, y, name=None):
@@ -294,13 +294,13 @@ divide_no_nan = div_no_nan
 
 # -- products whose zero wins over infinity and NaN -----------------------------------------------
 mulnonan_op = define_op("MulNoNan", "x, y", infer=broadcasted, types={"T": INEXACT},
-                        lower=lambda b, x, y: b.np.where(y == 0, _number(x, 0), x * y))  # fmt: skip
+                        lower=lambda b, x, y: b.np.where(y == 0, _number(x, 0), x * y))
 xdivy_op = define_op("Xdivy", "x, y", infer=broadcasted, types={"T": INEXACT},
-                     lower=lambda b, x, y: b.np.where(x == 0, _number(x, 0), b.np.true_divide(x, y)))  # fmt: skip
+                     lower=lambda b, x, y: b.np.where(x == 0, _number(x, 0), b.np.true_divide(x, y)))
 xlogy_op = define_op("Xlogy", "x, y", infer=broadcasted, types={"T": INEXACT},
-                     lower=lambda b, x, y: b.np.where(x == 0, _number(x, 0), x * b.np.log(y)))  # fmt: skip
+                     lower=lambda b, x, y: b.np.where(x == 0, _number(x, 0), x * b.np.log(y)))
 xlog1py_op = define_op("Xlog1py", "x, y", infer=broadcasted, types={"T": INEXACT},
-                       lower=lambda b, x, y: b.np.where(x == 0, _number(x, 0), x * b.np.log1p(y)))  # fmt: skip
+                       lower=lambda b, x, y: b.np.where(x == 0, _number(x, 0), x * b.np.log1p(y)))
 
 
 def multiply_no_nan(x, y, name=None):
@@ -338,10 +338,10 @@ def reciprocal_no_nan(x, name=None):
 # -- powers and roots -------------------------------------------------------------------
 square_op = define_op("Square", "x", infer=same, types={"T": NUMERIC}, lower=lambda b, x: x * x)
 squareddifference_op = define_op("SquaredDifference", "x, y", infer=broadcasted, types={"T": NUMERIC},
-                                 lower=lambda b, x, y: _squared_difference(b, x - y))  # fmt: skip
+                                 lower=lambda b, x, y: _squared_difference(b, x - y))
 sqrt_op = unary("Sqrt", "sqrt", INEXACT)
 rsqrt_op = define_op("Rsqrt", "x", infer=same, types={"T": INEXACT},
-                     lower=lambda b, x: 1 / b.np.sqrt(x) if b.is_host else b.lax.rsqrt(x))  # fmt: skip
+                     lower=lambda b, x: 1 / b.np.sqrt(x) if b.is_host else b.lax.rsqrt(x))
 reciprocal_op = define_op("Reciprocal", "x", infer=same, types={"T": NUMERIC}, lower=lambda b, x: _div(b, b.np.ones_like(x), x))
 pow_op = binary("Pow", "power")
 
@@ -531,7 +531,7 @@ floor_op = unary("Floor", "floor", FLOATING)
 ceil_op = unary("Ceil", "ceil", FLOATING)
 rint_op = unary("Rint", "rint", FLOATING)
 round_op = define_op("Round", "x", infer=same, types={"T": NUMERIC},
-                     lower=lambda b, x: x if x.dtype.kind in "iu" else b.np.round(x))  # fmt: skip
+                     lower=lambda b, x: x if x.dtype.kind in "iu" else b.np.round(x))
 
 
 def maximum(x, y, name=None):
@@ -587,7 +587,7 @@ def round(x, name=None):
 # -- tests and neighbours ------------------------------------------------------------------
 def _property(op_type, function):
     return define_op(op_type, "x", infer=lambda x: Spec(x.dims, dtypes.bool_), types={"T": FLOATING},
-                     lower=lambda b, x: getattr(b.np, function)(x))  # fmt: skip
+                     lower=lambda b, x: getattr(b.np, function)(x))
 
 
 isnan_op = _property("IsNan", "isnan")
@@ -597,7 +597,7 @@ nextafter_op = binary("NextAfter", "nextafter", frozenset((dtypes.float32, dtype
 approximateequal_op = define_op("ApproximateEqual", "x, y", attrs={"tolerance": 1e-5}, types={"T": NUMERIC},
                                 infer=lambda x, y, *, tolerance:
                                 Spec(merge(x.dims, y.dims, "ApproximateEqual needs one shape;"), dtypes.bool_),
-                                lower=lambda b, x, y, *, tolerance: _near(b, x, y, tolerance))  # fmt: skip
+                                lower=lambda b, x, y, *, tolerance: _near(b, x, y, tolerance))
 
 
 def _near(b, x, y, tolerance):
@@ -633,7 +633,7 @@ def approximate_equal(x, y, tolerance=1e-05, name=None):
 # -- Cast ------------------------------------------------------------------------------
 cast_op = define_op("Cast", "x: SrcT", attrs={"DstT": None, "Truncate": False}, partial=True,
                     infer=lambda x, *, DstT, Truncate: Spec(x.dims, DstT),
-                    lower=lambda b, x, *, DstT, Truncate: b.cast(x, DstT))  # fmt: skip
+                    lower=lambda b, x, *, DstT, Truncate: b.cast(x, DstT))
 
 
 def cast(x, dtype, name=None):

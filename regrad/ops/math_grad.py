@@ -278,5 +278,5 @@ RegisterGradient("Minimum")(_extreme(less_equal))
 
 # Piecewise constant: TF lets the path end here, and so do we; an explanation of a None gradient names these.
 for _op_type in ("Floor", "Ceil", "Rint", "Round", "FloorDiv", "TruncateDiv", "IsNan", "IsInf", "IsFinite",
-                 "ApproximateEqual"):  # fmt: skip
+                 "ApproximateEqual"):
     NotDifferentiable(_op_type)

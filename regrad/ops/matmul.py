@@ -13,7 +13,7 @@ def _inner(a, b, adims, bdims, ta, tb):
     k2, m = bdims[::-1] if tb else bdims
     if None not in (k, k2) and k != k2:
         raise ShapeError(f"a is {spec_text(a)} and b is {spec_text(b)}: the inner sizes {k} and {k2} differ "
-                         f"(transpose_a={ta}, transpose_b={tb}). Dimensions must be equal")  # fmt: skip
+                         f"(transpose_a={ta}, transpose_b={tb}). Dimensions must be equal")
     return n, m
 
 
@@ -31,7 +31,7 @@ def _matmul_lower(b, x, y, *, transpose_a, transpose_b):
 
 
 matmul_op = define_op("MatMul", "a, b", attrs={"transpose_a": False, "transpose_b": False}, types={"T": NUMERIC},
-                      infer=_matmul_infer, lower=_matmul_lower)  # fmt: skip
+                      infer=_matmul_infer, lower=_matmul_lower)
 
 
 def _batch_matmul_infer(x, y, *, adj_x, adj_y):
@@ -53,11 +53,11 @@ def _batch_matmul_lower(b, x, y, *, adj_x, adj_y):
 
 
 batchmatmul_op = define_op("BatchMatMulV2", "x, y", attrs={"adj_x": False, "adj_y": False}, types={"T": NUMERIC},
-                           infer=_batch_matmul_infer, lower=_batch_matmul_lower)  # fmt: skip
+                           infer=_batch_matmul_infer, lower=_batch_matmul_lower)
 
 
 def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False,
-           b_is_sparse=False, name=None):  # fmt: skip
+           b_is_sparse=False, name=None):
     """Multiplies matrix `a` ([..., n, k]) by matrix `b` ([..., k, m]), giving [..., n, m].
 
     Args:

@@ -159,7 +159,7 @@ def _box_muller(b, words, real):
     angle = (turns.astype(np.float64) * np.float64(2 * np.pi)).astype(kind)
     if b.is_host:  # NumPy's float32 functions are off by up to 4 units in the last place, its float64 ones by none here
         log, sin, cos = (f(x.astype(np.float64)).astype(kind)
-                         for f, x in ((np.log, u), (np.sin, angle), (np.cos, angle)))  # fmt: skip
+                         for f, x in ((np.log, u), (np.sin, angle), (np.cos, angle)))
     elif real is dtypes.float32:
         log, (sin, cos) = b.np.log(u), _sin_cos(b, angle, turns)
     else:
@@ -286,14 +286,14 @@ def _of_shape(op_type, draw):
     """Defines an op that draws a tensor of a given shape, TF's seeded form."""
     return define_op(op_type, "shape: T", types={"T": INDEX}, attrs={**SEEDS, "dtype": dtypes.float32}, static=(0,),
                      random=True, infer=_shape_infer, lower=lambda b, rng, shape, *, seed, seed2, dtype:
-                     draw(b, _Stream(rng), _dims(shape), dtype))  # fmt: skip
+                     draw(b, _Stream(rng), _dims(shape), dtype))
 
 
 def _of_seed(op_type, draw):
     """Defines the stateless form: the numbers are a function of the operand `seed`, two integers."""
     return define_op(op_type, "shape: T, seed: Tseed", types={"T": INDEX, "Tseed": INDEX}, attrs={"dtype": dtypes.float32},
                      static=(0,), infer=lambda shape, seed, *, dtype: _shape_infer(shape, dtype=dtype),
-                     lower=lambda b, shape, seed, *, dtype: draw(b, _Stream.of_seed(b, seed), _dims(shape), dtype))  # fmt: skip
+                     lower=lambda b, shape, seed, *, dtype: draw(b, _Stream.of_seed(b, seed), _dims(shape), dtype))
 
 
 randomuniform_op = _of_shape("RandomUniform", _uniform)
@@ -316,12 +316,12 @@ def _int_lower(b, rng, shape, minval, maxval, *, seed, seed2):
 
 
 randomuniformint_op = define_op("RandomUniformInt", "shape: T, minval: Tout, maxval: Tout", attrs=SEEDS, random=True,
-                                types={"T": INDEX, "Tout": INDEX}, static=(0,), infer=_int_infer, lower=_int_lower)  # fmt: skip
+                                types={"T": INDEX, "Tout": INDEX}, static=(0,), infer=_int_infer, lower=_int_lower)
 statelessrandomuniformint_op = define_op(
     "StatelessRandomUniformInt", "shape: T, seed: Tseed, minval: Tout, maxval: Tout", static=(0,),
     types={"T": INDEX, "Tseed": INDEX, "Tout": INDEX}, infer=lambda shape, seed, low, high: _int_infer(shape, low, high),
     lower=lambda b, shape, seed, low, high:
-    _integers(b, _Stream.of_seed(b, seed), _dims(shape), as_dtype(low.dtype), low, high))  # fmt: skip
+    _integers(b, _Stream.of_seed(b, seed), _dims(shape), as_dtype(low.dtype), low, high))
 
 
 def _shape_tensor(shape):
@@ -334,7 +334,7 @@ def _shape_tensor(shape):
         return convert_to_tensor(shape, dtype=dtypes.int32, name="shape")
     if not fully_known(dims):
         raise ValueError(f"Cannot convert a partially known TensorShape {dims} to a Tensor; tf.shape(x) gives the shape at "
-                         "run time.")  # fmt: skip
+                         "run time.")
     large = any(d > _MAX_SEED for d in dims)
     return convert_to_tensor(np.array(dims, np.int64 if large else np.int32), name="shape")
 
@@ -431,7 +431,7 @@ def stateless_random_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.floa
 def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
     """Returns numbers as `truncated_normal` does, a function of `seed` (two integers) alone."""
     return _stateless_scaled(statelesstruncatednormal_op, shape, seed, mean, stddev, dtype,
-                             name or "stateless_truncated_normal")  # fmt: skip
+                             name or "stateless_truncated_normal")
 
 
 def _stateless_scaled(op, shape, seed, mean, stddev, dtype, name):
@@ -511,31 +511,31 @@ def _categorical(b, stream, logits, num_samples, output_dtype):
 multinomial_op = define_op(
     "Multinomial", "logits: T, num_samples: int32", attrs={**SEEDS, "output_dtype": dtypes.int64}, static=(1,), random=True,
     types={"T": REAL}, infer=_multinomial_infer, lower=lambda b, rng, logits, n, *, seed, seed2, output_dtype:
-    _categorical(b, _Stream(rng), logits, n, output_dtype))  # fmt: skip
+    _categorical(b, _Stream(rng), logits, n, output_dtype))
 statelessmultinomial_op = define_op(
     "StatelessMultinomial", "logits: T, num_samples: int32, seed: Tseed", attrs={"output_dtype": dtypes.int64}, static=(1,),
     types={"T": REAL, "Tseed": INDEX}, infer=lambda logits, n, seed, *, output_dtype:
     _multinomial_infer(logits, n, output_dtype=output_dtype), lower=lambda b, logits, n, seed, *, output_dtype:
-    _categorical(b, _Stream.of_seed(b, seed), logits, n, output_dtype))  # fmt: skip
+    _categorical(b, _Stream.of_seed(b, seed), logits, n, output_dtype))
 
 
 def multinomial(logits, num_samples, seed=None, name=None, output_dtype=None):
     """Returns `num_samples` draws per row, [rows, num_samples] of int64 (or `output_dtype`), from the categorical
     distributions whose unnormalised log-probabilities are the rows of `logits`."""
     return multinomial_op(logits, num_samples, name=name or "multinomial/Multinomial",
-                          output_dtype=as_dtype(output_dtype or dtypes.int64), **_seeds(seed))  # fmt: skip
+                          output_dtype=as_dtype(output_dtype or dtypes.int64), **_seeds(seed))
 
 
 def categorical(logits, num_samples, dtype=None, seed=None, name=None):
     """Returns draws from categorical distributions: `multinomial` by its later name."""
     return multinomial_op(logits, num_samples, name=name or "categorical/Multinomial",
-                          output_dtype=as_dtype(dtype or dtypes.int64), **_seeds(seed))  # fmt: skip
+                          output_dtype=as_dtype(dtype or dtypes.int64), **_seeds(seed))
 
 
 def stateless_multinomial(logits, num_samples, seed, output_dtype=dtypes.int64, name=None):
     """Returns draws as `multinomial` does, a function of `seed` (two integers) alone."""
     return statelessmultinomial_op(logits, num_samples, seed, name=name or "stateless_multinomial",
-                                   output_dtype=as_dtype(output_dtype))  # fmt: skip
+                                   output_dtype=as_dtype(output_dtype))
 
 
 stateless_categorical = stateless_multinomial
@@ -624,10 +624,10 @@ def _samples_infer(shape, parameter, **attrs):
 
 
 randomgamma_op = define_op("RandomGamma", "shape: S, alpha: T", attrs=SEEDS, static=(0,), random=True,
-                           types={"S": INDEX, "T": FLOATING}, infer=_samples_infer, lower=_gamma_lower)  # fmt: skip
+                           types={"S": INDEX, "T": FLOATING}, infer=_samples_infer, lower=_gamma_lower)
 randomgammagrad_op = define_op("RandomGammaGrad", "alpha, sample", types={"T": FLOATING}, infer=broadcasted, xla_only=True,
                                lower=lambda b, alpha, sample: b.lax.random_gamma_grad(
-                                   *b.np.broadcast_arrays(alpha, sample)))  # fmt: skip
+                                   *b.np.broadcast_arrays(alpha, sample)))
 
 
 def random_gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
@@ -704,7 +704,7 @@ def _poisson_lower(b, rng, shape, rate, *, seed, seed2, dtype):
 
 randompoisson_op = define_op(
     "RandomPoissonV2", "shape: S, rate: R", attrs={**SEEDS, "dtype": dtypes.int64}, static=(0,), random=True,
-    types={"S": INDEX, "R": REAL}, infer=_samples_infer, lower=_poisson_lower)  # fmt: skip
+    types={"S": INDEX, "R": REAL}, infer=_samples_infer, lower=_poisson_lower)
 
 
 def random_poisson(lam, shape, dtype=dtypes.float32, seed=None, name=None):
@@ -740,7 +740,7 @@ def _interval_lower(b, rng, shape, means, stdevs, minvals, maxvals, *, seed, see
     if n == 0:
         return np_.zeros(dims, means.dtype)
     mean, stdev, low, high = (np_.ravel(np_.broadcast_to(np_.reshape(x.astype(np.float64), (-1,) + (1,) * (len(dims) - 1)),
-                                                         dims)) for x in (means, stdevs, minvals, maxvals))  # fmt: skip
+                                                         dims)) for x in (means, stdevs, minvals, maxvals))
     a, z = (low - mean) / stdev, (high - mean) / stdev
     flip = z < -a  # the side nearer to the mean comes first
     a, z = np_.where(flip, -z, a), np_.where(flip, -a, z)
@@ -780,11 +780,11 @@ def _interval_lower(b, rng, shape, means, stdevs, minvals, maxvals, *, seed, see
 
 parameterizedtruncatednormal_op = define_op(
     "ParameterizedTruncatedNormal", "shape: S, means: T, stdevs: T, minvals: T, maxvals: T", attrs=SEEDS, static=(0,),
-    random=True, types={"S": INDEX, "T": FLOATING}, infer=_interval_infer, lower=_interval_lower)  # fmt: skip
+    random=True, types={"S": INDEX, "T": FLOATING}, infer=_interval_infer, lower=_interval_lower)
 
 
 def parameterized_truncated_normal(shape, means=0.0, stddevs=1.0, minvals=-2.0, maxvals=2.0, dtype=dtypes.float32, seed=None,
-                                   name=None):  # fmt: skip
+                                   name=None):
     """Returns draws from normal distributions cut off outside of [minvals, maxvals].
 
     Args:
@@ -797,7 +797,7 @@ def parameterized_truncated_normal(shape, means=0.0, stddevs=1.0, minvals=-2.0, 
     with get_default_graph().name_scope(name or "parameterized_truncated_normal"):
         shape = _shape_tensor(shape)
         given = [convert_to_tensor(x, name=n, dtype=None if hasattr(x, "dtype") else dtype)
-                 for x, n in ((means, "means"), (stddevs, "stddevs"), (minvals, "minvals"), (maxvals, "maxvals"))]  # fmt: skip
+                 for x, n in ((means, "means"), (stddevs, "stddevs"), (minvals, "minvals"), (maxvals, "maxvals"))]
         return parameterizedtruncatednormal_op(shape, *given, **_seeds(seed))
 
 
@@ -820,7 +820,7 @@ def random_crop(value, size, seed=None, name=None):
 
 # -- how much of its stream a run of an op takes: as in TF's kernels, so that later runs go on as theirs do -----------
 for _op in (randomuniform_op, randomstandardnormal_op, truncatednormal_op, randomuniformint_op, randomgamma_op,
-            randompoisson_op, parameterizedtruncatednormal_op):  # fmt: skip
+            randompoisson_op, parameterizedtruncatednormal_op):
     _op.extra["blocks"] = lambda dims: size_of(dims) * _RESERVED
 randomshuffle_op.extra["blocks"] = lambda dims, order: -(-order[0] // 4)
 multinomial_op.extra["blocks"] = lambda dims: dims[0] * -(-dims[1] // 4) * 4 * 2 * _RESERVED

@@ -11,7 +11,7 @@ from regrad.ops.reduce import reduce_sum
 for _op_type in ("RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal", "Multinomial",
                  "RandomPoissonV2", "ParameterizedTruncatedNormal", "StatelessRandomUniform",
                  "StatelessRandomUniformInt", "StatelessRandomNormal", "StatelessTruncatedNormal",
-                 "StatelessMultinomial"):  # fmt: skip
+                 "StatelessMultinomial"):
     NotDifferentiable(_op_type)
 
 @RegisterGradient("RandomGamma")
@@ -26,7 +26,7 @@ def _randomgamma_grad(op, dy):
 @RegisterGradient("RandomGammaGrad")
 def _randomgammagrad_grad(op, dy):
     raise LookupError(f"RandomGammaGrad '{op.name}' has no gradient: the second derivative of a gamma draw with respect to "
-                      "alpha is not known in a closed form that anybody computes. tf.stop_gradient cuts the path.")  # fmt: skip
+                      "alpha is not known in a closed form that anybody computes. tf.stop_gradient cuts the path.")
 
 
 @RegisterGradient("RandomShuffle")

@@ -40,7 +40,7 @@ def _reduction(op_type, lower, types=NUMERIC, partial=False):
         return lower(b, x, axis=axes_of(axes, x.ndim), keepdims=keep_dims)
 
     return define_op(op_type, "input: T, reduction_indices: Tidx", attrs={"keep_dims": False}, static=(1,), infer=infer,
-                     types={"T": types, "Tidx": INDEX}, lower=run, partial=partial)  # fmt: skip
+                     types={"T": types, "Tidx": INDEX}, lower=run, partial=partial)
 
 
 def _mean(b, x, axis, keepdims):
@@ -56,7 +56,7 @@ def _mean(b, x, axis, keepdims):
 sum_op = _reduction("Sum", lambda b, x, axis, keepdims: b.np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype), partial=True)
 mean_op = _reduction("Mean", _mean)
 prod_op = _reduction("Prod", lambda b, x, axis, keepdims: b.np.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype),
-                     partial=True)  # fmt: skip
+                     partial=True)
 
 
 def _extreme(function, worst):
@@ -80,7 +80,7 @@ def _logical(op_type, function):
                      types={"Tidx": INDEX},
                      infer=lambda x, axes, *, keep_dims: Spec(reduced_dims(x.dims, axes.value(), keep_dims), dtypes.bool_),
                      lower=lambda b, x, axes, *, keep_dims:
-                     getattr(b.np, function)(x, axis=axes_of(axes, x.ndim), keepdims=keep_dims))  # fmt: skip
+                     getattr(b.np, function)(x, axis=axes_of(axes, x.ndim), keepdims=keep_dims))
 
 
 all_op = _logical("All", "all")
@@ -177,7 +177,8 @@ def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
     Raises:
       TypeError: the input is an integer tensor.
     """
-    from regrad.ops import complex as complex_, math
+    from regrad.ops import complex as complex_
+    from regrad.ops import math
 
     with get_default_graph().name_scope(name or "reduce_variance"):
         x = convert_to_tensor(input_tensor)
@@ -195,7 +196,8 @@ def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
     Raises:
       TypeError: the input is an integer tensor.
     """
-    from regrad.ops import array, complex as complex_, math
+    from regrad.ops import array, math
+    from regrad.ops import complex as complex_
 
     with get_default_graph().name_scope(name or "reduce_std"):
         x = convert_to_tensor(input_tensor)
@@ -207,9 +209,9 @@ def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
 
 
 def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=dtypes.int64, name=None, reduction_indices=None,
-                  keep_dims=None, input=None):  # fmt: skip
+                  keep_dims=None, input=None):
     """Returns how many elements are not zero (not empty, for strings), over `axis`, as `dtype`."""
-    from regrad.ops import array, compare, math
+    from regrad.ops import compare, math
 
     axis = one_of("axis", axis, "reduction_indices", reduction_indices)
     keepdims = one_of("keepdims", keepdims, "keep_dims", keep_dims)
@@ -232,7 +234,7 @@ def _arg_extreme(op_type, function):
         return getattr(b.np, function)(x, axis=int(axis)).astype(output_type.as_numpy_dtype)
 
     return define_op(op_type, "input: T, dimension: Tidx", attrs={"output_type": dtypes.int64}, static=(1,), infer=infer,
-                     types={"T": REAL | {dtypes.bool_}, "Tidx": INDEX}, lower=lower)  # fmt: skip
+                     types={"T": REAL | {dtypes.bool_}, "Tidx": INDEX}, lower=lower)
 
 
 argmax_op = _arg_extreme("ArgMax", "argmax")
@@ -263,7 +265,7 @@ def _unreduce_lower(b, dy, like, axes):
 
 unreduce_op = define_op("UnreduceLike", "dy: T, like: L, reduction_indices: Tidx", static=(2,), shape_only=(1,),
                         types={"Tidx": INDEX}, infer=lambda dy, like, axes: Spec(like.dims, dy.dtype),
-                        lower=_unreduce_lower)  # fmt: skip
+                        lower=_unreduce_lower)
 
 
 def unreduce_like(dy, like, axes):
@@ -285,4 +287,4 @@ def _others_lower(b, x, axes):
 
 
 productofothers_op = define_op("ProductOfOthers", "input: T, reduction_indices: Tidx", static=(1,), lower=_others_lower,
-                               types={"T": NUMERIC, "Tidx": INDEX}, infer=lambda x, axes: Spec(x.dims, x.dtype))  # fmt: skip
+                               types={"T": NUMERIC, "Tidx": INDEX}, infer=lambda x, axes: Spec(x.dims, x.dtype))

@@ -59,7 +59,7 @@ class SparseTensor:
     def _feed_parts(self, value):
         indices, values, dense_shape = value
         return [(self.indices, np.asarray(indices, np.int64)), (self.values, values),
-                (self.dense_shape, np.asarray(dense_shape, np.int64))]  # fmt: skip
+                (self.dense_shape, np.asarray(dense_shape, np.int64))]
 
     def eval(self, feed_dict=None, session=None):
         """Returns the SparseTensorValue."""
@@ -76,8 +76,9 @@ def sparse_placeholder(dtype, shape=None, name=None):
 
     name = name or "Placeholder"
     rank = None if shape is None else len(shape)
-    return SparseTensor(placeholder(dtypes.int64, [None, rank], name + "/indices"), placeholder(dtype, [None], name + "/values"),
-                        placeholder(dtypes.int64, [rank], name + "/shape"))  # fmt: skip
+    return SparseTensor(placeholder(dtypes.int64, [None, rank], name + "/indices"),
+                        placeholder(dtype, [None], name + "/values"),
+                        placeholder(dtypes.int64, [rank], name + "/shape"))
 
 
 def sparse_tensor_to_dense(sp_input, default_value=None, validate_indices=True, name=None):
@@ -87,7 +88,7 @@ def sparse_tensor_to_dense(sp_input, default_value=None, validate_indices=True, 
     if default_value is None:
         return scatter_nd(sp_input.indices, sp_input.values, dims, name=name)
     return tensor_scatter_update(fill(dims, convert_to_tensor(default_value, dtype=sp_input.dtype)), sp_input.indices,
-                                 sp_input.values)  # fmt: skip
+                                 sp_input.values)
 
 
 def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0, validate_indices=True, name=None):

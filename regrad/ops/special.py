@@ -32,7 +32,7 @@ def _special(op_type, function, signature="x"):
         return function(b, *xs).astype(dtype)
 
     return define_op(op_type, signature, infer=same if signature == "x" else _broadcast_all, types={"T": FLOATING},
-                     xla_only=True, lower=lower)  # fmt: skip
+                     xla_only=True, lower=lower)
 
 
 def _scipy(name):

@@ -65,7 +65,7 @@ def _igamma_grad(op, dy):
     a, x = op.inputs
     density = math.exp(math.xlogy_op(a - 1.0, x) - x - special.lgamma(a))
     return (sum_to_like(math.mulnonan_op(special.igammagrada_op(a, x), dy), a),
-            sum_to_like(math.mulnonan_op(density, dy), x))  # fmt: skip
+            sum_to_like(math.mulnonan_op(density, dy), x))
 
 
 @RegisterGradient("Igammac")

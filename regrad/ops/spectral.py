@@ -122,7 +122,7 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
         else:
             frames = _at_least_0(1 + (samples - length) // step)
         starts = generate.range(frames) * step if not isinstance(frames, int) else \
-            constant(np.arange(frames, dtype=np.int32) * step)  # fmt: skip
+            constant(np.arange(frames, dtype=np.int32) * step)
         index = array.expand_dims(starts, 1) + np.arange(length, dtype=np.int32)[None, :]
         return indexing.gather(signal, index, axis=axis)
 
@@ -145,7 +145,8 @@ def overlap_and_add(signal, frame_step, name=None):
         signal = convert_to_tensor(signal, name="signal")
         step = _int(frame_step, "frame_step")
         if signal.dims is None or len(signal.dims) < 2 or signal.dims[-1] is None:
-            raise ValueError(f"overlap_and_add: signal must be [..., frames, frame_length] with a known length, not {signal.shape}")
+            raise ValueError(f"overlap_and_add: signal must be [..., frames, frame_length] with a known length, "
+                             f"not {signal.shape}")
         rank, length = len(signal.dims), signal.dims[-1]
         shape = array.shape(signal)
         outer = [signal.dims[i] if signal.dims[i] is not None else shape[i] for i in range(rank - 2)]

@@ -170,7 +170,7 @@ def _define(op_type, refs, operands, attrs, rule):
 
     # TF puts the indices after the gradient, wherever that stands; here they are always last, see `sparse`.
     define_op("Sparse" + op_type, signature + ", indices: Tindices", infer=infer_rows, lower=lower_rows,
-              **{**shared, "types": {"T": NUMERIC, "Tindices": INDEX}})  # fmt: skip
+              **{**shared, "types": {"T": NUMERIC, "Tindices": INDEX}})
     return dense
 
 
@@ -207,7 +207,7 @@ _RULES: tuple = (
     ("ApplyFtrlV2", "var accum linear", "grad lr l1 l2 l2_shrinkage lr_power", {}, _ftrl_v2),
     ("ApplyAddSign", "var m", "lr alpha sign_decay beta grad", {}, _add_sign),
     ("ApplyPowerSign", "var m", "lr logbase sign_decay beta grad", {}, _power_sign),
-)  # fmt: skip
+)
 OPS = {row[0]: _define(*row) for row in _RULES}
 
 
@@ -259,7 +259,7 @@ def _sum_repeated_lower(b, values, indices, *, num_rows):
 sumrepeatedrows_op = define_op("SumRepeatedRows", "values: T, indices: Tindices", attrs={"num_rows": None},
                                types={"T": NUMERIC, "Tindices": INDEX}, lower=_sum_repeated_lower,
                                infer=lambda values, indices, *, num_rows: [Spec(values.dims, values.dtype),
-                                                                           Spec(indices.dims, indices.dtype)])  # fmt: skip
+                                                                           Spec(indices.dims, indices.dtype)])
 
 
 def sum_repeated_rows(values, indices, num_rows=None, name=None):

@@ -28,7 +28,7 @@ class Lowering:
         sizes = [1 if n is None else n for n in op.groups] if op.groups is not None else [1] * len(opdef.args)
         arg_of = [i for i, n in enumerate(sizes) for _ in range(n)]
         self.kinds = tuple(STATIC if i in opdef.static else PRIMAL if t.dtype._kind in "fc" else CONSTANT
-                           for i, t in zip(arg_of, op.inputs))  # fmt: skip
+                           for i, t in zip(arg_of, op.inputs))
         self.flowing = tuple(t.dtype._kind in "fc" for t in op.outputs)
         shown = {k: v for k, v in op.attrs.items() if not k.startswith("_")}
         self.key = (opdef.type, repr(sorted(shown.items())), repr(self.groups), self.kinds, self.flowing)
@@ -87,7 +87,7 @@ loweringvjp_op = define_op(
     single=False, xla_only=True,
     infer=lambda static, constants, xs, dys, *, function: [Spec(x.dims, x.dtype) for x in xs],
     lower=lambda b, static, constants, xs, dys, *, function:
-    VJP(function, len(xs))(b, static, constants, tuple(xs) + tuple(dys)))  # fmt: skip
+    VJP(function, len(xs))(b, static, constants, tuple(xs) + tuple(dys)))
 
 
 def vjp_of_lowering(op_type):

@@ -29,4 +29,4 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
         MomentumOptimizer MomentumWOptimizer NadamOptimizer PowerSignOptimizer ProximalAdagradOptimizer
         ProximalGradientDescentOptimizer RMSPropOptimizer extend_with_decoupled_weight_decay""",
     "regrad.train.saver": "Saver init_from_checkpoint",
-})  # fmt: skip
+})

@@ -81,7 +81,7 @@ class CheckpointReader:
         self.prefix = prefix = os.fspath(prefix)
         if not checkpoint_exists(prefix):
             raise NotFoundError(None, None, "Unsuccessful TensorSliceReader constructor: Failed to find any matching files "
-                                            f"for {prefix}")  # fmt: skip
+                                            f"for {prefix}")
         try:
             with open(prefix + _INDEX, encoding="utf-8") as file:
                 index = json.load(file)
@@ -175,7 +175,7 @@ class CheckpointState:
     """
 
     def __init__(self, model_checkpoint_path="", all_model_checkpoint_paths=(), all_model_checkpoint_timestamps=(),
-                 last_preserved_timestamp=None):  # fmt: skip
+                 last_preserved_timestamp=None):
         self.model_checkpoint_path = model_checkpoint_path
         self.all_model_checkpoint_paths = list(all_model_checkpoint_paths)
         self.all_model_checkpoint_timestamps = list(all_model_checkpoint_timestamps)
@@ -245,7 +245,7 @@ def latest_checkpoint(checkpoint_dir, latest_filename=None):
 
 def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None, latest_filename=None,
                             all_model_checkpoint_timestamps=None, last_preserved_timestamp=None,
-                            save_relative_paths=False):  # fmt: skip
+                            save_relative_paths=False):
     """Writes the file "checkpoint" of a directory. Relative paths are written relative to `save_dir`."""
     save_dir = os.fspath(save_dir)
     paths = list(all_model_checkpoint_paths or [])
@@ -256,11 +256,11 @@ def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoin
         return os.path.relpath(path, save_dir) if save_relative_paths or not os.path.isabs(path) else path
 
     state = CheckpointState(written(model_checkpoint_path), [written(p) for p in paths],
-                            all_model_checkpoint_timestamps or (), last_preserved_timestamp)  # fmt: skip
+                            all_model_checkpoint_timestamps or (), last_preserved_timestamp)
     target = _state_file(save_dir, latest_filename)
     if target in (model_checkpoint_path + _INDEX, model_checkpoint_path + _DATA):
         raise RuntimeError(f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state. Please use a "
-                           "different save path.")  # fmt: skip
+                           "different save path.")
     part = f"{target}.part{os.getpid()}"
     with open(part, "w", encoding="utf-8") as file:
         file.write(str(state))
@@ -300,4 +300,4 @@ def check_shape(name, stored, dims):
     fits = dims is None or len(stored) == len(dims) and all(d is None or d == s for s, d in zip(stored, dims))
     if not fits:
         raise InvalidArgumentError(None, None, "Assign requires shapes of both tensors to match. lhs shape= "
-                                               f"{list(dims)} rhs shape= {list(stored)}: variable {name}")  # fmt: skip
+                                               f"{list(dims)} rhs shape= {list(stored)}: variable {name}")

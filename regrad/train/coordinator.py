@@ -189,7 +189,7 @@ class QueueRunner:
                 return []
             self._running = len(self._enqueue_ops)
         threads = [threading.Thread(target=self._work, args=(sess, op, coord), daemon=daemon,
-                                    name=f"QueueRunnerThread-{self.name}-{op.name}") for op in self._enqueue_ops]  # fmt: skip
+                                    name=f"QueueRunnerThread-{self.name}-{op.name}") for op in self._enqueue_ops]
         if coord is not None and self._cancel_op is not None:
             threads.append(threading.Thread(target=self._cancel, args=(sess, coord), daemon=daemon))
         for t in threads:
@@ -239,6 +239,6 @@ def start_queue_runners(sess=None, coord=None, daemon=True, start=True, collecti
     sess = sess or context.get_default_session()
     if sess is None:
         raise ValueError("Cannot start queue runners: No default session is registered. Use `with sess.as_default()` or pass "
-                         "an explicit session to tf.start_queue_runners(sess=sess)")  # fmt: skip
+                         "an explicit session to tf.start_queue_runners(sess=sess)")
     return [t for runner in sess.graph.get_collection(collection)
-            for t in runner.create_threads(sess, coord=coord, daemon=daemon, start=start)]  # fmt: skip
+            for t in runner.create_threads(sess, coord=coord, daemon=daemon, start=start)]

@@ -38,7 +38,7 @@ def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, stair
       staircase: round the exponent down.
     """
     with _Decay(name, "ExponentialDecay", learning_rate, global_step, decay_steps, decay_rate) as (
-            scope, rate, step, steps, decay):  # fmt: skip
+            scope, rate, step, steps, decay):
         p = step / steps
         return math.multiply(rate, math.pow(decay, math.floor(p) if staircase else p), name=scope)
 
@@ -46,7 +46,7 @@ def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, stair
 def natural_exp_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
     """Returns learning_rate * exp(-decay_rate * global_step / decay_steps). Args: as for `exponential_decay`."""
     with _Decay(name, "ExponentialTimeDecay", learning_rate, global_step, decay_steps, decay_rate) as (
-            scope, rate, step, steps, decay):  # fmt: skip
+            scope, rate, step, steps, decay):
         p = step / steps
         return math.multiply(rate, math.exp(-decay * (math.floor(p) if staircase else p)), name=scope)
 
@@ -54,20 +54,20 @@ def natural_exp_decay(learning_rate, global_step, decay_steps, decay_rate, stair
 def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
     """Returns learning_rate / (1 + decay_rate * global_step / decay_steps). Args: as for `exponential_decay`."""
     with _Decay(name, "InverseTimeDecay", learning_rate, global_step, decay_steps, decay_rate) as (
-            scope, rate, step, steps, decay):  # fmt: skip
+            scope, rate, step, steps, decay):
         p = step / steps
         return math.truediv(rate, 1 + decay * (math.floor(p) if staircase else p), name=scope)
 
 
 def polynomial_decay(learning_rate, global_step, decay_steps, end_learning_rate=0.0001, power=1.0, cycle=False,
-                     name=None):  # fmt: skip
+                     name=None):
     """Returns (learning_rate - end) * (1 - global_step / decay_steps) ** power + end, and `end` after decay_steps.
 
     Args:
       cycle: instead of staying at the end, go on with the next multiple of `decay_steps` as the horizon.
     """
     with _Decay(name, "PolynomialDecay", learning_rate, global_step, decay_steps, end_learning_rate, power) as (
-            scope, rate, step, steps, end, power):  # fmt: skip
+            scope, rate, step, steps, end, power):
         if cycle:
             multiple = math.ceil(step / steps)
             steps = steps * math.maximum(multiple, 1)  # a horizon of at least one period, also at step 0
@@ -85,7 +85,7 @@ def piecewise_constant(x, boundaries, values, name=None):
     boundaries, values = list(boundaries), list(values)
     if len(values) != len(boundaries) + 1:
         raise ValueError(f"The length of boundaries ({len(boundaries)}) should be 1 less than the length of values "
-                         f"({len(values)}).")  # fmt: skip
+                         f"({len(values)}).")
     with get_default_graph().name_scope(name or "PiecewiseConstant"):
         x = convert_to_tensor(x)
         boundaries = [convert_to_tensor(v) for v in boundaries]
@@ -98,7 +98,7 @@ def piecewise_constant(x, boundaries, values, name=None):
         for v in values:
             if v.dtype is not values[0].dtype:
                 raise ValueError(f"Values must have elements all with the same dtype ({values[0].dtype.name} vs "
-                                 f"{v.dtype.name}).")  # fmt: skip
+                                 f"{v.dtype.name}).")
         result = values[-1]
         for boundary, v in reversed(list(zip(boundaries, values))):
             result = compare.where(compare.less_equal(x, boundary), v, result)
@@ -123,7 +123,7 @@ def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2
     """Returns `cosine_decay` that starts again, each period `t_mul` times as long and its top `m_mul` times as high:
     Loshchilov & Hutter 2017."""
     with _Decay(name, "SGDRDecay", learning_rate, global_step, first_decay_steps, t_mul, m_mul, alpha) as (
-            scope, rate, step, first, t_mul, m_mul, alpha):  # fmt: skip
+            scope, rate, step, first, t_mul, m_mul, alpha):
         done = step / first
         # The periods' lengths are a geometric series: its partial sums tell which period this is.
         even = compare.equal(t_mul, 1)
@@ -140,18 +140,18 @@ def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2
 def linear_cosine_decay(learning_rate, global_step, decay_steps, num_periods=0.5, alpha=0.0, beta=0.001, name=None):
     """Returns learning_rate * ((alpha + linear decay) * cosine + beta): Bello et al. 2017."""
     with _Decay(name, "LinearCosineDecay", learning_rate, global_step, decay_steps, num_periods, alpha, beta) as (
-            scope, rate, step, steps, periods, alpha, beta):  # fmt: skip
+            scope, rate, step, steps, periods, alpha, beta):
         step = math.minimum(step, steps)
         return math.multiply(rate, (alpha + (steps - step) / steps) * _half_cosine(2.0 * periods * (step / steps)) + beta,
-                             name=scope)  # fmt: skip
+                             name=scope)
 
 
 def noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, initial_variance=1.0, variance_decay=0.55,
-                              num_periods=0.5, alpha=0.0, beta=0.001, name=None):  # fmt: skip
+                              num_periods=0.5, alpha=0.0, beta=0.001, name=None):
     """Returns `linear_cosine_decay` with normal noise, of variance initial_variance / (1 + step) ** variance_decay, added
     to the linear part: Bello et al. 2017."""
     with _Decay(name, "NoisyLinearCosineDecay", learning_rate, global_step, decay_steps, initial_variance, variance_decay,
-                num_periods, alpha, beta) as (scope, rate, step, steps, variance, decay, periods, alpha, beta):  # fmt: skip
+                num_periods, alpha, beta) as (scope, rate, step, steps, variance, decay, periods, alpha, beta):
         step = math.minimum(step, steps)
         linear = (steps - step) / steps
         stddev = math.sqrt(variance / math.pow(1 + step, decay))

@@ -13,14 +13,14 @@ from regrad.train.hooks import (
     SessionRunArgs,
     SessionRunContext,
     SessionRunValues,
-    StepCounterHook,  # fmt: skip
+    StepCounterHook,
 )
 from regrad.train.saver import Saver
 from regrad.train.steps import get_global_step
 from regrad.variables.listing import (
     global_variables_initializer,
     local_variables_initializer,
-    report_uninitialized_variables,  # fmt: skip
+    report_uninitialized_variables,
 )
 
 USE_DEFAULT = object()
@@ -39,10 +39,10 @@ class Scaffold:
 
     def __init__(self, init_op=None, init_feed_dict=None, init_fn=None, ready_op=None, ready_for_local_init_op=None,
                  local_init_op=None, summary_op=None, saver=None, copy_from_scaffold=None,
-                 local_init_feed_dict=None):  # fmt: skip
+                 local_init_feed_dict=None):
         given = {"init_op": init_op, "init_feed_dict": init_feed_dict, "init_fn": init_fn, "ready_op": ready_op,
                  "ready_for_local_init_op": ready_for_local_init_op, "local_init_op": local_init_op,
-                 "summary_op": summary_op, "saver": saver, "local_init_feed_dict": local_init_feed_dict}  # fmt: skip
+                 "summary_op": summary_op, "saver": saver, "local_init_feed_dict": local_init_feed_dict}
         for name, value in given.items():
             setattr(self, name, value if value is not None else getattr(copy_from_scaffold, name, None))
 
@@ -67,7 +67,8 @@ class Scaffold:
         found = graph.get_collection(collection_key)
         if len(found) > 1:
             raise RuntimeError(f"More than one item in the collection {collection_key!r}. Please indicate which one to use "
-                               f"by passing it to the tf.Scaffold constructor as: tf.Scaffold({arg_name}=item to use)")  # fmt: skip
+                               f"by passing it to the tf.Scaffold constructor as: "
+                               f"tf.Scaffold({arg_name}=item to use)")
         if found:
             return found[0]
         made = default_constructor()
@@ -119,7 +120,7 @@ class ChiefSessionCreator(SessionCreator):
         if len(missing):
             session.close()
             raise RuntimeError(f"Init operations did not make model ready: Variables not initialized: "
-                               f"{', '.join(m.decode() for m in missing)}.")  # fmt: skip
+                               f"{', '.join(m.decode() for m in missing)}.")
         return session
 
 
@@ -181,7 +182,7 @@ class MonitoredSession:
                         raise RuntimeError(f"Same tensor is fed by two hooks, or by a hook and the caller: {tensor}")
                 feeds.update(request.feed_dict or {})
         results = self._session.run({"caller": fetches, "hooks": asked} if asked else fetches, feeds or None, options,
-                                    run_metadata)  # fmt: skip
+                                    run_metadata)
         of_hooks = results["hooks"] if asked else {}
         for i, hook in enumerate(self._hooks):
             hook.after_run(context, SessionRunValues(of_hooks.get(i), options, run_metadata))
@@ -244,16 +245,16 @@ class SingularMonitoredSession(MonitoredSession):
     """A MonitoredSession made of a scaffold and a checkpoint directory."""
 
     def __init__(self, hooks=None, scaffold=None, master="", config=None, checkpoint_dir=None, stop_grace_period_secs=120,
-                 checkpoint_filename_with_path=None):  # fmt: skip
+                 checkpoint_filename_with_path=None):
         super().__init__(ChiefSessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path), hooks,
-                         stop_grace_period_secs)  # fmt: skip
+                         stop_grace_period_secs)
 
 
 def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaffold=None, hooks=None,
                              chief_only_hooks=None, save_checkpoint_secs=USE_DEFAULT, save_summaries_steps=USE_DEFAULT,
                              save_summaries_secs=USE_DEFAULT, config=None, stop_grace_period_secs=120,
                              log_step_count_steps=100, max_wait_secs=7200, save_checkpoint_steps=USE_DEFAULT,
-                             summary_dir=None):  # fmt: skip
+                             summary_dir=None):
     """Returns a MonitoredSession for training: restores from and saves to `checkpoint_dir`, and counts steps.
 
     Args:

@@ -41,7 +41,7 @@ def _zero_debiased(variable, value, rate):
         with init_scope():
             biased = get_variable(_free("biased"), initializer=Zeros(variable.dtype)(variable.shape), trainable=False)
             local_step = get_variable(_free("local_step"), shape=[], dtype=variable.dtype, initializer=Zeros(variable.dtype),
-                                      trainable=False)  # fmt: skip
+                                      trainable=False)
         new_biased = state.assignsub_op(biased._variable, (biased - value) * rate)
         new_step = local_step.assign_add(1)
         return variable - new_biased / (1 - math.pow(1.0 - rate, new_step))
@@ -65,9 +65,9 @@ def weighted_moving_average(value, decay, weight, truediv=True, collections=None
     collections = [GraphKeys.GLOBAL_VARIABLES] if collections is None else collections
     with variable_scope(name, "WeightedMovingAvg", [value, weight]):
         value_x_weight = get_variable("value_x_weight", shape=value.shape, initializer=Zeros(), trainable=False,
-                                      dtype=value.dtype, collections=collections)  # fmt: skip
+                                      dtype=value.dtype, collections=collections)
         total = get_variable("weight", shape=weight.shape, initializer=Zeros(), trainable=False, dtype=weight.dtype,
-                             collections=collections)  # fmt: skip
+                             collections=collections)
         numerator = assign_moving_average(value_x_weight, value * weight, decay, zero_debias=False)
         denominator = assign_moving_average(total, weight, decay, zero_debias=False)
         return math.truediv(numerator, denominator) if truediv else math.div(numerator, denominator)

@@ -50,7 +50,7 @@ class Optimizer:
     # -- public ------------------------------------------------------------------------------------
 
     def minimize(self, loss, global_step=None, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
-                 colocate_gradients_with_ops=False, name=None, grad_loss=None):  # fmt: skip
+                 colocate_gradients_with_ops=False, name=None, grad_loss=None):
         """Returns an operation that changes the variables so that `loss` falls, and adds 1 to `global_step`.
 
         Args:
@@ -66,15 +66,15 @@ class Optimizer:
           ValueError: there are no variables, or no gradient reaches any.
         """
         grads_and_vars = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method,
-                                                colocate_gradients_with_ops, grad_loss)  # fmt: skip
+                                                colocate_gradients_with_ops, grad_loss)
         if all(g is None for g, _ in grads_and_vars):
             raise ValueError(
                 "No gradients provided for any variable, check your graph for ops that do not support gradients, between "
-                f"variables {[str(v) for _, v in grads_and_vars]} and loss {loss}.")  # fmt: skip
+                f"variables {[str(v) for _, v in grads_and_vars]} and loss {loss}.")
         return self.apply_gradients(grads_and_vars, global_step=global_step, name=name)
 
     def compute_gradients(self, loss, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
-                          colocate_gradients_with_ops=False, grad_loss=None):  # fmt: skip
+                          colocate_gradients_with_ops=False, grad_loss=None):
         """Returns a list of (gradient, variable); the gradient is a Tensor, IndexedSlices or None.
 
         Args: as for `minimize`.
@@ -84,7 +84,7 @@ class Optimizer:
         """
         if gate_gradients not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
             raise ValueError("gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
-                             f"Optimizer.GATE_GRAPH.  Not {gate_gradients}")  # fmt: skip
+                             f"Optimizer.GATE_GRAPH.  Not {gate_gradients}")
         if callable(loss):
             loss = loss()
         self._assert_valid_dtypes([loss])
@@ -98,7 +98,7 @@ class Optimizer:
                 raise TypeError(f"Argument is not a tf.Variable: {v!r}")
         grads = gradients(loss, var_list, grad_ys=grad_loss, gate_gradients=gate_gradients == Optimizer.GATE_OP,
                           aggregation_method=aggregation_method,
-                          colocate_gradients_with_ops=colocate_gradients_with_ops)  # fmt: skip
+                          colocate_gradients_with_ops=colocate_gradients_with_ops)
         if gate_gradients == Optimizer.GATE_GRAPH:
             grads = control.tuple(grads)
         pairs = list(zip(grads, var_list))
@@ -127,7 +127,7 @@ class Optimizer:
                     g = convert_to_tensor(g)
                 except TypeError:
                     raise TypeError("Gradient must be convertible to a Tensor or IndexedSlices, or None: "
-                                    f"{g}") from None  # fmt: skip
+                                    f"{g}") from None
             pairs.append((g, v))
         var_list = [v for g, v in pairs if g is not None]
         if not var_list:

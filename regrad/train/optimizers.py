@@ -55,12 +55,12 @@ class _Simple(Optimizer):
 
     def _apply_dense(self, grad, var):
         return OPS[self.op_type](*self._refs(var), *self._operands(grad, var), use_locking=self._use_locking,
-                                 **self._attrs()).op  # fmt: skip
+                                 **self._attrs()).op
 
     def _apply_sparse(self, grad, var):
         op = find_op("Sparse" + self.op_type)
         return op(*self._refs(var), *self._operands(grad.values, var), grad.indices, use_locking=self._use_locking,
-                  **self._attrs()).op  # fmt: skip
+                  **self._attrs()).op
 
 
 class GradientDescentOptimizer(_Simple):
@@ -118,7 +118,7 @@ class AdamOptimizer(_Simple):
         super().__init__(use_locking, name)
         self._lr, self._beta1, self._beta2, self._epsilon = learning_rate, beta1, beta2, epsilon
         self._numbers(lr=(learning_rate, "learning_rate"), beta1=(beta1, "beta1"), beta2=(beta2, "beta2"),
-                      epsilon=(epsilon, "epsilon"))  # fmt: skip
+                      epsilon=(epsilon, "epsilon"))
 
     def _get_beta_accumulators(self, graph=None):
         graph = graph or self._graph
@@ -185,7 +185,7 @@ class AdaMaxOptimizer(_Simple):
         super().__init__(use_locking, name)
         self._beta1 = beta1
         self._numbers(lr=(learning_rate, "learning_rate"), beta1=(beta1, "beta1"), beta2=(beta2, "beta2"),
-                      epsilon=(epsilon, "epsilon"))  # fmt: skip
+                      epsilon=(epsilon, "epsilon"))
 
     def _create_slots(self, var_list):
         first = min(var_list, key=lambda v: v.name)
@@ -213,7 +213,7 @@ def _filled_slots(optimizer, var_list, value, slots):
         for slot, op_name in slots:
             if fully_known(v.dims):
                 optimizer._get_or_make_slot_with_initializer(v, Constant(value, dtype=v.dtype), v.shape, v.dtype, slot,
-                                                             op_name.format(optimizer._name))  # fmt: skip
+                                                             op_name.format(optimizer._name))
             else:
                 full = math.cast(array.fill(array.shape(v.initialized_value()), value), v.dtype)
                 optimizer._get_or_make_slot(v, full, slot, op_name.format(optimizer._name))
@@ -254,15 +254,15 @@ class AdagradDAOptimizer(_Simple):
 
     def __init__(self, learning_rate, global_step, initial_gradient_squared_accumulator_value=0.1,
                  l1_regularization_strength=0.0, l2_regularization_strength=0.0, use_locking=False,
-                 name="AdagradDA"):  # fmt: skip
+                 name="AdagradDA"):
         if initial_gradient_squared_accumulator_value <= 0.0:
             raise ValueError("initial_gradient_squared_accumulator_value must be positive: "
-                             f"{initial_gradient_squared_accumulator_value}")  # fmt: skip
+                             f"{initial_gradient_squared_accumulator_value}")
         super().__init__(use_locking, name)
         self._global_step = global_step
         self._initial = initial_gradient_squared_accumulator_value
         self._numbers(lr=(learning_rate, "learning_rate"), l1=(l1_regularization_strength, "l1"),
-                      l2=(l2_regularization_strength, "l2"))  # fmt: skip
+                      l2=(l2_regularization_strength, "l2"))
 
     def _create_slots(self, var_list):
         # TF names both after the optimizer, the second made unique.
@@ -283,10 +283,10 @@ class ProximalGradientDescentOptimizer(_Simple):
     operands = "alpha l1 l2 grad"
 
     def __init__(self, learning_rate, l1_regularization_strength=0.0, l2_regularization_strength=0.0, use_locking=False,
-                 name="ProximalGradientDescent"):  # fmt: skip
+                 name="ProximalGradientDescent"):
         super().__init__(use_locking, name)
         self._numbers(alpha=(learning_rate, "learning_rate"), l1=(l1_regularization_strength, "l1_regularization_strength"),
-                      l2=(l2_regularization_strength, "l2_regularization_strength"))  # fmt: skip
+                      l2=(l2_regularization_strength, "l2_regularization_strength"))
 
 
 class ProximalAdagradOptimizer(_Simple):
@@ -297,13 +297,13 @@ class ProximalAdagradOptimizer(_Simple):
     operands = "lr l1 l2 grad"
 
     def __init__(self, learning_rate, initial_accumulator_value=0.1, l1_regularization_strength=0.0,
-                 l2_regularization_strength=0.0, use_locking=False, name="ProximalAdagrad"):  # fmt: skip
+                 l2_regularization_strength=0.0, use_locking=False, name="ProximalAdagrad"):
         if initial_accumulator_value <= 0.0:
             raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
         super().__init__(use_locking, name)
         self._initial = initial_accumulator_value
         self._numbers(lr=(learning_rate, "learning_rate"), l1=(l1_regularization_strength, "l1_regularization_strength"),
-                      l2=(l2_regularization_strength, "l2_regularization_strength"))  # fmt: skip
+                      l2=(l2_regularization_strength, "l2_regularization_strength"))
 
     def _create_slots(self, var_list):
         _filled_slots(self, var_list, self._initial, self.slots)
@@ -330,7 +330,7 @@ class RMSPropOptimizer(_Simple):
     """
 
     def __init__(self, learning_rate, decay=0.9, momentum=0.0, epsilon=1e-10, use_locking=False, centered=False,
-                 name="RMSProp"):  # fmt: skip
+                 name="RMSProp"):
         super().__init__(use_locking, name)
         self._centered = centered
         if centered:
@@ -340,7 +340,7 @@ class RMSPropOptimizer(_Simple):
             self.op_type = "ApplyRMSProp"
             self.slots = (("rms", "{}"), ("momentum", "{}"))
         self._numbers(lr=(learning_rate, "learning_rate"), rho=(decay, "decay"), momentum=(momentum, "momentum"),
-                      epsilon=(epsilon, "epsilon"))  # fmt: skip
+                      epsilon=(epsilon, "epsilon"))
 
     operands = "lr rho momentum epsilon grad"
 
@@ -373,12 +373,12 @@ class FtrlOptimizer(_Simple):
 
     def __init__(self, learning_rate, learning_rate_power=-0.5, initial_accumulator_value=0.1,
                  l1_regularization_strength=0.0, l2_regularization_strength=0.0, use_locking=False, name="Ftrl",
-                 accum_name=None, linear_name=None, l2_shrinkage_regularization_strength=0.0):  # fmt: skip
+                 accum_name=None, linear_name=None, l2_shrinkage_regularization_strength=0.0):
         super().__init__(use_locking, name)
         for what, value in (("initial_accumulator_value", initial_accumulator_value),
                             ("l1_regularization_strength", l1_regularization_strength),
                             ("l2_regularization_strength", l2_regularization_strength),
-                            ("l2_shrinkage_regularization_strength", l2_shrinkage_regularization_strength)):  # fmt: skip
+                            ("l2_shrinkage_regularization_strength", l2_shrinkage_regularization_strength)):
             if value < 0.0:
                 raise ValueError(f"{what} {value:f} needs to be positive or zero")
         if learning_rate_power > 0.0:
@@ -387,7 +387,7 @@ class FtrlOptimizer(_Simple):
         self.slots = (("accum", accum_name or "{}"), ("linear", linear_name or "{}"))
         numbers = {"lr": (learning_rate, "learning_rate"), "l1": (l1_regularization_strength, "l1_regularization_strength"),
                    "l2": (l2_regularization_strength, "l2_regularization_strength"),
-                   "lr_power": (learning_rate_power, "learning_rate_power")}  # fmt: skip
+                   "lr_power": (learning_rate_power, "learning_rate_power")}
         if l2_shrinkage_regularization_strength > 0:
             self.op_type, self.operands = "ApplyFtrlV2", "grad lr l1 l2 l2_shrinkage lr_power"
             numbers["l2_shrinkage"] = l2_shrinkage_regularization_strength, "l2_shrinkage_regularization_strength"
@@ -409,11 +409,11 @@ class AddSignOptimizer(_Simple):
     operands = "lr alpha sign_decay beta grad"
 
     def __init__(self, learning_rate=0.1, alpha=1.0, beta=0.9, sign_decay_fn=None, use_locking=False,
-                 name="AddSignOptimizer"):  # fmt: skip
+                 name="AddSignOptimizer"):
         super().__init__(use_locking, name)
         self._numbers(lr=(learning_rate, "learning_rate"), alpha=(alpha, "alpha"),
                       sign_decay=(1.0 if sign_decay_fn is None else sign_decay_fn, "sign_decay"),
-                      beta=(beta, "beta"))  # fmt: skip
+                      beta=(beta, "beta"))
 
     def _apply_sparse(self, grad, var):
         return _dense_only(self)
@@ -427,11 +427,11 @@ class PowerSignOptimizer(_Simple):
     operands = "lr logbase sign_decay beta grad"
 
     def __init__(self, learning_rate=0.1, base=2.718281828459045, beta=0.9, sign_decay_fn=None, use_locking=False,
-                 name="PowerSignOptimizer"):  # fmt: skip
+                 name="PowerSignOptimizer"):
         super().__init__(use_locking, name)
         self._numbers(lr=(learning_rate, "learning_rate"), logbase=(pymath.log(base), "logbase"),
                       sign_decay=(1.0 if sign_decay_fn is None else sign_decay_fn, "sign_decay"),
-                      beta=(beta, "beta"))  # fmt: skip
+                      beta=(beta, "beta"))
 
     def _apply_sparse(self, grad, var):
         return _dense_only(self)
@@ -439,7 +439,7 @@ class PowerSignOptimizer(_Simple):
 
 def _dense_only(optimizer):
     raise NotImplementedError(f"{type(optimizer).__name__} takes no sparse gradients: tf.convert_to_tensor(gradient) makes "
-                              "one dense.")  # fmt: skip
+                              "one dense.")
 
 
 class DecoupledWeightDecayExtension:
@@ -494,15 +494,15 @@ class AdamWOptimizer(DecoupledWeightDecayExtension, AdamOptimizer):
     """Adam with decoupled weight decay: Loshchilov & Hutter 2019."""
 
     def __init__(self, weight_decay, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False,
-                 name="AdamW"):  # fmt: skip
+                 name="AdamW"):
         super().__init__(weight_decay, learning_rate=learning_rate, beta1=beta1, beta2=beta2, epsilon=epsilon,
-                         use_locking=use_locking, name=name)  # fmt: skip
+                         use_locking=use_locking, name=name)
 
 
 class MomentumWOptimizer(DecoupledWeightDecayExtension, MomentumOptimizer):
     """Momentum with decoupled weight decay: Loshchilov & Hutter 2019."""
 
     def __init__(self, weight_decay, learning_rate, momentum, use_locking=False, name="MomentumW",
-                 use_nesterov=False):  # fmt: skip
+                 use_nesterov=False):
         super().__init__(weight_decay, learning_rate=learning_rate, momentum=momentum, use_locking=use_locking, name=name,
-                         use_nesterov=use_nesterov)  # fmt: skip
+                         use_nesterov=use_nesterov)

@@ -51,7 +51,7 @@ class Saver:
 
     def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5, keep_checkpoint_every_n_hours=10000.0,
                  name=None, restore_sequentially=False, saver_def=None, builder=None, defer_build=False, allow_empty=False,
-                 write_version=None, pad_step_number=False, save_relative_paths=False, filename=None):  # fmt: skip
+                 write_version=None, pad_step_number=False, save_relative_paths=False, filename=None):
         """Args:
           var_list: variables, or {name in the checkpoint: variable}; by default all global variables.
           reshape: restore a variable from a stored value of another shape but as many elements.
@@ -106,7 +106,7 @@ class Saver:
     # -- saving ------------------------------------------------------------------------------------
 
     def save(self, sess, save_path, global_step=None, latest_filename=None, meta_graph_suffix="meta",
-             write_meta_graph=True, write_state=True, strip_default_attrs=False, save_debug_info=False):  # fmt: skip
+             write_meta_graph=True, write_state=True, strip_default_attrs=False, save_debug_info=False):
         """Writes the variables of `sess` and returns the checkpoint's prefix.
 
         Args:
@@ -138,7 +138,7 @@ class Saver:
         self._rotate(prefix)
         if write_state:
             checkpoint.update_checkpoint_state(directory, prefix, self.last_checkpoints, latest_filename,
-                                               save_relative_paths=self._save_relative_paths)  # fmt: skip
+                                               save_relative_paths=self._save_relative_paths)
         return prefix
 
     def _rotate(self, prefix):
@@ -167,7 +167,7 @@ class Saver:
     def recover_last_checkpoints(self, checkpoint_paths):
         """Takes up the list of checkpoints after a restart; those that are gone are left out."""
         self._kept = [(p, checkpoint.get_checkpoint_mtimes([p])[0]) for p in checkpoint_paths
-                      if checkpoint.checkpoint_exists(p)]  # fmt: skip
+                      if checkpoint.checkpoint_exists(p)]
 
     # -- restoring ----------------------------------------------------------------------------------
 
@@ -200,7 +200,7 @@ class Saver:
     def export_meta_graph(self, *args, **kwargs):
         """Not available: a Regrad graph is made by running the program that builds it."""
         raise NotImplementedError("Saver.export_meta_graph: graphs are not saved; run the program that builds the graph, then "
-                                  "restore the variables.")  # fmt: skip
+                                  "restore the variables.")
 
     def to_proto(self, export_scope=None):
         raise NotImplementedError("Saver.to_proto: a Saver is made by the program; there is no protocol buffer of it.")
@@ -270,7 +270,7 @@ def init_from_checkpoint(ckpt_dir_or_file, assignment_map):
             raise ValueError(f"Assignment map names variable {target!r}, which the graph does not have.")
         if not reader.has_tensor(stored):
             raise ValueError(f"Tensor {stored} is not found in {ckpt_dir_or_file} checkpoint "
-                             f"{reader.get_variable_to_shape_map()}")  # fmt: skip
+                             f"{reader.get_variable_to_shape_map()}")
         _start_from(reader, stored, list(found) if isinstance(found, (list, tuple, PartitionedVariable)) else [found])
 
 
@@ -279,7 +279,7 @@ def _start_from(reader, stored, variables):
     for v, array in zip(variables, _Entry(stored, variables).parts(value)):
         if list(array.shape) != v.shape.as_list():
             raise ValueError(f"Shape of variable {v.name} ({v.shape}) doesn't match with shape of tensor {stored} "
-                             f"({list(array.shape)}) from checkpoint reader.")  # fmt: skip
+                             f"({list(array.shape)}) from checkpoint reader.")
         with v.graph.as_default(), v.graph.control_dependencies(None), v.graph.name_scope("init_from_checkpoint"):
             start = convert_to_tensor(array, dtype=v.dtype)
             v._initial_value = v._start = start

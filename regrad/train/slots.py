@@ -12,7 +12,7 @@ def _slot_variable(primary, value, name, shape, dtype, validate_shape):
         scope.set_partitioner(None)
         # An empty name: the slot takes the name of the scope, which is made unique.
         return get_variable("", initializer=value, trainable=False, shape=shape if callable(value) else None, dtype=dtype,
-                            validate_shape=validate_shape)  # fmt: skip
+                            validate_shape=validate_shape)
 
 
 def create_slot(primary, val, name, colocate_with_primary=True):

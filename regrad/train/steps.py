@@ -47,7 +47,7 @@ def create_global_step(graph=None):
     with graph.as_default(), graph.name_scope(None), graph.control_dependencies(None):
         with variable_scope("", reuse=False):
             return get_variable("global_step", shape=[], dtype=int64, initializer=Zeros(), trainable=False,
-                                collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP])  # fmt: skip
+                                collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP])
 
 
 def get_or_create_global_step(graph=None):
@@ -61,7 +61,7 @@ def assert_global_step(global_step_tensor):
     """Raises TypeError unless the argument is a variable or tensor that can be a global step: an integer scalar."""
     if not isinstance(global_step_tensor, (Variable, Tensor)):
         raise TypeError('Existing "global_step" must be a Variable or Tensor: '
-                        f"{type(global_step_tensor).__name__}.")  # fmt: skip
+                        f"{type(global_step_tensor).__name__}.")
     if not global_step_tensor.dtype.is_integer:
         raise TypeError(f'Existing "global_step" does not have integer type: {global_step_tensor.dtype}')
     if global_step_tensor.dims not in ((), None):

@@ -55,7 +55,7 @@ def assign(ref, value, validate_shape=None, use_locking=None, name=None):
       ValueError: the shapes differ.
     """
     return _assigned(state.assign_op, ref, value, name=name, validate_shape=validate_shape is not False,
-                     use_locking=use_locking is not False)  # fmt: skip
+                     use_locking=use_locking is not False)
 
 
 def assign_add(ref, value, use_locking=None, name=None):
@@ -118,7 +118,7 @@ def _count_up_to(b, ref, *, limit):
 
 
 countupto_op = define_op("CountUpTo", "ref", attrs={"limit": 0}, writes=(0,), host=True, stateful=True, lower=_count_up_to,
-                         infer=lambda ref, *, limit: Spec((), ref.dtype))  # fmt: skip
+                         infer=lambda ref, *, limit: Spec((), ref.dtype))
 
 
 def count_up_to(ref, limit, name=None):

@@ -93,7 +93,7 @@ class Constant(Initializer):
     def __init__(self, value=0, dtype=float32, verify_shape=False):
         if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
             raise TypeError(f"Invalid type for initial value: {type(value)} (expected Python scalar, list or tuple of values, "
-                            "or numpy.ndarray).")  # fmt: skip
+                            "or numpy.ndarray).")
         self.value = value
         self.dtype = as_dtype(dtype)
         self._verify_shape = verify_shape
@@ -181,7 +181,7 @@ class VarianceScaling(Initializer):
         distribution = distribution.lower()
         if distribution not in ("normal", "uniform", "truncated_normal", "untruncated_normal"):
             raise ValueError(f"Invalid `distribution` argument: {distribution}; it is truncated_normal, untruncated_normal or "
-                             "uniform.")  # fmt: skip
+                             "uniform.")
         self.scale, self.mode, self.distribution = scale, mode, distribution
         self.seed, self.dtype = seed, _floating(dtype)
 

@@ -88,7 +88,7 @@ def is_variable_initialized(variable):
 reportuninitialized_op = define_op(
     "ReportUninitializedVariables", "refs: [T]", attrs={"names": ()}, stateful=True, host=True,
     infer=lambda refs, *, names: Spec((None,), dtypes.string),
-    lower=lambda b, refs, *, names: np.array([n for n, r in zip(names, refs) if r is None], object))  # fmt: skip
+    lower=lambda b, refs, *, names: np.array([n for n, r in zip(names, refs) if r is None], object))
 reportuninitialized_op.extra["uninitialized_ok"] = True
 
 
@@ -106,7 +106,7 @@ def _assert_initialized(b, refs, *, names):
 
 
 assertinitialized_op = define_op("AssertVariablesInitialized", "refs: [T]", attrs={"names": ()}, stateful=True, host=True,
-                                 infer=lambda refs, *, names: [], lower=_assert_initialized)  # fmt: skip
+                                 infer=lambda refs, *, names: [], lower=_assert_initialized)
 assertinitialized_op.extra["uninitialized_ok"] = True
 
 

@@ -95,7 +95,7 @@ def partitions(partitioner, shape, dtype):
     for i in range(n):
         size = small + (i < larger)
         slices.append((tuple(start if a == axis else 0 for a in range(len(sizes))),
-                       tuple(size if a == axis else s for a, s in enumerate(sizes))))  # fmt: skip
+                       tuple(size if a == axis else s for a, s in enumerate(sizes))))
         start += size
     return counts, slices
 

@@ -42,15 +42,15 @@ class _Store:
 
     def get_variable(self, name, shape=None, dtype=float32, initializer=None, regularizer=None, reuse=None, trainable=None,
                      collections=None, caching_device=None, partitioner=None, validate_shape=True, use_resource=None,
-                     custom_getter=None, constraint=None, synchronization=None, aggregation=None):  # fmt: skip
+                     custom_getter=None, constraint=None, synchronization=None, aggregation=None):
         dtype = as_dtype(dtype)
 
         def true_getter(name, shape=None, dtype=float32, initializer=None, regularizer=None, reuse=None, trainable=None,
                         collections=None, caching_device=None, partitioner=None, validate_shape=True, use_resource=None,
-                        constraint=None, synchronization=None, aggregation=None):  # fmt: skip
+                        constraint=None, synchronization=None, aggregation=None):
             arguments = dict(shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, reuse=reuse,
                              trainable=trainable, collections=collections, validate_shape=validate_shape,
-                             constraint=constraint)  # fmt: skip
+                             constraint=constraint)
             if partitioner is not None:
                 return self._partitioned(name, partitioner=partitioner, **arguments)
             if name in self.partitioned:
@@ -61,7 +61,7 @@ class _Store:
         arguments = dict(name=name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, reuse=reuse,
                          trainable=trainable, collections=collections, caching_device=caching_device,
                          partitioner=partitioner, validate_shape=validate_shape, use_resource=use_resource,
-                         synchronization=synchronization, aggregation=aggregation)  # fmt: skip
+                         synchronization=synchronization, aggregation=aggregation)
         if custom_getter is None:
             return true_getter(constraint=constraint, **arguments)
         if _takes(custom_getter, "constraint"):
@@ -69,7 +69,7 @@ class _Store:
         return custom_getter(getter=true_getter, **arguments)
 
     def _single(self, name, shape, dtype, initializer, regularizer, reuse, trainable, collections, validate_shape,
-                constraint, partition_info=None):  # fmt: skip
+                constraint, partition_info=None):
         from_value = initializer is not None and not callable(initializer)
         if from_value and shape is not None:
             raise ValueError("If initializer is a constant, do not specify shape.")
@@ -79,7 +79,7 @@ class _Store:
             return _shared(found, name, shape, dtype, reuse, from_value, initializer)
         if reuse is True:
             raise ValueError(f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to set "
-                             "reuse=tf.AUTO_REUSE in VarScope?")  # fmt: skip
+                             "reuse=tf.AUTO_REUSE in VarScope?")
         if from_value:
             init, variable_dtype = initializer, None if isinstance(initializer, Tensor) else dtype
             if not isinstance(initializer, Tensor) and hasattr(initializer, "dtype"):
@@ -88,7 +88,7 @@ class _Store:
             init = _initial_value(name, shape, dtype, initializer, partition_info, validate_shape)
             variable_dtype = dtype
         variable = Variable(init, trainable=trainable, collections=collections, validate_shape=validate_shape, name=name,
-                            dtype=variable_dtype, constraint=constraint)  # fmt: skip
+                            dtype=variable_dtype, constraint=constraint)
         self.vars[name] = variable
         if regularizer is not None:
             graph = variable.graph
@@ -111,14 +111,14 @@ class _Store:
             found = self.partitioned[name]
             if reuse is False or reuse is None:
                 raise ValueError(f"Partitioned variable with name {name} already exists. Did you mean to set reuse=True or "
-                                 "reuse=tf.AUTO_REUSE in VarScope?")  # fmt: skip
+                                 "reuse=tf.AUTO_REUSE in VarScope?")
             if not shape.is_compatible_with(found.shape):
                 raise ValueError(f"Trying to reuse partitioned variable {name}, but specified shape {shape} and found shape "
-                                 f"{found.shape}.")  # fmt: skip
+                                 f"{found.shape}.")
             return found
         if reuse is True:
             raise ValueError(f"PartitionedVariable {name} does not exist, or was not created with tf.get_variable(). Did you "
-                             "mean to set reuse=False or reuse=tf.AUTO_REUSE in VarScope?")  # fmt: skip
+                             "mean to set reuse=False or reuse=tf.AUTO_REUSE in VarScope?")
         if not shape.is_fully_defined():
             raise ValueError(f"Shape of a new partitioned variable ({name}) must be fully defined, but instead was {shape}.")
         pieces = []
@@ -126,7 +126,7 @@ class _Store:
         for i, (offset, size) in enumerate(slices):
             value = _part(initializer, offset, size) if isinstance(initializer, Tensor) else initializer
             part = self._single(f"{name}/part_{i}", shape=None if isinstance(value, Tensor) else size, dtype=dtype,
-                                initializer=value, reuse=reuse, partition_info=(shape, offset), **arguments)  # fmt: skip
+                                initializer=value, reuse=reuse, partition_info=(shape, offset), **arguments)
             part._save_slice_info = (name, tuple(shape.as_list()), offset, size)
             pieces.append(part)
         whole = self.partitioned[name] = PartitionedVariable(name, shape, dtype, pieces, counts)
@@ -152,14 +152,14 @@ def _shared(found, name, shape, dtype, reuse, from_value, initializer):
     """Returns the variable that exists, after checking that sharing it is allowed and meant."""
     if reuse is False or reuse is None:
         raise ValueError(f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE "
-                         f"in VarScope? Originally defined at {found.op.location}.")  # fmt: skip
+                         f"in VarScope? Originally defined at {found.op.location}.")
     if shape is not None and not compatible(shape.dims_, found.dims):
         raise ValueError(f"Trying to share variable {name}, but specified shape {shape} and found shape {found.shape}.")
     if from_value and hasattr(initializer, "dtype"):
         dtype = as_dtype(initializer.dtype)
     if dtype is not found.dtype:
         raise ValueError(f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
-                         f"{found.dtype.name}.")  # fmt: skip
+                         f"{found.dtype.name}.")
     return found
 
 
@@ -185,11 +185,11 @@ def _initial_value(name, shape, dtype, initializer, partition_info, validate_sha
     if validate_shape and shape is not None:
         raise ValueError(f"Shape of a new variable ({name}) must be fully defined, but instead was {shape}.")
     required = [p for p in inspect.signature(initializer).parameters.values()
-                if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]  # fmt: skip
+                if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if required:
         raise ValueError(f"Shape of a new variable ({name}) must be fully defined, but instead was <unknown>. Only an "
                          "initializer function that takes no arguments can do without; the given one takes "
-                         f"{', '.join(p.name for p in required)}.")  # fmt: skip
+                         f"{', '.join(p.name for p in required)}.")
     return initializer
 
 
@@ -220,7 +220,7 @@ class VariableScope:
     """
 
     def __init__(self, reuse, name="", initializer=None, regularizer=None, caching_device=None, partitioner=None,
-                 custom_getter=None, name_scope="", dtype=float32, use_resource=None, constraint=None):  # fmt: skip
+                 custom_getter=None, name_scope="", dtype=float32, use_resource=None, constraint=None):
         self._name = name
         self._name_scope = name_scope
         self._reuse = reuse
@@ -304,7 +304,7 @@ class VariableScope:
             has_type = initializer is not None and not callable(initializer) and hasattr(initializer, "dtype")
             if dtype is not None and has_type and as_dtype(initializer.dtype) is not as_dtype(dtype):
                 raise ValueError(f"Initializer type '{as_dtype(initializer.dtype).name}' and explicit dtype "
-                                 f"'{as_dtype(dtype).name}' don't match.")  # fmt: skip
+                                 f"'{as_dtype(dtype).name}' don't match.")
             return var_store.get_variable(
                 full_name, shape=shape, dtype=self._dtype if dtype is None else dtype,
                 initializer=self._initializer if initializer is None else initializer,
@@ -313,7 +313,7 @@ class VariableScope:
                 partitioner=self._partitioner if partitioner is None else partitioner, use_resource=use_resource,
                 custom_getter=self._custom_getter if custom_getter is None else custom_getter,
                 constraint=self._constraint if constraint is None else constraint, synchronization=synchronization,
-                aggregation=aggregation)  # fmt: skip
+                aggregation=aggregation)
 
 
 class _ScopeStore(threading.local):
@@ -357,7 +357,7 @@ def get_variable_scope():
 
 def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, collections=None,
                  caching_device=None, partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
-                 constraint=None, synchronization=None, aggregation=None):  # fmt: skip
+                 constraint=None, synchronization=None, aggregation=None):
     """Returns the variable `name` of the current variable scope, made now or shared.
 
     Args:
@@ -380,11 +380,11 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
         _store(), name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, trainable=trainable,
         collections=collections, caching_device=caching_device, partitioner=partitioner, validate_shape=validate_shape,
         use_resource=use_resource, custom_getter=custom_getter, constraint=constraint, synchronization=synchronization,
-        aggregation=aggregation)  # fmt: skip
+        aggregation=aggregation)
 
 
 def get_local_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=False, collections=None,
-                       **kwargs):  # fmt: skip
+                       **kwargs):
     """Returns a variable as `get_variable` does, not trainable and in the collection LOCAL_VARIABLES."""
     collections = [*(collections or []), GraphKeys.LOCAL_VARIABLES]
     return get_variable(name, shape, dtype, initializer, regularizer, trainable=False, collections=collections, **kwargs)
@@ -417,7 +417,7 @@ def _inherited(getter, outer):
 
 @contextlib.contextmanager
 def _pure_scope(name_or_scope, reuse, name_scope, initializer=None, regularizer=None, caching_device=None, partitioner=None,
-                custom_getter=None, dtype=None, use_resource=None, constraint=None):  # fmt: skip
+                custom_getter=None, dtype=None, use_resource=None, constraint=None):
     """Enters a variable scope without a name scope; yields the VariableScope."""
     scopes = _scopes()
     old = scopes.current
@@ -437,7 +437,7 @@ def _pure_scope(name_or_scope, reuse, name_scope, initializer=None, regularizer=
         custom_getter=_inherited(custom_getter, outer_getter), name_scope=name_scope or "",
         dtype=base.dtype if dtype is None else as_dtype(dtype),
         use_resource=base.use_resource if use_resource is None else use_resource,
-        constraint=base.constraint if constraint is None else constraint)  # fmt: skip
+        constraint=base.constraint if constraint is None else constraint)
     scopes.open(name)
     scopes.current = new
     try:
@@ -483,7 +483,7 @@ class variable_scope:
 
     def __init__(self, name_or_scope, default_name=None, values=None, initializer=None, regularizer=None,
                  caching_device=None, partitioner=None, custom_getter=None, reuse=None, dtype=None, use_resource=None,
-                 constraint=None, auxiliary_name_scope=True):  # fmt: skip
+                 constraint=None, auxiliary_name_scope=True):
         if default_name is None and name_or_scope is None:
             raise TypeError("If default_name is None then name_or_scope is required")
         if name_or_scope is not None and not isinstance(name_or_scope, (str, VariableScope)):
@@ -495,7 +495,7 @@ class variable_scope:
         self._values = [v for v in values or () if hasattr(v, "_as_graph_element") or hasattr(v, "values")]
         self._defaults = dict(initializer=initializer, regularizer=regularizer, caching_device=caching_device,
                               partitioner=partitioner, custom_getter=custom_getter, dtype=dtype, use_resource=use_resource,
-                              constraint=constraint)  # fmt: skip
+                              constraint=constraint)
         self._reuse = reuse or None  # sharing is inherited: False cannot take it back
         if name_or_scope is None and self._reuse:
             raise ValueError("reuse=True cannot be used without a name_or_scope")
@@ -540,11 +540,11 @@ class variable_scope:
 @contextlib.contextmanager
 def variable_op_scope(values, name_or_scope, default_name=None, initializer=None, regularizer=None, caching_device=None,
                       partitioner=None, custom_getter=None, reuse=None, dtype=None, use_resource=None,
-                      constraint=None):  # fmt: skip
+                      constraint=None):
     """Context manager: `variable_scope` with the older order of arguments."""
     with variable_scope(name_or_scope, default_name, values, initializer=initializer, regularizer=regularizer,
                         caching_device=caching_device, partitioner=partitioner, custom_getter=custom_getter, reuse=reuse,
-                        dtype=dtype, use_resource=use_resource, constraint=constraint) as scope:  # fmt: skip
+                        dtype=dtype, use_resource=use_resource, constraint=constraint) as scope:
         yield scope
 
 

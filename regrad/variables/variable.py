@@ -60,7 +60,7 @@ class Variable:
 
     def __init__(self, initial_value=None, trainable=None, collections=None, validate_shape=True, caching_device=None,
                  name=None, variable_def=None, dtype=None, expected_shape=None, import_scope=None, constraint=None,
-                 use_resource=None, synchronization=None, aggregation=None, shape=None):  # fmt: skip
+                 use_resource=None, synchronization=None, aggregation=None, shape=None):
         """Makes a variable in the (outermost) default graph.
 
         Args:
@@ -88,7 +88,7 @@ class Variable:
             collections = [GraphKeys.GLOBAL_VARIABLES]
         if not isinstance(collections, (list, tuple, set)):
             raise TypeError("collections argument to Variable constructor must be a list, tuple, or set. Got "
-                            f"{collections} of type {type(collections)}")  # fmt: skip
+                            f"{collections} of type {type(collections)}")
         self._trainable = True if trainable is None else bool(trainable)
         self._constraint = constraint
         self._synchronization = synchronization or VariableSynchronization.AUTO
@@ -100,7 +100,7 @@ class Variable:
             raise ValueError(f"Initializer for variable {name or 'Variable'} is from inside a control-flow construct, such as "
                              "a loop or conditional. When creating a variable inside a loop or conditional, use a lambda "
                              f"as the initializer. The tensor is {initial_value.name}, made at "
-                             f"{initial_value.op.location}.")  # fmt: skip
+                             f"{initial_value.op.location}.")
         dtype = None if dtype is None else as_dtype(dtype)
         with init_scope():
             graph = get_default_graph()
@@ -119,7 +119,7 @@ class Variable:
         dims = value.dims if shape is None else merge(value.dims, as_dims(shape), "initial_value and shape:")
         if validate_shape and not fully_known(value.dims):
             raise ValueError(f"initial_value must have a shape specified: {value}. Pass validate_shape=False, or "
-                             "use set_shape on it.")  # fmt: skip
+                             "use set_shape on it.")
         if shape is not None:
             dims = as_dims(shape)
         elif not validate_shape:
@@ -129,7 +129,7 @@ class Variable:
         self._variable = state.variable_op(shape=dims, dtype=value.dtype, name=scope)
         self._start = _independent(value, self._variable.op.name)
         self._initializer_op = state.assign_op(self._variable, self._start, name="Assign",
-                                               validate_shape=validate_shape and shape is None).op  # fmt: skip
+                                               validate_shape=validate_shape and shape is None).op
         self._snapshot = identity(self._variable, name="read")
 
     # -- what it is ---------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ operators.overload_all(Variable, Variable._as_tensor)
 def _to_tensor(variable, dtype=None, name=None, as_ref=False):
     if dtype is not None and dtype is not variable.dtype:
         raise ValueError(f"Incompatible type conversion requested to type '{dtype.name}' for variable of type "
-                         f"'{variable.dtype.name}': {variable.name}; tf.cast converts.")  # fmt: skip
+                         f"'{variable.dtype.name}': {variable.name}; tf.cast converts.")
     return variable._variable if as_ref else variable._as_tensor()
 
 
@@ -353,7 +353,7 @@ def _waits_for_assignment(graph, variable):
     """True when an op made now in `graph` would run after an op that assigns `variable`."""
     storage = variable._variable
     if not isinstance(graph, FuncGraph) and not any(op is not variable.initializer and _may_assign(op)
-                                                    for op in storage._consumers or ()):  # fmt: skip
+                                                    for op in storage._consumers or ()):
         return False
     return any(storage.op in _assigned_before(controller) for controller in graph._control_stack)
 
@@ -399,7 +399,7 @@ def _initialized_value_infer(ref, value):
 
 
 initializedvalue_op = define_op("InitializedValue", "ref: T, value: T", infer=_initialized_value_infer, stateful=True,
-                                host=True, lower=lambda b, ref, value: value if ref is None else ref)  # fmt: skip
+                                host=True, lower=lambda b, ref, value: value if ref is None else ref)
 initializedvalue_op.extra["uninitialized_ok"] = True
 
 
@@ -430,7 +430,7 @@ def _independent(value, name):
         return value
     graph = value.graph
     owners = {v.op: v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
-              + graph.get_collection(GraphKeys.LOCAL_VARIABLES) if hasattr(v, "initialized_value")}  # fmt: skip
+              + graph.get_collection(GraphKeys.LOCAL_VARIABLES) if hasattr(v, "initialized_value")}
     replaced = {}
     for op in sorted(order, key=lambda op: op.id):
         if op in tainted:
@@ -438,7 +438,7 @@ def _independent(value, name):
                 replaced[op.outputs[0]] = owners[op].initialized_value()
         elif any(t in replaced for t in op.inputs):
             copy = graph._add(op.opdef, tuple(replaced.get(t, t) for t in op.inputs), op.attrs, f"{op.name}_{name}/", op.groups,
-                              [Spec(t.dims, t.dtype) for t in op.outputs])  # fmt: skip
+                              [Spec(t.dims, t.dtype) for t in op.outputs])
             replaced.update(zip(op.outputs, copy.outputs))
     return replaced.get(value, value)
 

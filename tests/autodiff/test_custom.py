@@ -114,7 +114,7 @@ def test_an_override_may_ask_for_it():
     x = tf.constant(X)
     y = square_said_to_be_cubic(x)
     doubled = tf.gradients(y, x, overrides={"IdentityN": lambda op, *g, default: [None if d is None else 2.0 * d
-                                                                                  for d in default()]})[0]  # fmt: skip
+                                                                                  for d in default()]})[0]
     np.testing.assert_allclose(run(doubled), 6 * X**2)
 
 

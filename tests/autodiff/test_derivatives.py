@@ -51,7 +51,7 @@ def test_hessians():
 
 @pytest.mark.parametrize("f", [
     lambda x: tf.reduce_sum(tf.sin(x) * x[0]), lambda x: tf.reduce_prod(x), lambda x: tf.reduce_logsumexp(x * 2.0),
-    lambda x: tf.while_loop(lambda i, h: i < 3, lambda i, h: (i + 1, tf.tanh(h * h + x[1])), (0, x))[1]])  # fmt: skip
+    lambda x: tf.while_loop(lambda i, h: i < 3, lambda i, h: (i + 1, tf.tanh(h * h + x[1])), (0, x))[1]])
 def test_products_with_the_hessian_are_the_hessian_times_the_vector(f):
     x, v = tf.constant(X), np.array([1.0, -2.0, 0.5])
     y = tf.reduce_sum(f(x))
@@ -62,7 +62,7 @@ def test_products_with_the_hessian_are_the_hessian_times_the_vector(f):
 @pytest.mark.parametrize("f", [
     lambda x: tf.sin(x) * tf.reverse(x, [0]), lambda x: tf.sin(x) / (x + 3.0), tf.nn.softmax, lambda x: tf.gather(x, [2, 2, 0]),
     lambda x: tf.cond(x[0] > 0.0, lambda: tf.exp(x), lambda: x), lambda x: tf.cumsum(x * x),
-    lambda x: tf.scan(lambda a, v: tf.tanh(a * v), x)])  # fmt: skip
+    lambda x: tf.scan(lambda a, v: tf.tanh(a * v), x)])
 def test_forward_mode_is_the_jacobian_times_the_vector(f):
     x, v = tf.constant(X), np.array([1.0, -2.0, 0.5])
     y = f(x)

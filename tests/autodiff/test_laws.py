@@ -40,10 +40,10 @@ STEPS = {
     "columns": lambda a, b: tf.concat([a[:, 1:], b[:, :1]], 1),
     "choice": lambda a, b: tf.cond(tf.reduce_sum(a) > 0.0, lambda: tf.sin(a) * b, lambda: a + tf.tanh(b)),
     "loop": lambda a, b: tf.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, tf.tanh(h * b + a)), (0, a))[1],
-}  # fmt: skip
+}
 FLAT = sorted(set(STEPS) - {"choice", "loop"})
 TYPES = ["Tanh", "Sin", "Sigmoid", "Exp", "Square", "Relu", "Add", "Sub", "Mul", "Maximum", "RealDiv", "MatMul", "Mean", "Sum",
-         "Softmax", "ConcatV2", "StridedSlice"]  # fmt: skip
+         "Softmax", "ConcatV2", "StridedSlice"]
 
 
 def programs(kinds=tuple(STEPS)):
@@ -62,14 +62,14 @@ def selectors(draw, depth=2):
     simple = [lambda: sel.type(*draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=3))),
               lambda: sel.first(), lambda: sel.last(), lambda: sel.nth(sel.everything, draw(st.integers(-4, 4))),
               lambda: sel.name(draw(st.sampled_from(["*", "*a*", "M*", "?"]))),
-              lambda: sel.where(lambda op: len(op.name) % 2 == 0), lambda: sel.everything]  # fmt: skip
+              lambda: sel.where(lambda op: len(op.name) % 2 == 0), lambda: sel.everything]
     return draw(st.sampled_from(simple))()
 
 
 def laws(examples):
     """The settings of a law: so many examples, always the same ones."""
     return settings(max_examples=examples, deadline=None, derandomize=True, database=None,
-                    suppress_health_check=list(HealthCheck))  # fmt: skip
+                    suppress_health_check=list(HealthCheck))
 
 
 def steps(program, x, c, each=lambda i, t: t):
@@ -231,7 +231,7 @@ def test_3_three_ways_to_stop(program, at):
         made = steps(program, e.x, e.c)
         stopped = steps(program, e.x, e.c, lambda i, t: tf.stop_gradient(t) if i == at else t)
         got = e.run([e.gradient(made[-1], view=tf.View("v", {made[at]: nothing})),
-                     e.gradient(made[-1], stop_gradients=[made[at]]), e.gradient(stopped[-1])])  # fmt: skip
+                     e.gradient(made[-1], stop_gradients=[made[at]]), e.gradient(stopped[-1])])
     np.testing.assert_array_equal(got[0], got[1])
     np.testing.assert_allclose(got[0], got[2], rtol=1e-12)
 
@@ -246,7 +246,7 @@ def test_4_every_way_of_saying_it_is_the_same(program, where, kind):
         by_predicate = sel.where(lambda op: op.type == kind)
         ways = [e.gradient(y, view=tf.View("v", {kind: triple})), e.gradient(y, view=tf.View("w", {kind: "LawTriple"})),
                 e.gradient(y, overrides=[tf.Override(kind, triple, optional=True)]),
-                e.gradient(y, overrides=[tf.Override(by_predicate, triple, optional=True)])]  # fmt: skip
+                e.gradient(y, overrides=[tf.Override(by_predicate, triple, optional=True)])]
         with tf.set_graph_rule(kind, triple):
             ways.append(e.gradient(y))
         if reached and where == "flat" and not {"choice", "loop"} & {s[0] for s in program}:
@@ -275,7 +275,7 @@ def test_5_disjoint_overrides_commute_inner_blocks_win_and_undo_restores(program
         two = e.gradient(y, view=tf.View("ba", [(b, times(-3.0)), (a, times(2.0))]))
         alone = e.gradient(y, view=tf.View("a", {a: _only(2.0)}))
         with tf.overriding([tf.Override(a, times(5.0), optional=True)]), \
-             tf.overriding([tf.Override(a, _only(2.0), optional=True)]):  # fmt: skip
+             tf.overriding([tf.Override(a, _only(2.0), optional=True)]):
             inner = e.gradient(y)
         before, one, two, alone, inner, after = e.run([before, one, two, alone, inner, e.gradient(y)])
     np.testing.assert_array_equal(one, two)
@@ -288,7 +288,7 @@ def _only(k):
 
     def rule(op, *dys):
         return [k * dys[0] if t.shape == op.outputs[0].shape and t.dtype == dys[0].dtype and i < 2 else None
-                for i, t in enumerate(op.inputs)] if dys[0] is not None else [None] * len(op.inputs)  # fmt: skip
+                for i, t in enumerate(op.inputs)] if dys[0] is not None else [None] * len(op.inputs)
 
     return rule
 
@@ -323,7 +323,7 @@ def test_6_a_forward_value_never_changes(program, where, selector):
 def test_7_an_override_reaches_the_same_ops_wherever_the_code_stands(program, kind):
     with Example() as e:
         got = [e.gradient(place(program, where, e.x, e.c), view=tf.View(where, {kind: times(3.0)}))
-               for where in ("flat", "branch", "loop", "recomputed")]  # fmt: skip
+               for where in ("flat", "branch", "loop", "recomputed")]
         y = place(program, "flat", e.x, e.c)
         loaded, = tf.import_graph_def(tf.Graph.as_graph_def(y.graph), {"x": e.x}, return_elements=[y.name], name="loaded")
         got = e.run([*got, e.gradient(loaded, view=tf.View("loaded", {kind: times(3.0)}))])

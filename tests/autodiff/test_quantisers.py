@@ -60,7 +60,7 @@ ROWS = {  # function, forward value, gradient
     "XNOR": (lambda x: rules.binarize(x, scale_axes=[0]), np.sign(X) * np.abs(X).mean(0),
              DY * (np.abs(X) <= 1) * np.abs(X).mean(0)),
     "ternary": (rules.ternarize, np.abs(X)[BIG].mean() * BIG * np.sign(X), DY),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -90,7 +90,7 @@ LEARNT = {  # function of (x, parameters), parameters, their gradients
                    [(DY * np.where(INSIDE, np.round(V) - V, np.clip(V, -4, 3))).sum()]),
     "fake quant": (lambda x, a, b: rules.fake_quant(x, a, b, 4), [-0.6, 0.9],
                    [(DY * (X < -0.6)).sum(), (DY * (X > 0.9)).sum()]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", LEARNT)
@@ -139,7 +139,7 @@ def test_a_quantised_network_learns():
 
 
 @pytest.mark.parametrize("make", [lambda x: rules.dorefa_weights(x, 0), lambda x: rules.quantize_unit(x, 2.5),
-                                  lambda x: rules.lsq(x, x[0, 0], 1), lambda x: rules.pact(x, x[0, 0], 64)])  # fmt: skip
+                                  lambda x: rules.lsq(x, x[0, 0], 1), lambda x: rules.pact(x, x[0, 0], 64)])
 def test_bits_are_checked(make):
     with pytest.raises(ValueError, match="bits must be an integer between"):
         make(tf.constant(X))

@@ -41,7 +41,7 @@ FORMULAS = {
     "flat": (rules.lrp_flat, divided(np.ones_like(Z), R)),
     "w^2": (rules.lrp_w_square, divided(np.broadcast_to(W**2, Z.shape), R)),
     "z box": (lambda: rules.lrp_z_box(LOW, HIGH, 1e-12), divided(Z - LOW * positive(W) + HIGH * positive(-W), R)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -50,7 +50,7 @@ def test_formula(name):
     x = tf.constant(X)
     y = tf.matmul(x, tf.constant(W))
     np.testing.assert_allclose(run(tf.gradients(y, x, grad_ys=[tf.constant(R)], overrides={"MatMul": make()})[0]),
-                               expected, rtol=1e-9)  # fmt: skip
+                               expected, rtol=1e-9)
 
 
 def test_excitation_formula():
@@ -85,7 +85,7 @@ LINEAR = {
     "Mean": lambda x: tf.reduce_mean(x, axis=1),
     "Sum": lambda x: tf.reduce_sum(x, axis=0),
     "both factors": lambda x: tf.matmul(x, x, transpose_b=True),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", LINEAR)
@@ -126,7 +126,7 @@ PRESETS = {
     "epsilon gamma box": lambda **o: rules.lrp_epsilon_gamma_box(0.0, 1.0, 1e-12, **o),
     "last alone": lambda **o: rules.lrp_preset(rules.lrp_epsilon(1e-12), rules.lrp_epsilon(1e-12),
                                                last=rules.lrp_epsilon(1e-11), **o),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -146,7 +146,7 @@ def test_the_alpha_beta_preset_gives_each_layer_its_rule():
     a = tf.gradients(logits, x, grad_ys=[logits], overrides=rules.lrp_epsilon_alpha2_beta1())[0]
     b = tf.gradients(logits, x, grad_ys=[logits], overrides=[
         ("Conv2D", rules.lrp_alpha_beta(2.0, 1.0)), ("MatMul", rules.lrp_epsilon()), ("Relu", rules.lrp_pass),
-        (sel.type("BiasAdd", "AvgPool"), rules.lrp_epsilon())])[0]  # fmt: skip
+        (sel.type("BiasAdd", "AvgPool"), rules.lrp_epsilon())])[0]
     a, b = run([a, b])
     np.testing.assert_allclose(a, b, rtol=1e-12)
 
@@ -201,7 +201,7 @@ def test_attention_conserves():
     y = tf.matmul(a, x)
     seed = tf.constant(np.abs(X))
     relevance = tf.gradients(y, a, grad_ys=[seed], overrides={"BatchMatMulV2" if y.op.type != "MatMul" else "MatMul":
-                                                               rules.lrp_epsilon(1e-13)})[0]  # fmt: skip
+                                                               rules.lrp_epsilon(1e-13)})[0]
     scores = a.op.inputs[0]
     at_scores = run(tf.gradients(a, scores, grad_ys=[relevance], overrides={"Softmax": rules.lrp_softmax})[0])
     r, s, z = run([relevance, a, scores])

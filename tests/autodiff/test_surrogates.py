@@ -39,7 +39,7 @@ SURROGATES = {
     "approximate sign": (rules.approx_sign, np.where(np.abs(X) <= 1, 2 - 2 * np.abs(X), 0)),
     "swish sign": (rules.swish_sign(5.0),
                    slope_of(lambda x: 2 * sigmoid(5 * x) * (1 + 5 * x * (1 - sigmoid(5 * x))) - 1, X)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SURROGATES)

@@ -37,7 +37,7 @@ ROWS = {  # transform, block, what becomes of G
     "mask": (lambda: rules.mask(KEEP), lambda x: tf.mask_gradient(x, KEEP), G * KEEP),
     "normalize": (rules.normalize, tf.normalize_gradient, G / norm(G)),
     "normalize by row": (lambda: rules.normalize(axis=1), lambda x: tf.normalize_gradient(x, axis=1), G / norm(G, 1)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -48,7 +48,7 @@ def test_three_doors(name):
     plain = tf.identity(x)
     doors = [tf.gradients(blocked, x, grad_ys=[G])[0],
              tf.gradients(plain, x, grad_ys=[G], overrides={"Identity": transform()})[0],
-             tf.gradients(plain, x, grad_ys=[G], overrides={"Identity": rules.default >> transform()})[0]]  # fmt: skip
+             tf.gradients(plain, x, grad_ys=[G], overrides={"Identity": rules.default >> transform()})[0]]
     value, *got = run([blocked, *doors])
     np.testing.assert_array_equal(value, X)  # forward, a block is the identity
     for g in got:
@@ -167,9 +167,9 @@ def test_accumulation():
         return u - min(u @ v, 0) / (v @ v) * v
 
     expected = {"sum": a + b, "mean": (a + b) / 2, "max": [3, 4], "clipped": a / 5 + b / norm(b),
-                "pcgrad": project(a, b) + project(b, a)}  # fmt: skip
+                "pcgrad": project(a, b) + project(b, a)}
     made = {"sum": rules.accumulate_sum, "mean": rules.accumulate_mean, "max": rules.accumulate_max,
-            "clipped": rules.accumulate_clipped(1.0), "pcgrad": rules.accumulate_pcgrad}  # fmt: skip
+            "clipped": rules.accumulate_clipped(1.0), "pcgrad": rules.accumulate_pcgrad}
     got = run({k: tf.gradients(y, x, accumulate={x: rule})[0] for k, rule in made.items()})
     for k in expected:
         np.testing.assert_allclose(got[k], expected[k], rtol=1e-12, err_msg=k)

@@ -56,6 +56,14 @@ class Case:
     jax: bool = True
     note: str = ""
 
+    def arrays(self):
+        """Returns the inputs as arrays: shapes filled with random numbers, floats in 64 bits."""
+        return arrays_of(self.inputs, self.low, self.high)
+
+    def differentiable(self, arrays):
+        """Returns the indices of the inputs to differentiate."""
+        return [i for i, x in enumerate(arrays) if x.dtype.kind in "fc" and (self.wrt is None or i in self.wrt)]
+
     @property
     def id(self):
         shapes = "x".join(str(getattr(i, "shape", i)).replace(" ", "") for i in self.inputs)
@@ -106,6 +114,22 @@ class Bad:
         return f"{self.op_type}-{self.says[:30]}"
 
 
+def arrays_of(inputs, low=-2.0, high=2.0):
+    """Returns a row's inputs as arrays: shapes filled with random numbers, floats in 64 bits."""
+    rng = np.random.RandomState(7)
+    out = []
+    for x in inputs:
+        x = np.asarray(rng.uniform(low, high, x) if isinstance(x, tuple) else x)
+        out.append(x.astype(np.float64) if x.dtype.kind == "f" else x.astype(np.complex128) if x.dtype.kind == "c" else x)
+    return out
+
+
+def random_like(shape, dtype, rng):
+    """Returns random numbers in [-1, 1) of a shape, complex if `dtype` is."""
+    x = np.asarray(rng.uniform(-1, 1, shape))
+    return x + 1j * rng.uniform(-1, 1, shape) if np.dtype(dtype).kind == "c" else x
+
+
 def families():
     """Returns {family: its rows}, every table in this package."""
     tables = {}
@@ -123,7 +147,7 @@ _COMPLEX = np.array([[0.6 + 0.5j, 0.3 - 0.7j], [-0.5 + 0.2j, 0.9 + 0.1j]])
 
 
 def unary(op_type, function, reference, low=-2.0, high=2.0, dtypes=INEXACT, order=2, special=True, note="", complex_jax=True,
-          **more):  # fmt: skip
+          **more):
     """Rows for an element-wise op of one tensor: a matrix, a scalar, an empty tensor, special and complex values."""
     more |= {"low": low, "high": high, "order": order}
     rows = [
@@ -135,7 +159,7 @@ def unary(op_type, function, reference, low=-2.0, high=2.0, dtypes=INEXACT, orde
         rows.append(Case(op_type, function, reference, (SPECIAL,), derivatives=False, note="special" + note, **more))
     if order and "complex64" in dtypes:
         rows.append(Case(op_type, function, reference, (_COMPLEX,), dtypes=("complex64",), note="complex" + note,
-                         jax=complex_jax, **more))  # fmt: skip
+                         jax=complex_jax, **more))
     return rows
 
 
@@ -144,11 +168,11 @@ def binary(op_type, function, reference, low=-2.0, high=2.0, dtypes=INEXACT, ord
     more |= {"low": low, "high": high, "order": order}
     shapes = [((3, 4), (3, 4)), ((3, 4), (4,)), ((3, 1), (1, 4)), ((), (2, 3)), ((2, 0), (1, 1)), ((1,), (3,))]
     rows = [Case(op_type, function, reference, s, dtypes=dtypes if i == 1 else (), note=note, **more)
-            for i, s in enumerate(shapes)]  # fmt: skip
+            for i, s in enumerate(shapes)]
     if special:
         rows.append(Case(op_type, function, reference, tuple(np.meshgrid(SPECIAL, SPECIAL)), derivatives=False,
-                         note="special" + note, **more))  # fmt: skip
+                         note="special" + note, **more))
     if order and "complex64" in dtypes:
         rows.append(Case(op_type, function, reference, (_COMPLEX, _COMPLEX[0] - 1.5), dtypes=("complex64",),
-                         note="complex" + note, **more))  # fmt: skip
+                         note="complex" + note, **more))
     return rows

@@ -17,4 +17,4 @@ CASES = [
          lambda a, b: tuple(x / max(1.0, np.sqrt((a * a).sum() + (b * b).sum())) for x in (a, b)), ((3,), (2, 2)), note="global"),
     Bad("Maximum", lambda: tf.clip_by_value(tf.zeros([2]), tf.zeros([3, 2]), 1.0), ValueError, "broadcast"),
     Bad("Sqrt", lambda: tf.global_norm(tf.zeros([2])), TypeError, "t_list should be a sequence"),
-]  # fmt: skip
+]

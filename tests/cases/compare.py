@@ -21,7 +21,7 @@ def comparison(op_type, function, reference, *, equality=False):
         out.append(Case(op_type, function, reference, (np.array([1j, 2]), np.array([1j, 2j])), order=0, note="complex"))
         out.append(Case(op_type, function, reference, (P, Q), note="bools"))
         out.append(Case(op_type, function, lambda x, y: reference(x, y).astype(bool), (S, np.array(b"bc", object)),
-                        note="strings"))  # fmt: skip
+                        note="strings"))
     return out
 
 
@@ -39,18 +39,18 @@ CASES = [
     Case("LogicalAnd", compare.logical_xor, np.logical_xor, (P, Q), note="xor"),
     # Choice.
     Case("Select", compare.select, np.where, (np.array([[True, False, True], [False, False, True]]), (2, 3), (2, 3)),
-         dtypes=(*FLOATS, "int32", "complex64")),  # fmt: skip
+         dtypes=(*FLOATS, "int32", "complex64")),
     Case("Select", compare.select, lambda c, x, y: np.where(c[:, None], x, y), (C, (2, 3), (2, 3)), note="rows"),
     Case("Select", compare.select, np.where, (np.array(True), (2, 3), (2, 3)), note="scalar"),
     Case("Select", compare.where, np.where, (np.zeros((0, 2), bool), (0, 2), (0, 2)), note="empty"),
     Case("Select", compare.where, lambda c, x, y: np.array([b"a", b"y", b"z"], object),
-         (np.array([True, False, False]), S, np.array([b"x", b"y", b"z"], object)), note="strings"),  # fmt: skip
+         (np.array([True, False, False]), S, np.array([b"x", b"y", b"z"], object)), note="strings"),
     Case("SelectV2", compare.where_v2, np.where, (C[:, None], (2, 3), (3,)), dtypes=(*FLOATS, "int32", "complex64")),
     Case("SelectV2", compare.where_v2, np.where, (C, (), (2, 1)), note="broadcast"),
     Case("Where", compare.where, lambda c: np.argwhere(c), (P,), note="indices"),
     # The branch not taken says nothing, whatever it holds.
     Edge("Select", lambda x: compare.select(np.array([[False, True], [False, True]]), x * 2.0, array.zeros_like(x)), (INF,),
-         ([[0, 2], [0, 2]],), note="NaN in the branch not taken"),  # fmt: skip
+         ([[0, 2], [0, 2]],), note="NaN in the branch not taken"),
     Edge("Select", compare.select, (np.array([True, False]), [np.nan, 1.0], [1.0, np.nan]), ([1, 0], [0, 1]), note="NaN"),
     Bad("Select", lambda: compare.where(P, np.zeros((2, 2))), ValueError, "both"),
     Bad("Select", lambda: compare.select(P, np.zeros((2, 2)), np.zeros(2)), ValueError, r"\[2,2\] and \[2\]"),

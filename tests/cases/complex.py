@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from regrad.ops import array, complex as c, math
+from regrad.ops import array, math
+from regrad.ops import complex as c
 from tests.cases import Bad, Case, Edge
 
 Z = np.array([[0.6 + 0.5j, 0.3 - 0.7j, -1 - 1j], [-0.5 + 0.2j, 0.9 + 0.1j, 2j]])
@@ -29,7 +30,7 @@ CASES = [
     Case("Complex", c.complex, lambda x, y: x + 1j * y, ((2, 1), (1, 3)), dtypes=()),
     Case("Complex", c.complex, lambda x, y: x + 1j * y, ((0,), (1,)), dtypes=()),
     Case("Complex", c.complex, lambda x, y: np.array([complex(1, np.inf), complex(np.nan, 2)]),
-         (np.array([1.0, np.nan]), np.array([np.inf, 2])), derivatives=False, dtypes=(), note="special"),  # fmt: skip
+         (np.array([1.0, np.nan]), np.array([np.inf, 2])), derivatives=False, dtypes=(), note="special"),
     Case("Select", c.angle, np.angle, (np.array([-2.0, 3, -1]),), order=2, note="angle of reals"),
     Case("ZerosLike", c.imag, np.zeros_like, ((3,),), derivatives=False, note="imag of reals"),
     Case("Identity", lambda x: array.identity(c.real(c.conj(x))), lambda x: x, ((3,),), note="reals pass"),

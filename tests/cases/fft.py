@@ -21,7 +21,7 @@ COMPLEX_ROWS = [
     Case(f"{inverse}FFT{suffix}", getattr(fft, f"{inverse.lower()}fft{suffix.lower()}"),
          lambda x, n=n, f=f: getattr(np.fft, f)(x, axes=_axes(n)) if x.size else x, (_z(*shape),), dtypes=("complex64",))
     for n, suffix in ((1, ""), (2, "2D"), (3, "3D")) for inverse, f in (("", "fftn"), ("I", "ifftn"))
-    for shape in SHAPES[n]]  # fmt: skip
+    for shape in SHAPES[n]]
 REAL_ROWS = [
     Case(f"RFFT{suffix}", getattr(fft, f"rfft{suffix.lower()}"),
          lambda x, fft_length=None, n=n: np.fft.rfftn(x, s=fft_length, axes=_axes(n)), (shape,), {"fft_length": length},
@@ -29,14 +29,14 @@ REAL_ROWS = [
     for n, suffix, shape, lengths in (
         (1, "", (2, 5), (None, [4], [8])), (1, "", (2, 4), (None, [5])), (2, "2D", (2, 3, 4), (None, [2, 6], [4, 3])),
         (3, "3D", (2, 3, 4), (None, [2, 2, 5])))
-    for length in lengths]  # fmt: skip
+    for length in lengths]
 INVERSE_ROWS = [
     Case(f"IRFFT{suffix}", getattr(fft, f"irfft{suffix.lower()}"),
          lambda x, fft_length=None, n=n: np.fft.irfftn(x, s=fft_length, axes=_axes(n)), (_z(*shape),),
          {"fft_length": length}, note=f"{length}".replace(" ", ""), dtypes=("complex64",), unknown=n == 1)
     for n, suffix, shape, lengths in (
         (1, "", (2, 5), (None, [7], [12], [3])), (2, "2D", (2, 3, 4), (None, [2, 5])), (3, "3D", (2, 3, 4), (None, [2, 4, 5])))
-    for length in lengths]  # fmt: skip
+    for length in lengths]
 
 CASES = [
     *COMPLEX_ROWS,

@@ -110,4 +110,4 @@ CASES = [
     Bad("RGBToHSV", lambda: image.rgb_to_hsv(X[..., :2]), ShapeError, "3 channels"),
     Bad("Pad", lambda: image.pad_to_bounding_box(X, 0, 0, 2, 9), ValueError, "must be <= target"),
     Bad("StridedSlice", lambda: image.crop_to_bounding_box(X, 2, 0, 3, 3), ValueError, "must be >= target"),
-]  # fmt: skip
+]

@@ -3,8 +3,8 @@
 import numpy as np
 import scipy.linalg
 
-from regrad.ops import array, linalg, math, matmul
 from regrad.ops import complex as complex_
+from regrad.ops import linalg, math, matmul
 from tests.cases import Bad, Case, Edge
 
 RNG = np.random.RandomState(4)
@@ -64,7 +64,7 @@ def _from_svd(x, **kw):
     k = s.shape[-1].value
     weights = math.cast(math.sin(s), u.dtype)[..., None, :]
     return s, matmul.matmul(u[..., :k] * weights, v[..., :k], adjoint_b=True), \
-        matmul.matmul(u[..., k:], u[..., k:], adjoint_b=True), matmul.matmul(v[..., k:], v[..., k:], adjoint_b=True)  # fmt: skip
+        matmul.matmul(u[..., k:], u[..., k:], adjoint_b=True), matmul.matmul(v[..., k:], v[..., k:], adjoint_b=True)
 
 
 def _from_svd_np(x, full_matrices=False):
@@ -96,7 +96,7 @@ def _from_qr(x, full_matrices=False):
     n = min(x.shape[-1].value, x.shape[-2].value)
     q1, q2 = q[..., :n], q[..., n:]
     return matmul.matmul(q, r), complex_.real(r * complex_.conj(r)), matmul.matmul(q1, q1, adjoint_b=True), \
-        matmul.matmul(q2, q2, adjoint_b=True)  # fmt: skip
+        matmul.matmul(q2, q2, adjoint_b=True)
 
 
 def _from_qr_np(x, full_matrices=False):
@@ -193,10 +193,10 @@ CASES = [
     Case("Cholesky", _on_positive(linalg.cholesky), _on_positive_np(np.linalg.cholesky), ((2, 3, 3),), dtypes=SINGLE),
     Case("Cholesky", _on_positive(linalg.cholesky), _on_positive_np(np.linalg.cholesky), (_z(3, 3),), dtypes=DOUBLE),
     Case("Cholesky", linalg.cholesky, np.linalg.cholesky, (np.array([[4.0, 99], [2, 3]]),), derivatives=False,
-         note="reads the lower triangle"),  # fmt: skip
+         note="reads the lower triangle"),
     Case("Cholesky", linalg.cholesky, lambda x: x, (EMPTY,), dtypes=(), derivatives=False, note="empty"),
     Case("Cholesky", lambda x, y: linalg.cholesky_solve(linalg.cholesky(_positive(x)), y),
-         lambda x, y: np.linalg.solve(_positive_np(x), y), ((3, 3), (3, 2)), rtol=1e-9, note="solve"),  # fmt: skip
+         lambda x, y: np.linalg.solve(_positive_np(x), y), ((3, 3), (3, 2)), rtol=1e-9, note="solve"),
     *[Case("Qr", _from_qr, _from_qr_np, (x,), {"full_matrices": full}, dtypes=types, note=f"{full}", unknown=False, rtol=1e-9,
            order=2 if types else 1)
       for x, types in ((_m(2, 4, 3), SINGLE), (_m(3, 3), ()), (_m(2, 4), ()), (_z(3, 2), DOUBLE)) for full in (False, True)],
@@ -207,20 +207,20 @@ CASES = [
     *[Case("Svd", lambda x: linalg.svd(x, compute_uv=False), lambda x: np.linalg.svd(x, compute_uv=False), (x,), dtypes=types,
            note="values", rtol=1e-9) for x, types in ((_m(2, 4, 3), SINGLE), (_z(2, 3), DOUBLE))],
     Case("SelfAdjointEigV2", lambda x: _from_eigh(_positive(x)), _on_positive_np(_from_eigh_np), ((2, 3, 3),), dtypes=SINGLE,
-         rtol=1e-9, grad_rtol=1e-5),  # fmt: skip
+         rtol=1e-9, grad_rtol=1e-5),
     Case("SelfAdjointEigV2", lambda x: _from_eigh(_positive(x)), _on_positive_np(_from_eigh_np), (_z(3, 3),), dtypes=DOUBLE,
-         rtol=1e-9, grad_rtol=1e-5),  # fmt: skip
+         rtol=1e-9, grad_rtol=1e-5),
     Case("SelfAdjointEigV2", linalg.self_adjoint_eigvals, np.linalg.eigvalsh, (_m(2, 3, 3),), rtol=1e-9, note="values"),
     Case("Eig", lambda x: _from_eig(x), lambda x: scipy.linalg.expm(x) + 0j, (_m(3, 3),), dtypes=(), rtol=1e-8),
     Case("Eig", lambda x: math.abs(linalg.eigvals(x)), lambda x: np.abs(np.linalg.eigvals(x)), (_m(3, 3) + np.diag([0, 5.0, 11]),),
-         dtypes=(), rtol=1e-8, note="values"),  # fmt: skip
+         dtypes=(), rtol=1e-8, note="values"),
     Case("Lu", _from_lu, _from_lu_np, (_m(2, 3, 3),), dtypes=(), rtol=1e-9),
     Case("Lu", lambda x: linalg.lu_solve(*linalg.lu(x), np.eye(3)[:, :2] + 1.0),
-         lambda x: np.linalg.solve(x, np.eye(3)[:, :2] + 1.0), (_m(3, 3),), rtol=1e-9, note="solve", unknown="rank"),  # fmt: skip
+         lambda x: np.linalg.solve(x, np.eye(3)[:, :2] + 1.0), (_m(3, 3),), rtol=1e-9, note="solve", unknown="rank"),
     Case("Lu", lambda x: linalg.lu_reconstruct(*linalg.lu(x)), lambda x: x, (_m(2, 3, 3),), rtol=1e-9, note="reconstruct",
-         unknown="rank"),  # fmt: skip
+         unknown="rank"),
     Case("Lu", lambda x: linalg.lu_matrix_inverse(*linalg.lu(x)), np.linalg.inv, (_m(3, 3),), rtol=1e-9, note="inverse",
-         unknown="rank"),  # fmt: skip
+         unknown="rank"),
     # Determinants.
     *[Case("MatrixDeterminant", linalg.matrix_determinant, np.linalg.det, (x,), dtypes=types, rtol=1e-9)
       for x, types in ((_m(2, 3, 3), SINGLE), (_m(4, 4), ()), (_m(1, 1), ()), (_z(3, 3), DOUBLE))],
@@ -229,33 +229,33 @@ CASES = [
            dtypes=types, rtol=1e-9)
       for x, types in ((_m(2, 3, 3), SINGLE), (_z(3, 3), DOUBLE))],
     Case("Cholesky", _on_positive(linalg.logdet), lambda x: np.linalg.slogdet(_positive_np(x))[1], ((3, 3),), rtol=1e-9,
-         note="logdet"),  # fmt: skip
+         note="logdet"),
     # Functions of matrices.
     Case("MatrixExponential", linalg.expm, _each(scipy.linalg.expm), ((2, 3, 3),), rtol=1e-9, dtypes=SINGLE),
     Case("MatrixExponential", linalg.expm, scipy.linalg.expm, (_z(2, 2),), rtol=1e-9, dtypes=DOUBLE),
     Case("MatrixLogarithm", linalg.logm, _each(scipy.linalg.logm), (_stable(3, 3) + 0.3j * RNG.randn(3, 3),), rtol=1e-8,
-         dtypes=DOUBLE),  # fmt: skip
+         dtypes=DOUBLE),
     Case("MatrixLogarithm", linalg.logm, _each(scipy.linalg.logm), (_stable(2, 2)[None] + 0j,), rtol=1e-8, dtypes=(), order=3,
-         note="third"),  # fmt: skip
+         note="third"),
     Case("MatrixSquareRoot", linalg.sqrtm, _each(scipy.linalg.sqrtm), (_stable(3, 3),), rtol=1e-8, dtypes=SINGLE),
     Case("MatrixSquareRoot", linalg.sqrtm, _each(scipy.linalg.sqrtm), (_stable(2, 2)[None] + 0.2j,), rtol=1e-8, dtypes=DOUBLE),
     # Tridiagonal and banded.
     Case("TridiagonalSolve", linalg.tridiagonal_solve, lambda d, y: np.linalg.solve(_tridiagonal(d), y),
-         (DIAGONALS, (4, 2)), dtypes=SINGLE, rtol=1e-9, unknown="rank"),  # fmt: skip
+         (DIAGONALS, (4, 2)), dtypes=SINGLE, rtol=1e-9, unknown="rank"),
     Case("TridiagonalSolve", linalg.tridiagonal_solve, lambda d, y: np.linalg.solve(_tridiagonal(d), y),
-         (DIAGONALS, (4,)), rtol=1e-9, note="vector", unknown="rank"),  # fmt: skip
+         (DIAGONALS, (4,)), rtol=1e-9, note="vector", unknown="rank"),
     Case("TridiagonalSolve", lambda a, b, c, y: linalg.tridiagonal_solve([a, b, c], y, diagonals_format="sequence"),
          lambda a, b, c, y: np.linalg.solve(np.diag(a, 1) + np.diag(b) + np.diag(c, -1), y),
-         ((3,), np.array([4.0, 5, 4, 6]), (3,), (4, 2)), rtol=1e-9, note="sequence", unknown=False),  # fmt: skip
+         ((3,), np.array([4.0, 5, 4, 6]), (3,), (4, 2)), rtol=1e-9, note="sequence", unknown=False),
     Case("TridiagonalSolve", lambda m, y: linalg.tridiagonal_solve(m, y, diagonals_format="matrix"),
          lambda m, y: np.linalg.solve(np.triu(np.tril(m, 1), -1), y), (_m(4, 4) + 3 * np.eye(4), (4, 2)), rtol=1e-9,
-         note="matrix", unknown="rank"),  # fmt: skip
+         note="matrix", unknown="rank"),
     Case("TridiagonalSolve", linalg.tridiagonalsolve_op, lambda d, y: np.linalg.solve(_tridiagonal(d), y),
-         (np.stack([DIAGONALS, DIAGONALS + 0.1]), (2, 4, 2)), rtol=1e-9, note="op"),  # fmt: skip
+         (np.stack([DIAGONALS, DIAGONALS + 0.1]), (2, 4, 2)), rtol=1e-9, note="op"),
     Case("TridiagonalMatMul", linalg.tridiagonal_matmul, lambda d, y: _tridiagonal(d) @ y, (DIAGONALS, (4, 2)), dtypes=SINGLE,
-         unknown="rank"),  # fmt: skip
+         unknown="rank"),
     Case("TridiagonalMatMul", linalg.tridiagonalmatmul_op,
-         lambda a, b, c, y: _tridiagonal(np.concatenate([a, b, c], -2)) @ y, (*T, (4, 2)), note="op"),  # fmt: skip
+         lambda a, b, c, y: _tridiagonal(np.concatenate([a, b, c], -2)) @ y, (*T, (4, 2)), note="op"),
     *[Case("BandedTriangularSolve", linalg.banded_triangular_solve,
            lambda d, y, lower, adjoint: np.linalg.solve(_adj(_bands(d, lower), adjoint), y),
            (np.abs(RNG.randn(2, 4)) + (np.array([[4.0], [0]]) if lower else np.array([[0], [4.0]])), (4, 2)),
@@ -280,26 +280,26 @@ CASES = [
            {"ord": 2, "axis": axis, "keepdims": keep}, note=f"norm-2-{axis}-{keep}".replace(" ", ""), unknown="rank", rtol=1e-9)
       for axis in ([0, 2], [-1, -2]) for keep in ADJOINT],
     Case("RealDiv", linalg.normalize, lambda x, axis: (x / np.linalg.norm(x, axis=axis, keepdims=True),
-         np.linalg.norm(x, axis=axis, keepdims=True)), ((3, 4),), {"axis": 1}, note="normalize"),  # fmt: skip
+         np.linalg.norm(x, axis=axis, keepdims=True)), ((3, 4),), {"axis": 1}, note="normalize"),
     Case("Svd", linalg.pinv, np.linalg.pinv, (_m(2, 4, 3),), note="pinv", rtol=1e-8, dtypes=SINGLE, unknown="rank"),
     Case("Svd", linalg.pinv, np.linalg.pinv, (_z(2, 3),), note="pinv complex", rtol=1e-8, dtypes=DOUBLE, unknown="rank"),
     Case("Svd", linalg.matrix_rank, lambda x: np.linalg.matrix_rank(x).astype(np.int32),
-         (np.array([[[1.0, 2], [2, 4]], [[1, 0], [0, 1]]]),), note="rank", derivatives=False, unknown="rank"),  # fmt: skip
+         (np.array([[[1.0, 2], [2, 4]], [[1, 0], [0, 1]]]),), note="rank", derivatives=False, unknown="rank"),
     Case("SelfAdjointEigV2", linalg.eigh_tridiagonal, lambda a, c: scipy.linalg.eigh_tridiagonal(a, c, eigvals_only=True),
-         ((4,), (3,)), low=0.5, rtol=1e-9, note="tridiagonal"),  # fmt: skip
+         ((4,), (3,)), low=0.5, rtol=1e-9, note="tridiagonal"),
     # Decided derivatives.
     Edge("MatrixDeterminant", linalg.matrix_determinant, ([[1.0, 2], [2, 4]],), ([[4, -2], [-2, 1]],), note="singular"),
     Edge("MatrixDeterminant", linalg.matrix_determinant, ([[1.0, 0, 0], [0, 1, 0], [0, 0, 0]],),
-         ([[0, 0, 0], [0, 0, 0], [0, 0, 1]],), note="singular 3"),  # fmt: skip
+         ([[0, 0, 0], [0, 0, 0], [0, 0, 1]],), note="singular 3"),
     # Equal values: finite, and right for the values and for the subspaces they share.
     Edge("Svd", lambda x: linalg.svd(x)[0], (np.eye(2),), (np.eye(2),), second=(np.zeros((2, 2)),), note="equal values"),
     Edge("Svd", lambda x: linalg.svd(x, compute_uv=False), (2 * np.eye(2),), (np.eye(2),), note="equal values alone"),
     Edge("SelfAdjointEigV2", lambda x: linalg.self_adjoint_eig(x)[0], (np.eye(2),), (np.eye(2),), note="equal values"),
     Edge("SelfAdjointEigV2", _projector, (np.diag([1.0, 1, 3]),), ([[0, 0, 0], [0, 0, 0], [-1, -1, 0]],),
-         note="subspace of equal values"),  # fmt: skip
+         note="subspace of equal values"),
     Edge("EuclideanNorm", linalg.norm, ([0.0, 0],), ([0, 0],), note="norm at 0"),
     Edge("Cholesky", lambda x: linalg.cholesky(x)[1, 0], ([[4.0, 2], [2, 3]],), ([[-0.125, 0.25], [0.25, 0]],),
-         note="gradient is symmetric"),  # fmt: skip
+         note="gradient is symmetric"),
     # Refusals.
     Bad("MatrixInverse", lambda: linalg.matrix_inverse(np.zeros((2, 3))), ValueError, "must be square"),
     Bad("MatrixInverse", lambda: linalg.matrix_inverse(np.zeros(3)), ValueError, "at least rank 2"),
@@ -309,7 +309,7 @@ CASES = [
     Bad("Cross", lambda: linalg.cross(np.zeros((2, 2)), np.zeros((2, 2))), ValueError, "size 3"),
     Bad("TridiagonalSolve", lambda: linalg.tridiagonal_solve(np.zeros((2, 4)), np.zeros((4, 1))), ValueError, "3 rows"),
     Bad("TridiagonalSolve", lambda: linalg.tridiagonal_solve(np.eye(3), np.zeros((3, 1)), diagonals_format="other"), ValueError,
-        "Unrecognized diagonals_format"),  # fmt: skip
+        "Unrecognized diagonals_format"),
     Bad("EuclideanNorm", lambda: linalg.norm(np.zeros(3), ord="other"), ValueError, "'ord' must be"),
     Bad("EuclideanNorm", lambda: linalg.norm(np.zeros((3, 3)), ord=3, axis=[0, 1]), ValueError, "supported matrix norm"),
     Bad("EuclideanNorm", lambda: linalg.norm(np.zeros((3, 3)), axis=[0, 0]), ValueError, "unique integers"),

@@ -70,20 +70,20 @@ CASES = [
     *unary("IsFinite", math.is_finite, np.isfinite, order=0, dtypes=FLOATS),
     Case("Round", math.round, np.round, (np.array([0.5, 1.5, 2.5, -0.5, -1.5]),), order=0, note="halves"),
     Case("Sigmoid", math.sigmoid, scipy.special.expit, (np.array([-800.0, -40, 0, 40, 800]),), derivatives=False,
-         note="extreme"),  # fmt: skip
+         note="extreme"),
     Case("Cast", lambda x: math.cast(x, "float32"), lambda x: x.astype(np.float32), ((2, 3),), rtol=1e-6, order=0,
-         derivatives=False),  # fmt: skip
+         derivatives=False),
     Case("Cast", lambda x: math.cast(x, "int32"), lambda x: x.astype(np.int32), (np.array([-1.7, -0.2, 1.7]),),
-         derivatives=False, note="truncates"),  # fmt: skip
+         derivatives=False, note="truncates"),
     Case("Cast", lambda x: math.cast(math.cast(x, "float64"), "complex128"), lambda x: x + 0j, (I32,), note="ints"),
     Case("Cast", lambda x: math.cast(x, "complex128"), lambda x: x + 0j, ((2, 3),), dtypes=(), note="complex"),
     Case("Cast", lambda x: math.cast(x, "float64"), np.real, (np.array([1 + 2j, 3 - 1j]),), dtypes=(), note="real part"),
     Case("Cast", lambda x: math.cast(x, "bool"), lambda x: x != 0, (np.array([0.0, 0.5, -2]),), derivatives=False,
-         note="bool"),  # fmt: skip
+         note="bool"),
     Case("Cast", lambda x: math.cast(x, "float32"), lambda x: x.astype(np.float32), (np.array([True, False]),),
-         note="from bool"),  # fmt: skip
+         note="from bool"),
     Case("Maximum", lambda x: math.saturate_cast(x, "uint8"), lambda x: np.clip(x, 0, 255).astype(np.uint8),
-         (np.array([-5.0, 3.2, 400.0]),), derivatives=False, note="saturate_cast"),  # fmt: skip
+         (np.array([-5.0, 3.2, 400.0]),), derivatives=False, note="saturate_cast"),
     # Two tensors.
     *binary("Add", math.add, np.add, dtypes=(*INEXACT, *INTS)),
     *binary("Sub", math.subtract, np.subtract, dtypes=(*INEXACT, *INTS)),
@@ -97,11 +97,11 @@ CASES = [
     *binary("Xlog1py", math.xlog1py, _xlog(np.log1p), low=0.4, special=False),
     *binary("FloorDiv", math.floordiv, np.floor_divide, low=0.4, order=0, dtypes=FLOATS[2:], special=False),
     *binary("TruncateDiv", math.truncatediv, lambda x, y: np.trunc(x / y), low=0.4, order=0, dtypes=("float32",),
-            special=False),  # fmt: skip
+            special=False),
     *binary("FloorMod", math.floormod, np.mod, low=0.41, dtypes=("float32",), special=False, jax=False),
     *binary("TruncateMod", math.truncatemod, np.fmod, low=0.41, dtypes=("float32",), special=False, jax=False),
     *binary("SquaredDifference", math.squared_difference, lambda x, y: np.conj(x - y) * (x - y),
-            dtypes=(*FLOATS, "int32", "complex64")),  # fmt: skip
+            dtypes=(*FLOATS, "int32", "complex64")),
     *binary("Pow", math.pow, np.power, low=0.4, dtypes=(*INEXACT, "int32")),
     *binary("Atan2", math.atan2, np.arctan2, low=0.4, dtypes=FLOATS),
     *binary("Maximum", math.maximum, np.maximum, dtypes=FLOATS),
@@ -109,7 +109,7 @@ CASES = [
     *binary("NextAfter", math.nextafter, np.nextafter, dtypes=(), jax=False, special=False),
     Case("NextAfter", lambda x, y: math.nextafter(math.cast(x, "float32"), math.cast(y, "float32")),
          lambda x, y: np.nextafter(x.astype(np.float32), y.astype(np.float32)).astype(np.float32),
-         (np.array([1.0, 1, 0, 5]), np.array([2.0, 0, 1, 5])), derivatives=False, rtol=1e-12, note="float32"),  # fmt: skip
+         (np.array([1.0, 1, 0, 5]), np.array([2.0, 0, 1, 5])), derivatives=False, rtol=1e-12, note="float32"),
     Case("Pow", math.pow, np.power, (np.array([2, -3, 0, 7], np.int32), np.array([3, 3, 0, 2], np.int32))),
     Case("Div", math.div_op, lambda x, y: np.trunc(x / y).astype(np.int32), (I32, J32), note="ints"),
     Case("TruncateDiv", math.truncatediv, lambda x, y: np.trunc(x / y).astype(np.int32), (I32, J32), note="ints"),
@@ -119,24 +119,24 @@ CASES = [
     Case("FloorDiv", math.floordiv, np.floor_divide, (np.array([200, 7], np.uint8), np.array([3], np.uint8)), note="uint8"),
     Case("RealDiv", math.truediv, np.true_divide, (I32, J32), note="truediv of ints"),
     Case("RealDiv", math.truediv, lambda x, y: (x / y).astype(np.float32),
-         (I32.astype(np.int8), J32.astype(np.int8)), rtol=1e-6, note="truediv of int8"),  # fmt: skip
+         (I32.astype(np.int8), J32.astype(np.int8)), rtol=1e-6, note="truediv of int8"),
     Case("ApproximateEqual", lambda x, y: math.approximate_equal(x, y, tolerance=0.1), lambda x, y: np.abs(x - y) < 0.1,
-         (np.array([1.0, 2, 3]), np.array([1.05, 2.2, 3])), order=0),  # fmt: skip
+         (np.array([1.0, 2, 3]), np.array([1.05, 2.2, 3])), order=0),
     Case("Mul", lambda x: math.scalar_mul(2.5, x), lambda x: 2.5 * x, ((2, 3),), note="scalar_mul"),
     Case("Mul", lambda a, b, c, x: math.polyval([a, b, c], x), lambda a, b, c, x: (a * x + b) * x + c,
-         ((), (), (), (3,)), note="polyval"),  # fmt: skip
+         ((), (), (), (3,)), note="polyval"),
     # Many tensors.
     Case("AddN", lambda *xs: math.add_n(list(xs)), lambda *xs: sum(xs), ((2, 3), (2, 3), (2, 3)), dtypes=(*INEXACT, *INTS)),
     Case("AddN", lambda *xs: math.add_n(list(xs)), lambda *xs: sum(xs), ((0,), (0,))),
     Case("AccumulateNV2", lambda *xs: math.accumulate_n(list(xs), shape=[2, 3]), lambda *xs: sum(xs),
-         ((2, 3), (2, 3), (2, 3)), dtypes=(*INEXACT, *INTS)),  # fmt: skip
+         ((2, 3), (2, 3), (2, 3)), dtypes=(*INEXACT, *INTS)),
     # The derivatives that have op types of their own.
     Case("TanhGrad", math.tanhgrad_op, lambda y, dy: dy * (1 - y * y), ((2, 3), (2, 3)), dtypes=FLOATS),
     Case("SigmoidGrad", math.sigmoidgrad_op, lambda y, dy: dy * y * (1 - y), ((2, 3), (2, 3)), dtypes=FLOATS),
     Case("SqrtGrad", math.sqrtgrad_op, lambda y, dy: dy / (2 * y), ((2, 3), (2, 3)), low=0.3, dtypes=FLOATS, order=3),
     Case("RsqrtGrad", math.rsqrtgrad_op, lambda y, dy: dy * -0.5 * y**3, ((2, 3), (2, 3)), low=0.3, dtypes=FLOATS, order=3),
     Case("ReciprocalGrad", math.reciprocalgrad_op, lambda y, dy: -dy * y * y, ((2, 3), (2, 3)), low=0.3, dtypes=FLOATS,
-         order=3),  # fmt: skip
+         order=3),
     # Third order, where a rule's rule has a rule.
     Case("Tanh", math.tanh, np.tanh, ((3,),), order=3, note="third"),
     Case("Pow", math.pow, np.power, ((3,), (3,)), low=0.4, order=3, note="third"),
@@ -146,18 +146,18 @@ CASES = [
     Case("RealDiv", math.div, np.true_divide, ((3,), (3,)), low=0.4, note="div"),
     Case("FloorDiv", math.div, np.floor_divide, (I32, J32), note="div of ints"),
     Case("DivNoNan", math.reciprocal_no_nan, lambda x: _divnonan(np.ones_like(x), x), (np.array([0.0, 2, -4]),),
-         derivatives=False, note="reciprocal_no_nan"),  # fmt: skip
+         derivatives=False, note="reciprocal_no_nan"),
     # Decided values: 0 wins.
     Case("DivNoNan", math.div_no_nan, lambda x, y: np.array([0.0, 0, 0, 0, 2]),
-         (np.array([1.0, 0, inf, nan, 4]), np.array([0.0, 0, 0, 0, 2])), derivatives=False, note="zero"),  # fmt: skip
+         (np.array([1.0, 0, inf, nan, 4]), np.array([0.0, 0, 0, 0, 2])), derivatives=False, note="zero"),
     Case("MulNoNan", math.multiply_no_nan, lambda x, y: np.array([0.0, 0, nan, 0]),
-         (np.array([inf, nan, 0, 3.0]), np.array([0.0, 0, nan, 0])), derivatives=False, note="zero"),  # fmt: skip
+         (np.array([inf, nan, 0, 3.0]), np.array([0.0, 0, nan, 0])), derivatives=False, note="zero"),
     Case("Xdivy", math.xdivy, lambda x, y: np.array([0.0, 0, inf]), (np.array([0.0, 0, 1]), np.array([0.0, nan, 0])),
-         derivatives=False, note="zero"),  # fmt: skip
+         derivatives=False, note="zero"),
     Case("Xlogy", math.xlogy, lambda x, y: np.array([0.0, 0, 0, -inf]),
-         (np.array([0.0, 0, 0, 1]), np.array([0.0, -1, nan, 0])), derivatives=False, note="zero"),  # fmt: skip
+         (np.array([0.0, 0, 0, 1]), np.array([0.0, -1, nan, 0])), derivatives=False, note="zero"),
     Case("Xlog1py", math.xlog1py, lambda x, y: np.array([0.0, 0, 0, -inf]),
-         (np.array([0.0, 0, 0, 1]), np.array([-1.0, -3, nan, -1])), derivatives=False, note="zero"),  # fmt: skip
+         (np.array([0.0, 0, 0, 1]), np.array([-1.0, -3, nan, -1])), derivatives=False, note="zero"),
     # Decided derivatives.
     Edge("Abs", math.abs, ([0.0, -0.0, 2, -2],), ([0, 0, 1, -1],), note="kink"),
     Edge("Sqrt", math.sqrt, ([0.0, 4],), ([inf, 0.25],), note="at 0"),
@@ -176,7 +176,7 @@ CASES = [
     Edge("Pow", lambda x: math.pow(x, 2.0), ([0.0, -3],), ([0, -6],), second=([2, 2],), note="square"),
     Edge("Pow", lambda x: math.pow(x, 0.5), ([0.0, 4],), ([0, 0.25],), dy=[0.0, 1], note="root, 0 arrives"),
     Edge("RealDiv", math.realdiv, ([1.0, 0, 3], [0.0, 0, 2]), ([0, 0, 0.5], [0, 0, -0.75]), dy=[0.0, 0, 1],
-         note="0 arrives"),  # fmt: skip
+         note="0 arrives"),
     Edge("RealDiv", lambda x: x / math.abs(x), ([0.0],), ([nan],), note="x over its magnitude"),
     Edge("DivNoNan", lambda x: math.div_no_nan(x, math.abs(x)), ([0.0, 3, -3],), ([0, 0, 0],), note="x over its magnitude"),
     Edge("DivNoNan", math.div_no_nan, ([1.0, 0, 3], [0.0, 0, 2]), ([0, 0, 0.5], [0, 0, -0.75]), note="zeros"),

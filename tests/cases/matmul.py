@@ -51,14 +51,14 @@ CASES = [
     Case("MatMul", matmul.matmul, np.matmul, ((1, 1), (1, 1)), dtypes=(), note="one", unknown="rank"),
     Case("BatchMatMulV2", matmul.matmul, np.matmul, ((0, 2, 3), (1, 3, 2)), dtypes=(), note="no batch", unknown="rank"),
     Case("MatMul", matmul.matmul, np.matmul, (np.array([[np.inf, 1], [np.nan, 0]]), np.eye(2) + 1.0), derivatives=False,
-         note="special", unknown="rank"),  # fmt: skip
+         note="special", unknown="rank"),
     Bad("MatMul", lambda: matmul.matmul(np.zeros((2, 3)), np.zeros((2, 3))), ValueError, "3 and 2.*Dimensions must be equal"),
     Bad("MatMul", lambda: matmul.matmul_op(np.zeros((2, 3)), np.zeros(3), transpose_a=False), ValueError,
-        "rank 2 but is rank 1"),  # fmt: skip
+        "rank 2 but is rank 1"),
     Bad("MatMul", lambda: matmul.matmul(np.zeros((2, 3)), np.zeros((3, 2)), transpose_a=True, adjoint_a=True), ValueError,
-        "Only one of transpose_a and adjoint_a"),  # fmt: skip
+        "Only one of transpose_a and adjoint_a"),
     Bad("MatMul", lambda: matmul.matmul(np.zeros((2, 3)), np.zeros((3, 2)), transpose_b=True, adjoint_b=True), ValueError,
-        "Only one of transpose_b and adjoint_b"),  # fmt: skip
+        "Only one of transpose_b and adjoint_b"),
     Bad("MatMul", lambda: matmul.matmul(np.array([[True]]), np.array([[True]])), TypeError, "bool"),
     Bad("BatchMatMulV2", lambda: matmul.matmul(np.zeros((2, 2, 3)), np.zeros((3, 3, 2))), ValueError, "2 and 3"),
     Bad("BatchMatMulV2", lambda: matmul.matmul(np.zeros((2, 2, 3)), np.zeros(3)), ValueError, "at least rank 2"),

@@ -93,4 +93,4 @@ CASES = [
     Bad("QuantizeAndDequantizeV2", lambda: tf.quantize_and_dequantize([1.0], 0.0, 1.0, round_mode="UP"), ValueError,
         "round_mode must be"),
     Bad("QuantizeAndDequantizeV2", lambda: tf.quantize_and_dequantize([1.0], 0.0, 1.0, axis=1), ShapeError, "out of range"),
-]  # fmt: skip
+]

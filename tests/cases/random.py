@@ -25,7 +25,7 @@ def of_shape(op_type, op, *more, types=dtypes.FLOATING):
     seeds = {} if op_type.startswith("Stateless") else SEEDS
     return [draws(op_type, lambda d=d: op([2, 5], *more, dtype=d, **seeds), note=d.name)
             for d in sorted(types, key=lambda d: d.name)] + [
-        draws(op_type, lambda: op([0, 5], *more, dtype=tf.float32, **seeds), note="empty")]  # fmt: skip
+        draws(op_type, lambda: op([0, 5], *more, dtype=tf.float32, **seeds), note="empty")]
 
 
 CASES = [
@@ -59,4 +59,4 @@ CASES = [
     Bad("Multinomial", lambda: random.multinomial(tf.ones([1, 3]), -2), ValueError, "num_samples should be nonnegative"),
     Bad("ParameterizedTruncatedNormal",
         lambda: random.parameterized_truncated_normal([3, 2], means=[1.0, 2.0]), ValueError, "2 values for a batch of 3"),
-]  # fmt: skip
+]

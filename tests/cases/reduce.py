@@ -22,7 +22,7 @@ def rows(op_type, function, reference, dtypes=FLOATS, low=-2.0, order=2, axes=AX
     reference = _np(reference)
     out = [Case(op_type, function, reference, ((2, 3, 4),), {"axis": axis, "keepdims": keep}, low=low, order=order,
                 dtypes=dtypes if axis in (None, 0) else (), note=f"axis={axis}{'-keep' * keep}".replace(" ", ""), **more)
-           for axis in axes for keep in (False, True)]  # fmt: skip
+           for axis in axes for keep in (False, True)]
     out.append(Case(op_type, function, reference, ((),), low=low, order=order, dtypes=(), **more))
     out.append(Case(op_type, function, reference, ((3, 1),), {"axis": 1}, low=low, order=order, dtypes=(), **more))
     return out
@@ -47,7 +47,7 @@ def _min(x, axis, keepdims):
 
 def _lse(x, axis, keepdims):
     return scipy.special.logsumexp(x, axis=axis, keepdims=keepdims) if x.size else np.full(
-        np.sum(x, axis=axis, keepdims=keepdims).shape, -inf)  # fmt: skip
+        np.sum(x, axis=axis, keepdims=keepdims).shape, -inf)
 
 
 BOOLS = np.array([[True, False, True], [True, True, True]])
@@ -85,7 +85,7 @@ CASES = [
     Case("Mean", reduce.reduce_mean, _np(np.mean), (Z,), {"axis": 1}, dtypes=("complex64",), note="complex"),
     Case("Prod", reduce.reduce_prod, _np(np.prod), (Z,), {"axis": 1}, dtypes=("complex64",), note="complex"),
     Case("EuclideanNorm", reduce.reduce_euclidean_norm, lambda x, axis: _norm(x, axis, False) + 0j, (Z,), {"axis": 1},
-         dtypes=("complex64",), note="complex"),  # fmt: skip
+         dtypes=("complex64",), note="complex"),
     Case("Mean", reduce.reduce_variance, _np(np.var), (Z,), {"axis": 1}, dtypes=("complex64",), note="complex variance"),
     Case("EuclideanNorm", reduce.reduce_std, _np(np.std), (Z,), {"axis": 1}, dtypes=("complex64",), note="complex std"),
     # Integers and bools.
@@ -104,34 +104,34 @@ CASES = [
                        ("EuclideanNorm", reduce.reduce_euclidean_norm, _norm))
       for axis in (0, 1)],
     Case("Mean", reduce.reduce_mean, lambda x, axis: np.full(3, nan), ((0, 3),), {"axis": 0}, derivatives=False,
-         dtypes=(), note="mean of nothing"),  # fmt: skip
+         dtypes=(), note="mean of nothing"),
     Case("Log", reduce.reduce_logsumexp, lambda x, axis: np.full(3, -inf), ((0, 3),), {"axis": 0}, derivatives=False,
-         dtypes=(), note="logsumexp of nothing"),  # fmt: skip
+         dtypes=(), note="logsumexp of nothing"),
     Case("Max", reduce.reduce_max, lambda x: np.int32(-2**31), (np.zeros(0, np.int32),), note="least int"),
     # NaN, infinities, large numbers.
     Case("Max", reduce.reduce_max, _np(np.max), (np.array([[1, nan, 2], [-inf, 0, inf]]),), {"axis": 1},
-         derivatives=False, note="special"),  # fmt: skip
+         derivatives=False, note="special"),
     Case("Min", reduce.reduce_min, _np(np.min), (np.array([[1, nan, 2], [-inf, 0, inf]]),), {"axis": 1},
-         derivatives=False, note="special"),  # fmt: skip
+         derivatives=False, note="special"),
     Case("Sum", reduce.reduce_sum, _np(np.sum), (np.array([[1, nan, 2], [-inf, 0, inf]]),), {"axis": 1},
-         derivatives=False, note="special"),  # fmt: skip
+         derivatives=False, note="special"),
     Case("Log", reduce.reduce_logsumexp, _np(_lse), (np.array([[1e4, 1e4, 0], [-inf, -inf, -inf], [inf, 0, 0]]),),
-         {"axis": 1}, derivatives=False, dtypes=(), note="logsumexp special"),  # fmt: skip
+         {"axis": 1}, derivatives=False, dtypes=(), note="logsumexp special"),
     Case("Log", reduce.reduce_logsumexp, _np(_lse), (np.array([[1e4, 1e4 - 1, 0]]),), {"axis": 1}, dtypes=(), rtol=1e-9,
-         note="logsumexp large"),  # fmt: skip
+         note="logsumexp large"),
     # Counting and finding.
     Case("Sum", reduce.count_nonzero, lambda x: np.int64(np.count_nonzero(x)), (INTS,), note="count_nonzero"),
     Case("Sum", lambda x: reduce.count_nonzero(x, axis=1, keepdims=True, dtype="int32"),
          lambda x: np.count_nonzero(x, axis=1, keepdims=True).astype(np.int32), (TIES,), derivatives=False,
-         note="count_nonzero axis"),  # fmt: skip
+         note="count_nonzero axis"),
     Case("Sum", reduce.count_nonzero, lambda x: np.int64(2), (np.array([b"", b"a", b"bc"], object),),
-         note="count_nonzero of strings"),  # fmt: skip
+         note="count_nonzero of strings"),
     *[Case(op, f, lambda x, axis=0, r=r: np.asarray(r(x, axis=axis)), (x,), {} if axis is None else {"axis": axis}, order=0,
            dtypes=FLOATS, note=f"{axis}-{x.dtype}")
       for op, f, r in (("ArgMax", reduce.argmax, np.argmax), ("ArgMin", reduce.argmin, np.argmin))
       for axis in (None, 1, -2) for x in (TIES, INTS, BOOLS)],
     Case("ArgMax", lambda x: reduce.argmax(x, dimension=1, output_type="int32"),
-         lambda x: np.argmax(x, 1).astype(np.int32), ((2, 5, 3),), order=0, note="dimension"),  # fmt: skip
+         lambda x: np.argmax(x, 1).astype(np.int32), ((2, 5, 3),), order=0, note="dimension"),
     # Decided derivatives: ties share, zeros are exact, a norm is flat at 0.
     Edge("Max", reduce.reduce_max, ([2.0, 5, 5, 1],), ([0, 0.5, 0.5, 0],), note="ties"),
     Edge("Min", reduce.reduce_min, (TIES,), ([[0, 0, 0], [0, 0, 1]],), note="all"),
@@ -141,7 +141,7 @@ CASES = [
     Edge("Prod", reduce.reduce_prod, ([2.0, 0, 0],), ([0, 0, 0],), second=([0, 2, 2],), note="two zeros"),
     Edge("Prod", reduce.reduce_prod, ([0.0, 0, 0, 7],), ([0, 0, 0, 0],), second=([0, 0, 0, 0],), note="three zeros"),
     Edge("Prod", lambda x: reduce.reduce_prod(x, [0, 2]), ([[[2.0, 0], [1, 4]], [[5, 1], [0.5, 2]]],),
-         ([[[0, 10], [4, 1]], [[0, 0], [8, 2]]],), note="axes"),  # fmt: skip
+         ([[[0, 10], [4, 1]], [[0, 0], [8, 2]]],), note="axes"),
     Edge("EuclideanNorm", reduce.reduce_euclidean_norm, ([0.0, 0],), ([0, 0],), second=([0, 0],), note="at 0"),
     Edge("EuclideanNorm", reduce.reduce_euclidean_norm, ([3.0, 4],), ([0.6, 0.8],), note="elsewhere"),
     Edge("EuclideanNorm", reduce.reduce_std, ([2.0, 2, 2],), ([0, 0, 0],), note="std of equals"),

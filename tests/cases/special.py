@@ -67,31 +67,31 @@ CASES = [
     *rows("BesselY0", special.bessel_y0, sp.y0, 0.3, 4, points=(0.0, -1.0, nan)),
     *rows("BesselY1", special.bessel_y1, sp.y1, 0.3, 4, points=(0.0, -1.0, nan)),
     Case("Polygamma", special.polygamma, _polygamma, (ORDERS, (3, 4)), low=0.4, high=4, wrt=(1,), rtol=1e-9, dtypes=SINGLE,
-         order=3),  # fmt: skip
+         order=3),
     Case("Polygamma", special.polygamma, _polygamma, (ORDERS[:, None], (3,)), low=0.4, high=4, wrt=(1,), rtol=1e-9, dtypes=()),
     Case("Zeta", special.zeta, sp.zeta, (np.array([[1.5, 2.5], [4.0, 7.0]]), (2, 2)), low=0.5, high=4, rtol=1e-9, dtypes=SINGLE,
-         jax=False),  # fmt: skip
+         jax=False),
     Case("Zeta", special.zeta, sp.zeta, (np.array([[1.5], [4.0]]), (3,)), low=0.5, high=4, rtol=1e-9, dtypes=(), jax=False,
-         order=3),  # fmt: skip
+         order=3),
     Case("Igamma", special.igamma, sp.gammainc, ((3, 4), (3, 4)), low=0.3, high=6, rtol=1e-9, dtypes=SINGLE, jax=False,
-         grad_rtol=1e-5),  # fmt: skip
+         grad_rtol=1e-5),
     Case("Igamma", special.igamma, sp.gammainc, ((3, 1), (4,)), low=0.3, high=6, rtol=1e-9, dtypes=(), jax=False,
-         grad_rtol=1e-5),  # fmt: skip
+         grad_rtol=1e-5),
     Case("Igammac", special.igammac, sp.gammaincc, ((3, 4), (4,)), low=0.3, high=6, rtol=1e-9, dtypes=SINGLE, jax=False,
-         grad_rtol=1e-5),  # fmt: skip
+         grad_rtol=1e-5),
     Case("Igamma", special.igamma, sp.gammainc, (np.array([1.0, 2, 1, -1, 2]), np.array([0.0, inf, -1, 1, nan])),
-         derivatives=False, dtypes=(), note="points"),  # fmt: skip
+         derivatives=False, dtypes=(), note="points"),
     Case("IgammaGradA", special.igammagrada_op, None, (np.array([0.4, 2, 9]), np.array([0.7, 3, 5])), dtypes=(), jax=False,
-         grad_rtol=1e-5),  # fmt: skip
+         grad_rtol=1e-5),
     Case("IgammaSlope", special.igammaslope_op, None, (np.array([0.4, 2, 9, 40]), np.array([0.7, 3, 5, 50])), dtypes=()),
     Case("Betainc", special.betainc, sp.betainc, (np.array([0.5, 2, 7]), np.array([3.0, 0.6, 11]), np.array([0.2, 0.7, 0.4])),
-         rtol=1e-9, dtypes=SINGLE, jax=False),  # fmt: skip
+         rtol=1e-9, dtypes=SINGLE, jax=False),
     Case("Betainc", special.betainc, sp.betainc, (np.array([[0.5], [2]]), np.array(3.0), np.array([0.2, 0.7, 0.4])),
-         rtol=1e-9, dtypes=(), jax=False),  # fmt: skip
+         rtol=1e-9, dtypes=(), jax=False),
     Case("Betainc", special.betainc, sp.betainc, (np.array([2.0, 2]), np.array([3.0, 3]), np.array([0.0, 1])),
-         derivatives=False, dtypes=(), note="ends"),  # fmt: skip
+         derivatives=False, dtypes=(), note="ends"),
     Case("BetaincIntegral", special.betaincintegral_op, sp.betainc, (np.array([0.5, 2, 70]), np.array([3.0, 0.6, 30]),
-         np.array([0.2, 0.7, 0.65])), rtol=1e-8, dtypes=()),  # fmt: skip
+         np.array([0.2, 0.7, 0.65])), rtol=1e-8, dtypes=()),
     Case("ZetaSum", special.zetasum_op, sp.zeta, (np.array([1.5, 3, 9]), np.array([0.3, 1, 12])), rtol=1e-9, dtypes=(), order=3),
     Case("Lgamma", special.lbeta, _lbeta, ((3, 4),), low=0.4, high=4, rtol=1e-9, dtypes=SINGLE, note="lbeta", unknown="rank"),
     Case("Lgamma", special.lbeta, _lbeta, ((2,),), low=0.4, high=4, rtol=1e-9, dtypes=(), note="lbeta"),

@@ -47,7 +47,7 @@ def _round_trip(x):
 
 
 def _window(f, length, **more):
-    return lambda x: x * f(length, dtype="float64", **more)
+    return lambda x: x * f(length, dtype=x.dtype, **more)
 
 
 CASES = [
@@ -80,7 +80,7 @@ CASES = [
       for norm in (None, "ortho")],
     Case("RFFT", spectral.mfccs_from_log_mel_spectrograms, lambda x: scipy.fft.dct(x, 2) / np.sqrt(2 * x.shape[-1]), ((3, 8),),
          note="mfcc", unknown="rank"),
-    Case("MatMul", lambda x: array.reshape(x, [1, 9]) @ spectral.linear_to_mel_weight_matrix(3, 9, 8000, dtype="float64"),
+    Case("MatMul", lambda x: array.reshape(x, [1, 9]) @ spectral.linear_to_mel_weight_matrix(3, 9, 8000, dtype=x.dtype),
          None, ((9,),), note="mel", dtypes=()),
     Bad("Cos", lambda: spectral.hann_window(4, dtype="int32"), ValueError, "floating point"),
     Bad("Const", lambda: spectral.linear_to_mel_weight_matrix(0), ValueError, "num_mel_bins"),

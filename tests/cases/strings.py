@@ -63,7 +63,7 @@ _ROWS = [  # op type, graph, inputs, result
      (np.array([[0, 0], [0, 1], [0, 2]]), _s(b"a", b"", b"c"), np.array([1, 3]))),
     ("StringSplit", lambda x: list(strings.stringsplit_op(x, "")), (_s(b"ab"),),
      (np.array([[0, 0], [0, 1]]), _s(b"a", b"b"), np.array([1, 2]))),
-]  # fmt: skip
+]
 
 CASES = [Case(op_type, build, _fixed(result), inputs, derivatives=False, order=0, dtypes=(), note=str(i))
          for i, (op_type, build, inputs, result) in enumerate(_ROWS)]

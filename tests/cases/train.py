@@ -28,4 +28,4 @@ CASES = [
          note="outside"),
     Case("SumRepeatedRows", train.sum_repeated_rows, summed, ((0, 2), INDICES[:0]), {"num_rows": 0}, order=0, wrt=(),
          note="nothing"),
-]  # fmt: skip
+]

@@ -86,7 +86,7 @@ def test_right_rules_pass(program, order):
 
 
 KINKS = {"relu at 0": (tf.nn.relu, np.zeros(3)), "abs at 0": (tf.abs, [0.0, 1.0, -1.0]),
-         "ties": (tf.reduce_max, np.ones(3)), "round at a half": (tf.round, [0.5, 1.5, 1.0])}  # fmt: skip
+         "ties": (tf.reduce_max, np.ones(3)), "round at a half": (tf.round, [0.5, 1.5, 1.0])}
 
 
 @pytest.mark.parametrize("kink", KINKS)
@@ -137,7 +137,7 @@ def test_an_override_that_is_right_is_right():
 @pytest.mark.parametrize("program", [
     lambda f, x: tf.cond(tf.reduce_sum(x) > 0.0, lambda: f(x), lambda: x),
     lambda f, x: tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, f(a)), [0, x])[1],
-])  # fmt: skip
+])
 def test_inside_bodies(program):
     x = tf.placeholder(tf.float32, [3])
     good, bad = tf.audit(program(tf.exp, x), x, {x: VALUE}), tf.audit(program(_op("AuditWrongSign"), x), x, {x: VALUE})

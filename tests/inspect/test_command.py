@@ -36,7 +36,7 @@ def test_explains_a_script(script, tmp_path, capsys):
     (["--ys", "loss:0"], 0, ""),
     (["--ys", "los"], 2, "los"),
     (["--ys", "tf"], 2, "regrad explain"),
-])  # fmt: skip
+])
 def test_names(script, arguments, code, words, capsys):
     assert cli.main(["explain", script, *arguments]) == code
     assert words in capsys.readouterr().err

@@ -29,7 +29,7 @@ ILL = {  # program, value of x, kind, type of the operation, words of the cure
                                     "wrong loss", "Square", "softmax_cross_entropy_with_logits"),
     "squared error after sigmoid": (lambda x: tf.reduce_mean(tf.squared_difference(tf.sigmoid(x), [0.0, 1.0])), [1.0, -1.0],
                                     "wrong loss", "SquaredDifference", "sigmoid_cross_entropy_with_logits"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", ILL)
@@ -121,7 +121,7 @@ VALUE = np.array([0.5, -1.5, 2.0], np.float32)
     (rules.reverse(0.5), -1.0, 0.5, 0.0),
     (rules.zero(), None, 0.0, 0.0),
     (rules.default, 1.0, 1.0, 1.0),
-])  # fmt: skip
+])
 def test_compare(rule, cosine, ratio, signs):
     x = tf.placeholder(tf.float32, [3], name="x")
     y = tf.reduce_sum(tf.exp(tf.tanh(x, name="h")))

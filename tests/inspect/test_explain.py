@@ -59,7 +59,7 @@ REASONS = [  # program, options, operation, status, words
     (_net, {"overrides": {"Tanh": refused}}, "head/h", "rule failed", ["Num gradients 2"]),
     (_net, {"overrides": {"Tanh": crashing}}, "head/h", "rule failed", ["ZeroDivisionError"]),
     (_net, {"overrides": {"Tanh": "NeverRegistered"}}, "head/h", "no rule", ["NeverRegistered"]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("program", "options", "name", "status", "words"), REASONS)
@@ -88,7 +88,7 @@ CUTS = {  # y of x, and the operations at which the path ends
     "branch": (lambda x: tf.cond(tf.constant(1.0) > 0.0, lambda: tf.round(x), lambda: tf.floor(x)), {"Round", "Floor"}),
     "loop": (lambda x: tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a + tf.round(x)), [0, tf.zeros([2])])[1],
              {"Round"}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CUTS)
@@ -183,13 +183,13 @@ def test_a_rule_that_adds_to_the_graph_is_not_tried():
 
 
 @pytest.mark.parametrize("program", [CUTS[c][0] for c in CUTS] + [_branch, _loop, tf.tanh, lambda x: tf.gather(x, [0]),
-                                     lambda x: tf.concat([x, tf.round(x)], 0), lambda x: x])  # fmt: skip
+                                     lambda x: tf.concat([x, tf.round(x)], 0), lambda x: x])
 def test_says_what_gradients_does(program):
     x, other = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.float32, [2])
     y = program(x)
 
     assert [t.gradient for t in tf.explain_gradients(y, [x, other]).targets] == [
-        g is not None for g in tf.gradients(y, [x, other])]  # fmt: skip
+        g is not None for g in tf.gradients(y, [x, other])]
 
 
 def test_unused_override_is_told():

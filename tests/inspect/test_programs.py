@@ -36,7 +36,7 @@ def _group_rule(graph):
 
 def _bridges(graph):
     return [tf.bridge(sel.type("ArgMax"), lambda op, dy: [tf.ones([3]) * tf.cast(dy, tf.float32), None]),
-            tf.bridge(sel.type("Cast"), lambda op, dy: dy)]  # fmt: skip
+            tf.bridge(sel.type("Cast"), lambda op, dy: dy)]
 
 
 PROGRAMS = {  # program of a placeholder and a variable, overrides made of its graph
@@ -53,7 +53,7 @@ PROGRAMS = {  # program of a placeholder and a variable, overrides made of its g
     "group": (_group, _group_rule),
     "bridge": (lambda x, w: tf.to_float(tf.argmax(x)) * w, _bridges),
     "recurrent network": (_lstm, None),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

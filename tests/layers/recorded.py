@@ -85,11 +85,11 @@ LAYERS = {
     "batch_renorm": (X2, lambda tf, x: tf.layers.batch_normalization(
         x, training=True, renorm=True, renorm_clipping={"rmax": 1.5, "rmin": 0.5, "dmax": 0.3},
         gamma_initializer=init(tf))),
-}  # fmt: skip
+}
 # Where operations too are named alike; others differ in how branches, dilation, shapes or dropout are put together.
 SAME_GRAPH = ("dense", "dense_named", "dense_twice", "dense_reuse", "dense_shared", "dense_rank_3", "conv2d", "conv2d_same",
               "conv3d", "max_pooling1d", "max_pooling2d", "max_pooling3d", "average_pooling1d", "average_pooling2d",
-              "average_pooling3d", "dropout_off")  # fmt: skip
+              "average_pooling3d", "dropout_off")
 
 
 def run(tf, name, unknown_batch=False):
@@ -122,7 +122,7 @@ REFUSALS = {
     "strides": lambda tf: tf.layers.conv2d(_image(tf, 2, 3, 4, 1), 3, 3, strides=(1, 2, 3)),
     "exists": lambda tf: [tf.layers.dense(_image(tf, 3, 4), 2, name="d"), tf.layers.dense(_image(tf, 3, 4), 2, name="d")],
     "missing": lambda tf: tf.layers.dense(_image(tf, 3, 4), 2, name="d", reuse=True),
-}  # fmt: skip
+}
 
 
 def results(tf):

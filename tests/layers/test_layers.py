@@ -23,7 +23,7 @@ def images(*dims):
     (lambda: tf.layers.AveragePooling1D(2, 2, "same"), [None, 7, 2], [None, 4, 2]),
     (lambda: tf.layers.MaxPooling3D(2, 2), [None, 4, 4, 5, 2], [None, 2, 2, 2, 2]),
     (lambda: tf.layers.BatchNormalization(), [None, 7, 8, 2], [None, 7, 8, 2]),
-    (lambda: tf.layers.Dropout(), [None, 7], [None, 7])])  # fmt: skip
+    (lambda: tf.layers.Dropout(), [None, 7], [None, 7])])
 def test_promised_shapes_are_those_of_the_output(layer, shape, output):
     layer = layer()
     y = layer(images(*shape))
@@ -37,7 +37,7 @@ def test_promised_shapes_are_those_of_the_output(layer, shape, output):
     (lambda f: tf.layers.SeparableConv2D(4, 3, 1, "same", f, name="l"), (2, 7, 8, 3)),
     (lambda f: tf.layers.Conv2DTranspose(4, 3, 2, "same", f, name="l"), (2, 3, 4, 3)),
     (lambda f: tf.layers.MaxPooling2D(2, 2, "same", f, name="l"), (2, 7, 8, 3)),
-    (lambda f: tf.layers.AveragePooling1D(3, 2, "valid", f, name="l"), (2, 7, 3))])  # fmt: skip
+    (lambda f: tf.layers.AveragePooling1D(3, 2, "valid", f, name="l"), (2, 7, 3))])
 def test_channels_first_is_the_same_with_axes_exchanged(layer, shape):
     x = np.random.RandomState(0).randn(*shape).astype(np.float32)
     with tf.variable_scope("", reuse=tf.AUTO_REUSE, initializer=tf.random_normal_initializer(seed=1)):
@@ -122,7 +122,7 @@ def test_running_moments_follow_only_while_training():
     (lambda: tf.layers.batch_normalization(images(2, 3), axis=2), "Invalid axis"),
     (lambda: tf.layers.batch_normalization(images(2, 3), fused=True), "take 4-D inputs"),
     (lambda: tf.layers.BatchNormalization(renorm=True, fused=True), "`fused=True` and `renorm=True`"),
-    (lambda: tf.layers.BatchNormalization(renorm_clipping={"max": 1}), "contains keys not in")])  # fmt: skip
+    (lambda: tf.layers.BatchNormalization(renorm_clipping={"max": 1}), "contains keys not in")])
 def test_refused(build, says):
     with pytest.raises(ValueError, match=says):
         build()
@@ -149,5 +149,5 @@ def test_functions_take_tensorflows_arguments_in_order(name):
                                     "beta_constraint gamma_constraint training trainable name reuse renorm renorm_clipping "
                                     "renorm_momentum fused virtual_batch_size adjustment",
              "max_pooling2d": "inputs pool_size strides padding data_format name", "flatten": "inputs name data_format",
-             "dropout": "inputs rate noise_shape seed training name"}  # fmt: skip
+             "dropout": "inputs rate noise_shape seed training name"}
     assert list(inspect.signature(getattr(tf.layers, name)).parameters) == order[name].split()

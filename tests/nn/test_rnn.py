@@ -81,7 +81,7 @@ ROWS = {  # name -> (cell, scope of its variables, step in NumPy, first state)
     "residual": (lambda: cells.ResidualWrapper(cells.GRUCell(4)), "gru_cell",
                  lambda x, s, w: tuple(v + a for v, a in zip(gru(x, s, w), (x, 0))), zeros(4)),
     "dropout_of_nothing": (lambda: cells.DropoutWrapper(cells.GRUCell(4)), "gru_cell", gru, zeros(4)),
-}  # fmt: skip
+}
 
 
 def weights(values, scope):
@@ -125,7 +125,7 @@ NAMES = [
      ["multi_rnn_cell/cell_0/basic_lstm_cell/kernel:0", "multi_rnn_cell/cell_0/basic_lstm_cell/bias:0",
       "multi_rnn_cell/cell_1/gru_cell/gates/kernel:0", "multi_rnn_cell/cell_1/gru_cell/gates/bias:0",
       "multi_rnn_cell/cell_1/gru_cell/candidate/kernel:0", "multi_rnn_cell/cell_1/gru_cell/candidate/bias:0"]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("make", "names"), NAMES, ids=[n[0].split("/")[0] for _, n in NAMES])
@@ -150,7 +150,7 @@ def test_a_stack_is_its_cells_one_after_the_other():
 def test_time_first_initial_state_and_scope():
     start = RNG.randn(3, 6)
     y, state = tf.nn.dynamic_rnn(cells.GRUCell(6), X.swapaxes(0, 1), initial_state=tf.constant(start), time_major=True,
-                                 scope="mine")  # fmt: skip
+                                 scope="mine")
     assert y.shape.as_list() == [5, 3, 6]
     (y, state), values = run([y, state])
     assert all(n.startswith("mine/gru_cell/") for n in values)
@@ -185,10 +185,10 @@ def test_both_directions(lengths):
     (f, b), (sf, sb) = tf.nn.bidirectional_dynamic_rnn(*pair(), X, dtype=tf.float64, sequence_length=lengths)
     with tf.variable_scope("static"):
         joined, tf_, tb = tf.nn.static_bidirectional_rnn(*pair(), tf.unstack(X, axis=1), dtype=tf.float64,
-                                                         sequence_length=lengths)  # fmt: skip
+                                                         sequence_length=lengths)
     (f, b, sf, sb, joined, tf_, tb), values = run([f, b, sf, sb, tf.stack(joined, 1), tf_, tb])
     assert {n.rsplit("/", 2)[0] for n in values if n.endswith("gru_cell/gates/kernel")} == {
-        "bidirectional_rnn/fw/gru_cell", "static/bidirectional_rnn/fw/gru_cell"}  # fmt: skip
+        "bidirectional_rnn/fw/gru_cell", "static/bidirectional_rnn/fw/gru_cell"}
     # The scopes "a/..." and "static/..." differ only before the first slash where run() looks for a seed's name.
     turned = np.array([np.concatenate([row[:n][::-1], row[n:]]) for row, n in zip(X, lengths)])
     own = {n: v for n, v in values.items() if n.startswith("bidirectional")}
@@ -301,7 +301,7 @@ def test_dropout_leaves_the_memory_of_an_lstm_alone():
     (lambda: cells.MultiRNNCell([]), ValueError, "at least one cell"),
     (lambda: cells.DropoutWrapper(cells.GRUCell(2), input_keep_prob=1.5), ValueError, "between 0 and 1: 1.5"),
     (lambda: cells.DropoutWrapper(3), TypeError, "must be an RNNCell"),
-])  # fmt: skip
+])
 def test_refuses(build, error, says):
     with pytest.raises(error, match=says):
         build()

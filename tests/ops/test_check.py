@@ -72,7 +72,7 @@ def test_static(build, error, says):
 
 def test_what_passes_static_checks():
     for ok in (tf.assert_rank(1.0, 0), tf.assert_rank_at_least([[1.0]], 1), tf.assert_rank_in([1.0], (1, 2)),
-               tf.assert_integer(3), tf.assert_type(1.0, tf.float32)):  # fmt: skip
+               tf.assert_integer(3), tf.assert_type(1.0, tf.float32)):
         run(ok)
     assert tf.assert_same_float_dtype([tf.constant(1.0)]) is tf.float32
     x = tf.placeholder(tf.float32)

@@ -84,7 +84,7 @@ def test_winograd_serves_large_layers_only():
     ((2, 6, 6, 40), (3, 3, 40, 33), SAME, {}),  # by its input as sums over taps
     ((2, 30, 30, 1), (5, 5, 1, 3), SAME, {}),  # one channel
     ((2, 9, 8, 7), (1, 1, 7, 5), SAME, {"stride": 2}),  # one place
-])  # fmt: skip
+])
 def test_the_form_that_xla_runs_is_the_definition(shape, kernel, padding, more):
     from regrad.runtime.backend import XLA
 

@@ -40,7 +40,7 @@ ROWS = {  # name -> (graph, the same in NumPy)
     "foldr": (lambda x: tf.foldr(_decay, x), lambda x: _scanned(_decay, x, reverse=True)[0]),
     "foldr_from": (lambda x: tf.foldr(_decay, x, initializer=tf.ones([3], tf.float64)),
                    lambda x: _scanned(_decay, x, np.ones(3), reverse=True)[0]),
-}  # fmt: skip
+}
 
 
 def _differences(f, x, v, h=1e-6):
@@ -74,11 +74,11 @@ def test_values_and_derivatives(name, known):
 
 def test_structures():
     pair = tf.map_fn(lambda t: {"sum": t["a"] + t["b"], "positive": t["a"] > t["b"]}, {"a": X, "b": X[::-1].copy()},
-                     dtype={"sum": tf.float64, "positive": tf.bool})  # fmt: skip
+                     dtype={"sum": tf.float64, "positive": tf.bool})
     a, (b, c) = tf.scan(lambda s, row: (s[0] + row[0], [s[1][0] * row[1], s[1][1] + 1]), (X, X[:, 0]),
-                        initializer=(np.zeros(3), [np.float64(1), 0]))  # fmt: skip
+                        initializer=(np.zeros(3), [np.float64(1), 0]))
     low, high = tf.foldl(lambda s, row: (tf.minimum(s[0], row), tf.maximum(s[1], row)), X,
-                         initializer=(np.full(3, 9.0), np.full(3, -9.0)))  # fmt: skip
+                         initializer=(np.full(3, 9.0), np.full(3, -9.0)))
     pair, a, b, c, low, high = run([pair, a, b, c, low, high])
     np.testing.assert_allclose(pair["sum"], X + X[::-1])
     np.testing.assert_array_equal(pair["positive"], X > X[::-1])
@@ -113,7 +113,7 @@ def _ten(op, dy):
 
 @pytest.mark.parametrize("f", [lambda x: tf.map_fn(tf.tanh, x), lambda x: tf.scan(lambda a, row: tf.tanh(row), x, np.zeros(3)),
                                lambda x: tf.foldl(lambda a, row: a + tf.tanh(row), x, np.zeros(3)),
-                               lambda x: tf.foldr(lambda a, row: a + tf.tanh(row), x, np.zeros(3))])  # fmt: skip
+                               lambda x: tf.foldr(lambda a, row: a + tf.tanh(row), x, np.zeros(3))])
 def test_overrides_reach_inside(f):
     x = tf.constant(X)
     with tf.get_default_graph().gradient_override_map({"Tanh": "FunctionalTen"}):
@@ -135,7 +135,7 @@ def test_back_prop_false_stops_gradients():
     (lambda: tf.map_fn(lambda r: tf.cast(r, tf.int32), X), TypeError, "dtype int32, and not float64; say dtype="),
     (lambda: tf.foldl(lambda a, r: tf.cast(a, tf.float32), X), TypeError, "float32, and not float64"),
     (lambda: tf.scan(lambda a, r: a[:2], X), ValueError, "Inconsistent shapes"),
-])  # fmt: skip
+])
 def test_refuses(build, error, says):
     with pytest.raises(error, match=says):
         build()

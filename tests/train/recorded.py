@@ -22,12 +22,12 @@ OPTIMIZERS = {
     "ftrl_power": lambda tf: tf.train.FtrlOptimizer(0.1, -0.7, l2_shrinkage_regularization_strength=0.03),
     "proximal_descent": lambda tf: tf.train.ProximalGradientDescentOptimizer(0.1, 0.02, 0.03),
     "proximal_adagrad": lambda tf: tf.train.ProximalAdagradOptimizer(0.1, 0.1, 0.02, 0.03),
-}  # fmt: skip
+}
 # TensorFlow's own do not convert their numbers to float64.
 ONLY_FLOAT32 = ("proximal_descent", "proximal_adagrad")
 # Whose operations are named alike; the rest differ in how they make their first values.
 SAME_NAMES = ("gradient_descent", "gradient_descent_tensor", "gradient_descent_function", "momentum", "nesterov", "adam",
-              "adagrad", "adadelta", "rmsprop", "rmsprop_centered")  # fmt: skip
+              "adagrad", "adadelta", "rmsprop", "rmsprop_centered")
 
 
 def train(tf, make, dtype, sparse, steps=3):
@@ -52,7 +52,7 @@ def train(tf, make, dtype, sparse, steps=3):
         lines = [re.sub(r" gradients/\S+", " gradient", line) for line in graph_lines(graph, first, ("gradients",))]
         slots = [getattr(optimizer.get_slot(v, s), "name", "") for s in optimizer.get_slot_names() for v in (w, b, e)]
         names = [*optimizer.get_slot_names(), *slots, *(v.name for v in optimizer.variables()),
-                 *(v.name for v in tf.global_variables())]  # fmt: skip
+                 *(v.name for v in tf.global_variables())]
         with tf.Session() as sess:
             sess.run(tf.global_variables_initializer())
             for i in range(steps):
@@ -125,7 +125,7 @@ REFUSALS = {
     "nothing_to_save": lambda tf: tf.train.Saver(),
     "no_path": lambda tf: [tf.Variable(1.0), tf.train.Saver().restore(tf.Session(), None)],
     "no_checkpoint": lambda tf: [tf.Variable(1.0), tf.train.Saver().restore(tf.Session(), "/nowhere/at/all")],
-}  # fmt: skip
+}
 
 
 def results(tf):

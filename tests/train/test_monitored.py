@@ -39,7 +39,7 @@ def test_training_goes_on_where_it_stopped(program, tmp_path):
 
     def session(**kwargs):
         return tf.train.MonitoredTrainingSession(checkpoint_dir=str(tmp_path), hooks=[tf.train.StopAtStepHook(num_steps=3)],
-                                                 save_checkpoint_steps=2, **kwargs)  # fmt: skip
+                                                 save_checkpoint_steps=2, **kwargs)
 
     with session() as sess:
         assert count(sess, op) == 3
@@ -120,7 +120,7 @@ def test_logging(program, caplog):
     caplog.set_level(logging.INFO, "tensorflow")
     hooks = [tf.train.LoggingTensorHook({"l": "loss:0"}, every_n_iter=2), tf.train.StopAtStepHook(4),
              tf.train.LoggingTensorHook([w], at_end=True, formatter=lambda values: f"last {values['w:0']}"),
-             tf.train.StepCounterHook(2)]  # fmt: skip
+             tf.train.StepCounterHook(2)]
     with tf.train.MonitoredSession(hooks=hooks) as sess:
         count(sess, op)
     lines = [r.getMessage() for r in caplog.records]
@@ -166,7 +166,7 @@ def test_a_scaffold_brings_its_own_pieces(program):
     (lambda: tf.train.StopAtStepHook(1, 2), "Only one of"), (lambda: tf.train.SecondOrStepTimer(), "Exactly one of"),
     (lambda: tf.train.LoggingTensorHook([]), "exactly one of every_n_iter"),
     (lambda: tf.train.LoggingTensorHook([], every_n_iter=0), "invalid every_n_iter"),
-    (lambda: tf.train.CheckpointSaverHook("x", save_steps=1, saver=1, scaffold=1), "both saver and scaffold")])  # fmt: skip
+    (lambda: tf.train.CheckpointSaverHook("x", save_steps=1, saver=1, scaffold=1), "both saver and scaffold")])
 def test_refused(build, says):
     with pytest.raises(ValueError, match=says):
         build()

@@ -63,7 +63,7 @@ def test_gradients_may_be_changed_between_the_halves():
 @pytest.mark.parametrize("make", [
     lambda: tf.train.MomentumOptimizer(0.1, 0.9), lambda: tf.train.AdagradOptimizer(0.1), lambda: tf.train.AdamOptimizer(0.1),
     lambda: tf.train.RMSPropOptimizer(0.1), lambda: tf.train.AdadeltaOptimizer(0.1), lambda: tf.train.FtrlOptimizer(0.1),
-    lambda: tf.train.GradientDescentOptimizer(0.1)])  # fmt: skip
+    lambda: tf.train.GradientDescentOptimizer(0.1)])
 def test_untouched_rows_stay_and_repeated_ones_add_up(make, backend):
     def train(ids, weights):
         with tf.Graph().as_default():
@@ -103,7 +103,7 @@ def test_sparse_steps_make_no_dense_temporary():
 
     def step(var, accum, grad, indices):
         return find_op("SparseApplyAdagrad").lower(Backend, var, accum, jnp.float32(0.1), grad, indices,
-                                                       use_locking=False, update_slots=True)  # fmt: skip
+                                                       use_locking=False, update_slots=True)
 
     big, rows = jax.ShapeDtypeStruct((100_000, 8), "float32"), jax.ShapeDtypeStruct((16, 8), "float32")
     compiled = jax.jit(step, donate_argnums=(0, 1)).lower(big, big, rows, jax.ShapeDtypeStruct((16,), "int32")).compile()
@@ -132,7 +132,7 @@ def test_update_rules_against_their_papers():
 
 @pytest.mark.parametrize("make, reference", [
     (lambda: tf.train.AdamWOptimizer(0.01, 0.1), lambda: tf.train.AdamOptimizer(0.1)),
-    (lambda: tf.train.MomentumWOptimizer(0.01, 0.1, 0.9), lambda: tf.train.MomentumOptimizer(0.1, 0.9))])  # fmt: skip
+    (lambda: tf.train.MomentumWOptimizer(0.01, 0.1, 0.9), lambda: tf.train.MomentumOptimizer(0.1, 0.9))])
 def test_weight_decay_is_outside_of_the_gradient(make, reference):
     def step(make, **kwargs):
         with tf.Graph().as_default():

@@ -22,7 +22,7 @@ def variables(tf):
 
 def initializers(tf):
     for name in ("zeros ones constant random_normal truncated_normal uniform_unit_scaling variance_scaling glorot_uniform "
-                 "glorot_normal").split():  # fmt: skip
+                 "glorot_normal").split():
         tf.get_variable(name, [3, 3], initializer=getattr(tf, name + "_initializer")())
     for name in "he_normal he_uniform lecun_normal lecun_uniform".split():
         tf.get_variable(name, [3, 3, 2, 4], initializer=getattr(tf.initializers, name)())
@@ -169,7 +169,7 @@ RANDOM = {
     "stateless_categorical": lambda tf: tf.random.stateless_categorical(tf.log([[0.1, 0.2, 0.7]]), 9, [3, 4]),
     "initial_glorot": lambda tf: tf.get_variable("g", [4, 3]).initialized_value(),
     "initial_he": lambda tf: tf.get_variable("h", [4, 3], initializer=tf.initializers.he_normal(seed=3)).initialized_value(),
-}  # fmt: skip
+}
 
 
 def run_random(tf, build):

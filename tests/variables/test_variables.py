@@ -65,7 +65,7 @@ def test_only_variables_are_assigned(bad):
 
 @pytest.mark.parametrize("method, expected", [
     ("update", [9, 2, 7, 4]), ("add", [16, 2, 10, 4]), ("sub", [-14, 2, -4, 4]), ("mul", [54, 2, 21, 4]),
-    ("div", [1 / 54, 2, 3 / 7, 4]), ("max", [9, 2, 7, 4]), ("min", [1, 2, 3, 4])])  # fmt: skip
+    ("div", [1 / 54, 2, 3 / 7, 4]), ("max", [9, 2, 7, 4]), ("min", [1, 2, 3, 4])])
 @pytest.mark.parametrize("of_method", [True, False])
 def test_scatter(method, expected, of_method):
     w = tf.Variable([1.0, 2.0, 3.0, 4.0])
@@ -188,7 +188,7 @@ def test_a_variable_of_unknown_shape_may_change_it():
 
 def test_regularizers_and_scope_defaults():
     with tf.variable_scope("s", initializer=tf.constant_initializer(3.0), regularizer=lambda v: 0.5 * tf.reduce_sum(v),
-                           dtype=tf.float64):  # fmt: skip
+                           dtype=tf.float64):
         w = tf.get_variable("w", [2])
         with tf.variable_scope("free", regularizer=tf.no_regularizer):
             tf.get_variable("v", [2])
@@ -214,7 +214,7 @@ def test_partitioned_variables_are_used_and_trained_as_one():
 
 @pytest.mark.parametrize("partitioner, parts", [
     (tf.variable_axis_size_partitioner(3 * 4 * 6), 4), (tf.min_max_variable_partitioner(3, min_slice_size=80), 3),
-    (tf.min_max_variable_partitioner(9, min_slice_size=130), 2)])  # fmt: skip
+    (tf.min_max_variable_partitioner(9, min_slice_size=130), 2)])
 def test_partitioners(partitioner, parts):
     assert list(partitioner(shape=tf.TensorShape([10, 6]), dtype=tf.float32)) == [parts, 1]
 
@@ -253,7 +253,7 @@ def test_sessions_repeat_seeded_numbers_and_differ_without_seeds():
     (lambda n: tf.random_poisson(50.0, [n], seed=1, dtype=tf.float64), 50.0, 50.0),
     (lambda n: tf.truncated_normal([n], seed=1, dtype=tf.float64), 0.0, 0.7737413),
     (lambda n: tf.random_normal([n], 1.0, 2.0, seed=1, dtype=tf.float64), 1.0, 4.0),
-    (lambda n: tf.cast(tf.random_uniform([n], 0, 6, tf.int32, seed=1), tf.float64), 2.5, 35 / 12)])  # fmt: skip
+    (lambda n: tf.cast(tf.random_uniform([n], 0, 6, tf.int32, seed=1), tf.float64), 2.5, 35 / 12)])
 def test_moments_of_draws(draw, mean, variance):
     n = 40_000
     x = run(draw(n))[0]
@@ -299,7 +299,7 @@ def test_shuffled_gradients_go_back():
     (lambda: tf.random_uniform([2], dtype=tf.string), "dtype string is not one of"),
     (lambda: tf.random_uniform([2], 3, 3, dtype=tf.int32), "Need minval < maxval"),
     (lambda: tf.random_normal([-2]), ">= 0"), (lambda: tf.multinomial(tf.ones([3]), 2), "logits should be a matrix"),
-    (lambda: tf.random_crop(tf.ones([2, 3]), [3, 3]), "Need value.shape >= size")])  # fmt: skip
+    (lambda: tf.random_crop(tf.ones([2, 3]), [3, 3]), "Need value.shape >= size")])
 def test_refused_draws(build, says):
     with pytest.raises(ValueError, match=says):
         build()
@@ -312,7 +312,7 @@ def test_turns_of_loops_and_runs_draw_different_numbers(loop):
 
     def turn(i, drawn):
         inner = tf.while_loop(lambda j, _: j < 3, lambda j, d: (j + 1, tf.concat([d[1:], tf.random_uniform([1])], 0)),
-                              (0, tf.zeros([3])))[1]  # fmt: skip
+                              (0, tf.zeros([3])))[1]
         return i + 1, tf.concat([drawn[3:], inner], 0)
 
     tf.set_random_seed(1)
