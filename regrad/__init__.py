@@ -68,7 +68,7 @@ _NAMES = {
         sparse_segment_sqrt_n sparse_segment_sum unsorted_segment_max unsorted_segment_mean unsorted_segment_min
         unsorted_segment_prod unsorted_segment_sqrt_n unsorted_segment_sum""",
     "regrad.ops.sort": "argsort searchsorted sort unravel_index",
-    "regrad.ops.special": "betainc digamma erf erfc igamma igammac lbeta lgamma polygamma zeta",
+    "regrad.ops.special": "log_sigmoid betainc digamma erf erfc igamma igammac lbeta lgamma polygamma zeta",
     "regrad.ops.random": """get_seed multinomial random_crop random_gamma random_normal random_poisson random_shuffle
         random_uniform set_random_seed truncated_normal""",
     "regrad.variables.assign": """assign assign_add assign_sub batch_scatter_update count_up_to scatter_add scatter_div
@@ -127,7 +127,7 @@ _RENAMED = {  # public name -> (module, name there)
     "arg_min": ("regrad.ops.reduce", "argmin"),
 }
 
-_MODULES = """bitwise compat config contrib core errors initializers layers linalg logging losses math nn ops random train
+_MODULES = """raw_ops bitwise compat config contrib core errors initializers layers linalg logging losses math nn ops random train
     signal spectral strings summary image test variables python gfile app flags manip sets metrics keras io
     debugging dtypes quantization interop inspect rules sel""".split()
 

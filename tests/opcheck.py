@@ -18,7 +18,7 @@ from regrad.core.host import HOST
 from regrad.core.opdef import Known, Spec
 from regrad.core.shapes import compatible
 from regrad.ops.array import placeholder
-from regrad.ops.vjp import lowering_vjp
+from regrad.ops.vjp import linear_vjp, lowering_vjp
 from regrad.runtime.plan import needs_host, shape_only_positions, static_positions
 from regrad.runtime.segment import ShapeOf, freeze
 from tests import oracle
@@ -345,7 +345,7 @@ class Measured:
             low_arrays = [c if i in keyed else a for i, (a, c) in enumerate(zip(low_arrays, cast))]
             out["low"].append(evaluate(xla(), built.fetches(), built.feeds(low_arrays, low_weights)))
         # A rule that is JAX's own derivative need not be compared with it.
-        borrowed = self.order and gradient_registry.find(self.case.op_type).function is lowering_vjp
+        borrowed = self.order and gradient_registry.find(self.case.op_type).function in (lowering_vjp, linear_vjp)
         out["jvp"] = self._jvps(arrays, weights, dx, dw) if self.order and self.case.jax and not borrowed else []
         return out
 

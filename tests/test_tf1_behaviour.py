@@ -11,7 +11,23 @@ import behaviour
 import corpus
 
 RECORDED = {name: corpus.load_json(f"behaviour_{name}.json") for name in behaviour.TABLES}
-ROWS = [pytest.param(table, row, id=f"{table}-{row.id}")
+# What Regrad does not do as TensorFlow does, and why; a row that begins to pass must leave this list.
+WAITING = {
+    "names-attributes of a convolution": "string attributes are text that equals and decodes like TensorFlow's bytes",
+    "names-summary names": "tf.summary is not there yet",
+    "nn-dense summaries merge": "tf.summary is not there yet",
+    "errors-integer division by zero": "a compiled program does not raise: see docs/differences.md",
+    "errors-labels out of range": "a compiled program does not raise: see docs/differences.md",
+    "errors-non-positive Cholesky": "a compiled program gives NaN: see docs/differences.md",
+    "errors-singular inverse": "a compiled program gives infinities: see docs/differences.md",
+}
+
+
+def _marks(name):
+    return [pytest.mark.xfail(strict=True, reason=WAITING[name])] if name in WAITING else []
+
+
+ROWS = [pytest.param(table, row, id=f"{table}-{row.id}", marks=_marks(f"{table}-{row.id}"))
         for table, rows in behaviour.TABLES.items() for row in rows]
 
 

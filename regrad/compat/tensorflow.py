@@ -183,7 +183,7 @@ def _lookup(module, name):
         return importlib.import_module(below)
     target = MODULES[module]
     if target == "generated":
-        return _generated(name)
+        return raw_op(name)
     for place in (target, "regrad"):
         if place:
             try:
@@ -196,7 +196,7 @@ def _lookup(module, name):
     raise AttributeError(f"module {module!r} has no attribute {name!r} in Regrad")
 
 
-def _generated(name):
+def raw_op(name):
     """Returns the function that makes an op of a generated wrapper's name: `relu_grad` and `ReluGrad` are one."""
     from regrad.core import gradient_registry
     from regrad.core.opdef import find_op, op_types

@@ -7,7 +7,7 @@ _NAMES = {
         softmax_cross_entropy_with_logits softmax_cross_entropy_with_logits_v2 softplus softsign
         sparse_softmax_cross_entropy_with_logits swish""",
     "regrad.ops.conv": """atrous_conv2d atrous_conv2d_transpose conv1d conv1d_transpose conv2d
-        conv2d_backprop_filter conv2d_backprop_input conv2d_transpose conv3d conv3d_transpose
+        conv2d_backprop_filter conv2d_backprop_input conv2d_transpose conv3d conv3d_transpose conv_transpose
         convolution depthwise_conv2d depthwise_conv2d_native depthwise_conv2d_native_backprop_filter
         depthwise_conv2d_native_backprop_input dilation2d erosion2d separable_conv2d""",
     "regrad.ops.pool": """avg_pool avg_pool1d avg_pool2d avg_pool3d avg_pool_v2 max_pool max_pool1d max_pool2d
@@ -18,7 +18,8 @@ _NAMES = {
     "regrad.ops.math": "sigmoid tanh",
     "regrad.nn.functions": """dropout log_poisson_loss relu_layer sigmoid_cross_entropy_with_logits
         weighted_cross_entropy_with_logits xw_plus_b zero_fraction""",
-    "regrad.nn.embedding": "embedding_lookup",
+    "regrad.nn.embedding": "embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse",
+    "regrad.ops.ctc": "ctc_beam_search_decoder ctc_beam_search_decoder_v2 ctc_greedy_decoder ctc_loss",
     "regrad.nn.sampled": "nce_loss sampled_softmax_loss",
     "regrad.ops.candidates": """all_candidate_sampler compute_accidental_hits fixed_unigram_candidate_sampler
         log_uniform_candidate_sampler uniform_candidate_sampler""",

@@ -76,3 +76,96 @@ def _partitioned(parts, ids, strategy, max_norm):
     joined = dynamic_stitch(places, found)
     shape = array.concat([array.shape(ids), array.shape(tables[0])[1:]], 0)
     return array.reshape(joined, shape)
+
+
+def _combined(rows, weights, segments, combiner):
+    """Returns the weighted sum of the rows of each segment, its mean, or its sum over the norm of the
+    weights.
+    """
+    from regrad.ops.segment import segment_mean, segment_sum
+
+    if weights is None:
+        if combiner == "mean":
+            return segment_mean(rows, segments)
+        weights = array.ones_like(segments, dtype=rows.dtype)
+    weights = math.cast(weights, rows.dtype)
+    column = array.reshape(weights, [-1] + [1] * (len(rows.dims) - 1))
+    total = segment_sum(rows * column, segments)
+    if combiner == "sum":
+        return total
+    if combiner == "mean":
+        return math.divide(total, segment_sum(column, segments))
+    return math.divide(total, math.sqrt(segment_sum(math.square(column), segments)))
+
+
+def _check_combiner(combiner):
+    if combiner is None:
+        return "mean"
+    if combiner not in ("mean", "sqrtn", "sum"):
+        raise ValueError(f"combiner must be one of 'mean', 'sqrtn' or 'sum', got {combiner!r}.")
+    return combiner
+
+
+def embedding_lookup_sparse(params, sp_ids, sp_weights, partition_strategy="mod", name=None, combiner=None,
+                            max_norm=None):
+    """Returns, for each row of ids, the rows of an embedding table combined into one.
+
+    Args:
+      params, partition_strategy, max_norm: as in `embedding_lookup`.
+      sp_ids: SparseTensor [batch, any] of int32 or int64 ids; no row before the last used one may be empty.
+      sp_weights: SparseTensor of floats at the same places, or None for weights of 1.
+      combiner: "sum", "mean" (the default) or "sqrtn" (the sum over the L2 norm of the weights).
+
+    Raises:
+      TypeError: `sp_ids` or `sp_weights` is not a SparseTensor.
+      ValueError: `combiner` is another word.
+    """
+    combiner = _check_combiner(combiner)
+    if not hasattr(sp_ids, "dense_shape"):
+        raise TypeError(f"sp_ids must be SparseTensor, got {sp_ids!r}.")
+    if sp_weights is not None and not hasattr(sp_weights, "dense_shape"):
+        raise TypeError(f"sp_weights must be either None or SparseTensor, got {sp_weights!r}.")
+    with get_default_graph().name_scope(name or "embedding_lookup_sparse"):
+        segments = math.cast(sp_ids.indices[:, 0], "int32")
+        rows = embedding_lookup(params, sp_ids.values, partition_strategy, max_norm=max_norm)
+        return _combined(rows, None if sp_weights is None else sp_weights.values, segments, combiner)
+
+
+def safe_embedding_lookup_sparse(embedding_weights, sparse_ids, sparse_weights=None, combiner="mean",
+                                 default_id=None, name=None, partition_strategy="div", max_norm=None):
+    """Returns `embedding_lookup_sparse` in which rows may be empty, and ids or weights invalid.
+
+    Ids below 0, and entries whose weight is not above 0 (with a combiner other than "sum"), are left out. A
+    row with nothing left gets the row `default_id` of the table, or zeros.
+    """
+    from regrad.ops.compare import equal, greater, greater_equal, logical_and, select
+    from regrad.ops.generate import range as range_
+    from regrad.ops.indexing import boolean_mask
+    from regrad.ops.segment import unsorted_segment_sum
+
+    combiner = _check_combiner(combiner)
+    with get_default_graph().name_scope(name or "embedding_lookup"):
+        ids, rows_of = sparse_ids.values, sparse_ids.indices[:, 0]
+        valid = greater_equal(ids, array.zeros_like(ids))
+        weights = None if sparse_weights is None else sparse_weights.values
+        if weights is not None and combiner != "sum":
+            valid = logical_and(valid, greater(weights, array.zeros_like(weights)))
+        ids, rows_of = boolean_mask(ids, valid), boolean_mask(rows_of, valid)
+        weights = None if weights is None else boolean_mask(weights, valid)
+        n = math.cast(sparse_ids.dense_shape[0], rows_of.dtype)
+        found = embedding_lookup(embedding_weights, ids, partition_strategy, max_norm=max_norm)
+        weights = array.ones_like(rows_of,
+                                  dtype=found.dtype) if weights is None else math.cast(weights, found.dtype)
+        column = array.reshape(weights, [-1] + [1] * (len(found.dims) - 1))
+        total = unsorted_segment_sum(found * column, rows_of, n)
+        if combiner != "sum":
+            power = column if combiner == "mean" else math.square(column)
+            norm = unsorted_segment_sum(power, rows_of, n)
+            total = math.div_no_nan(total, norm if combiner == "mean" else math.sqrt(norm))
+        if default_id is None:
+            return total
+        count = unsorted_segment_sum(array.ones_like(rows_of), rows_of, n)
+        empty = equal(count, array.zeros_like(count))
+        default = embedding_lookup(embedding_weights, array.zeros_like(range_(0, n, 1)) + default_id,
+                                   partition_strategy, max_norm=max_norm)
+        return select(empty, default, total)

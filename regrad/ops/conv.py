@@ -463,6 +463,22 @@ def convolution(input, filter=None, padding=None, strides=None, dilation_rate=No
                         dilations=dilation_rate or 1, name=scope)
 
 
+def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_format=None, dilations=None,
+                   name=None):
+    """Returns the transpose of `convolution`, in 1, 2 or 3 spatial dimensions as the length of `output_shape`
+    says.
+    """
+    with get_default_graph().name_scope(name or "conv_transpose") as scope:
+        sizes = convert_to_tensor(output_shape, name="output_shape", preferred_dtype=dtypes.int32)
+        rank = None if sizes.dims is None else sizes.dims[0]
+        if rank not in (3, 4, 5):
+            raise ValueError("conv_transpose: output_shape must have 3, 4 or 5 sizes, got "
+                             f"{spec_text(sizes)}.")
+        function = (conv1d_transpose, conv2d_transpose, conv3d_transpose)[rank - 3]
+        data_format = as_format(data_format, rank - 2)
+        return function(input, filters, sizes, strides, padding, data_format, dilations=dilations, name=scope)
+
+
 # -- Dilation2D: the largest of input plus filter ------------------------------------------------------------
 def _dilation_infer(x, w, *, strides, rates, padding):
     _rank_is(x, 4, "input")

@@ -31,5 +31,5 @@ def _transform(forward, backward, axes):
 for _axes in (1, 2, 3):
     _transform(fft._fft_ops[_axes], fft._ifft_ops[_axes], _axes)
     # Of the half spectra, the terms that stand for two count twice, and lengths crop or pad: JAX knows.
-    vjp_of_lowering(fft._rfft_ops[_axes].type)
-    vjp_of_lowering(fft._irfft_ops[_axes].type)
+    vjp_of_lowering(fft._rfft_ops[_axes].type, linear=True)
+    vjp_of_lowering(fft._irfft_ops[_axes].type, linear=True)

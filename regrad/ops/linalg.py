@@ -358,8 +358,7 @@ def svd(tensor, full_matrices=False, compute_uv=True, name=None):
 
 def _eigh_infer(x, *, compute_v):
     dims = _square(x)
-    e_type = x.dtype if not x.dtype.is_complex else x.dtype.real_dtype
-    e = Spec(None if dims is None else dims[:-1], e_type)
+    e = Spec(None if dims is None else dims[:-1], x.dtype)
     return [e, Spec(dims if compute_v else (0,), x.dtype)]
 
 
@@ -385,6 +384,7 @@ def _eigh_function(b):
 
 def _eigh_lower(b, x, *, compute_v):
     e, v = _eigh_function(b)(_lower_half(b, x))
+    e = e.astype(x.dtype)  # real, but of the input's dtype, as in TF
     return e, v if compute_v else b.np.zeros((0,), x.dtype)
 
 
@@ -393,7 +393,7 @@ selfadjointeig_op = define_op("SelfAdjointEigV2", "input", attrs={"compute_v": T
 
 
 def self_adjoint_eig(tensor, name=None):
-    """Returns (e, v): eigenvalues, ascending and real, and eigenvectors as columns, of each Hermitian matrix.
+    """Returns (e, v): eigenvalues, ascending and real (in the dtype of the input), and eigenvectors as columns.
 
     Only the lower triangle of `tensor` is read, and only there the gradient is not 0. Where values are equal it leaves out
     the turn of their vectors towards one another, as that of `svd` does.
@@ -402,7 +402,7 @@ def self_adjoint_eig(tensor, name=None):
 
 
 def self_adjoint_eigvals(tensor, name=None):
-    """Returns the eigenvalues, ascending and real, of each Hermitian matrix [..., n, n]."""
+    """Returns the eigenvalues, ascending and real (in the dtype of the input), of each Hermitian matrix [..., n, n]."""
     return selfadjointeig_op(tensor, compute_v=False, name=name)[0]
 
 

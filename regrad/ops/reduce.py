@@ -100,8 +100,10 @@ def _reduce(op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
     axis = one_of("axis", axis, "reduction_indices", reduction_indices)
     keepdims = one_of("keepdims", keepdims, "keep_dims", keep_dims)
     x = convert_to_tensor(input_tensor, name="input_tensor")
-    axes = _all_axes(x) if axis is None else axis
-    return op(x, axes, keep_dims=bool(keepdims), name=name)
+    result = op(x, _all_axes(x) if axis is None else axis, keep_dims=bool(keepdims), name=name)
+    if axis is None and not keepdims:
+        result.set_shape(())  # over all axes, however many there are
+    return result
 
 
 def reduce_sum(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):

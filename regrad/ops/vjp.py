@@ -22,8 +22,9 @@ class Lowering:
     Equal ones compare equal, so that equal graphs share compiled code.
     """
 
-    def __init__(self, op):
+    def __init__(self, op, linear=False):
         opdef = op.opdef
+        self.linear = linear
         self.opdef, self.attrs, self.groups = opdef, op.attrs, op.groups
         sizes = [1 if n is None else n for n in op.groups] if op.groups is not None else [1] * len(opdef.args)
         arg_of = [i for i, n in enumerate(sizes) for _ in range(n)]
@@ -31,7 +32,7 @@ class Lowering:
                            for i, t in zip(arg_of, op.inputs))
         self.flowing = tuple(t.dtype._kind in "fc" for t in op.outputs)
         shown = {k: v for k, v in op.attrs.items() if not k.startswith("_")}
-        self.key = (opdef.type, repr(sorted(shown.items())), repr(self.groups), self.kinds, self.flowing)
+        self.key = (opdef.type, repr(sorted(shown.items())), repr(self.groups), self.kinds, self.flowing, linear)
 
     def __eq__(self, other):
         return isinstance(other, Lowering) and self.key == other.key
@@ -59,6 +60,8 @@ class Lowering:
 
 class VJP:
     """The function (primals, output gradients) -> input gradients of another such function."""
+
+    linear = False
 
     def __init__(self, function, n):
         self.function, self.n = function, n
@@ -90,16 +93,27 @@ loweringvjp_op = define_op(
     VJP(function, len(xs))(b, static, constants, tuple(xs) + tuple(dys)))
 
 
-def vjp_of_lowering(op_type):
-    """Registers, for an op type defined already, the VJP of its lowering as its gradient rule."""
+def vjp_of_lowering(op_type, linear=False):
+    """Registers, for an op type defined already, the VJP of its lowering as its gradient rule.
+
+    Args:
+      op_type: the op type.
+      linear: the op is linear in all its differentiable inputs together, so that its gradient does not depend on them:
+        no second derivative leads back to them.
+    """
     if find_op(op_type) is None:
         raise ValueError(f"vjp_of_lowering: no op type {op_type!r} is defined.")
-    RegisterGradient(op_type)(lowering_vjp)
+    RegisterGradient(op_type)(linear_vjp if linear else lowering_vjp)
 
 
-def lowering_vjp(op, *dys):
+def linear_vjp(op, *dys):
+    """The rule of a linear op."""
+    return lowering_vjp(op, *dys, linear=True)
+
+
+def lowering_vjp(op, *dys, linear=False):
     """The rule itself: the gradients of the floating and complex inputs of `op`, None for the others."""
-    function = Lowering(op)
+    function = Lowering(op, linear)
     parts = {STATIC: [], CONSTANT: [], PRIMAL: []}
     for kind, x in zip(function.kinds, op.inputs):
         parts[kind].append(x)
@@ -115,4 +129,6 @@ def _loweringvjp_grad(op, *gs):
     static, rest = op.inputs[:n_static], op.inputs[n_static:]
     constants, primals = rest[:n_constants], rest[n_constants:]
     dxs = loweringvjp_op(list(static), list(constants), list(primals), list(gs), function=VJP(function, n))
+    if function.linear:
+        dxs[:n] = [None] * n
     return [None] * (n_static + n_constants) + dxs

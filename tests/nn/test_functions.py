@@ -219,3 +219,46 @@ def test_relevance_propagation_may_change_the_pooled_output():
     a, b = run(same, changed)
     np.testing.assert_array_equal(a, b)
     assert a.sum() == 4
+
+
+# -- rows of a table, combined ----------------------------------------------------------------------------
+def _sparse(values, dtype, rows=4):
+    return tf.SparseTensor([[0, 0], [0, 1], [1, 0], [2, 0], [2, 1]], tf.constant(values, dtype), [rows, 2])
+
+
+@pytest.mark.parametrize("combiner", ["sum", "mean", "sqrtn"])
+@pytest.mark.parametrize("weights", [None, [0.5, 1.0, 2.0, 1.0, 3.0]])
+def test_embedding_lookup_sparse(combiner, weights):
+    ids = [2, 4, 4, 1, 3]
+    w = np.ones(5) if weights is None else np.array(weights)
+    table = tf.Variable(TABLE)
+    rows = tf.nn.embedding_lookup_sparse(table, _sparse(ids, tf.int64),
+                                         None if weights is None else _sparse(weights, tf.float32), combiner=combiner)
+    (gradient,) = tf.gradients(rows, table)
+    expected, dense = [], np.zeros_like(TABLE)
+    for members in ([0, 1], [2], [3, 4]):
+        norm = {"sum": 1, "mean": w[members].sum(), "sqrtn": np.sqrt((w[members] ** 2).sum())}[combiner]
+        expected.append((TABLE[[ids[m] for m in members]] * w[members, None]).sum(0) / norm)
+        for m in members:
+            dense[ids[m]] += w[m] / norm
+    value, g = run(rows, tf.convert_to_tensor(gradient))
+    np.testing.assert_allclose(value, expected, rtol=1e-5)
+    np.testing.assert_allclose(g, dense, rtol=1e-5)
+
+
+def test_safe_lookup_leaves_out_what_is_invalid():
+    ids, weights = _sparse([2, 4, -1, 1, 3], tf.int64), _sparse([0.5, 1.0, 2.0, -1.0, 3.0], tf.float32)
+    sums, means, filled = run(
+        tf.nn.safe_embedding_lookup_sparse(TABLE, ids, combiner="sum"),
+        tf.nn.safe_embedding_lookup_sparse(TABLE, ids, weights, combiner="mean"),
+        tf.nn.safe_embedding_lookup_sparse(TABLE, ids, weights, combiner="sqrtn", default_id=6))
+    np.testing.assert_allclose(sums, [TABLE[2] + TABLE[4], 0 * TABLE[0], TABLE[1] + TABLE[3], 0 * TABLE[0]], rtol=1e-5)
+    np.testing.assert_allclose(means, [(0.5 * TABLE[2] + TABLE[4]) / 1.5, 0 * TABLE[0], TABLE[3], 0 * TABLE[0]], rtol=1e-5)
+    np.testing.assert_allclose(filled[1:], [TABLE[6], TABLE[3], TABLE[6]], rtol=1e-5)
+
+
+def test_embedding_lookup_sparse_refuses():
+    with pytest.raises(TypeError, match="sp_ids must be SparseTensor"):
+        tf.nn.embedding_lookup_sparse(TABLE, [[0]], None)
+    with pytest.raises(ValueError, match="combiner must be one of"):
+        tf.nn.embedding_lookup_sparse(TABLE, _sparse([0, 1, 2, 3, 4], tf.int64), None, combiner="max")

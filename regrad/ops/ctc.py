@@ -1,0 +1,284 @@
+"""Connectionist temporal classification (Graves et al. 2006): loss, greedy and beam search decoding, on the
+host.
+
+A path gives each time step a class or blank (the last class); removing repetitions, then blanks, leaves its
+labels. The loss is minus the logarithm of the probability of all paths that leave the given labels.
+"""
+
+import numpy as np
+
+from regrad.core import dtypes
+from regrad.core.convert import convert_to_tensor
+from regrad.core.errors import InvalidArgumentError, ShapeError
+from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
+from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.ops import array
+
+_FLOAT = {"T": frozenset((dtypes.float32, dtypes.float64))}
+
+
+def _inputs(x, sequence_length):
+    """Returns (time, batch, classes), checked."""
+    if x.rank not in (None, 3):
+        raise ShapeError(f"inputs must have 3 axes, [time, batch, classes], got {spec_text(x)}")
+    if sequence_length.rank not in (None, 1):
+        raise ShapeError(f"sequence_length must be a vector [batch], got {spec_text(sequence_length)}")
+    return x.dims or (None, None, None)
+
+
+def _log_softmax(x):
+    x = x - x.max(-1, keepdims=True)
+    return x - np.log(np.exp(x).sum(-1, keepdims=True))
+
+
+# -- loss -----------------------------------------------------------------------------------------------
+def _loss_infer(x, indices, values, sequence_length, **attrs):
+    time, batch, classes = _inputs(x, sequence_length)
+    return [Spec((batch,), x.dtype), Spec((time, batch, classes), x.dtype)]
+
+
+def _transitions(path, blank, merge_repeated):
+    """Returns which of the extended labels may be entered from themselves and from two before."""
+    stay = np.full(len(path), True) if merge_repeated else path == blank
+    skip = path != blank
+    if merge_repeated:
+        skip[2:] &= path[2:] != path[:-2]
+    skip[:2] = False
+    return stay, skip
+
+
+def _shifted(a, n):
+    """Returns `a` moved n places to the right, -inf (probability 0) coming in."""
+    return np.concatenate([np.full(n, -np.inf), a])[:len(a)]
+
+
+def _forward(log_y, stay, skip):
+    """Returns log alpha [time, extended labels]: the probability of all paths to each place at each time."""
+    alpha = np.full(log_y.shape, -np.inf)
+    alpha[0, :2] = log_y[0, :2]
+    for t in range(1, len(log_y)):
+        before = alpha[t - 1]
+        total = np.logaddexp(np.where(stay, before, -np.inf), _shifted(before, 1))
+        alpha[t] = log_y[t] + np.logaddexp(total, np.where(skip, _shifted(before, 2), -np.inf))
+    return alpha
+
+
+def _one_loss(logits, labels, merge_repeated):
+    """Returns (loss, its gradient) of one sequence of logits [time, classes]."""
+    blank = logits.shape[1] - 1
+    path = np.full(2 * len(labels) + 1, blank)
+    path[1::2] = labels
+    stay, skip = _transitions(path, blank, merge_repeated)
+    log_p = _log_softmax(logits)
+    log_y = log_p[:, path]
+    alpha = _forward(log_y, stay, skip)
+    # Backwards in time the path runs backwards; a step of two is allowed for the pairs it was allowed for.
+    turned = np.zeros_like(skip)
+    turned[2:] = skip[2:][::-1]
+    beta = _forward(log_y[::-1, ::-1], stay[::-1], turned)[::-1, ::-1]
+    log_total = np.logaddexp.reduce(alpha[-1, -2:])
+    if log_total == -np.inf:
+        return np.inf, np.exp(log_p)  # no path at all, as when repeated labels leave no room for blanks; TF's gradient
+    passing = np.exp(alpha + beta - log_y - log_total)  # the share of the paths that pass each place
+    gradient = np.exp(log_p)
+    for place, label in enumerate(path):
+        gradient[:, label] -= passing[:, place]
+    return -log_total, gradient
+
+
+def _labels_of(indices, values, batch):
+    order = np.lexsort((indices[:, 1], indices[:, 0])) if len(indices) else []
+    rows, values = indices[order, 0] if len(indices) else np.zeros(0, int), values[order]
+    return [values[rows == i] for i in range(batch)]
+
+
+def _loss_lower(b, x, indices, values, sequence_length, *, preprocess_collapse_repeated, ctc_merge_repeated,
+                ignore_longer_outputs_than_inputs):
+    time, batch, classes = x.shape
+    if len(sequence_length) != batch or np.any(sequence_length > time):
+        raise InvalidArgumentError(f"sequence_length must hold one length of at most {time} for each of "
+                                   f"{batch} sequences, got {sequence_length.tolist()}.")
+    losses, gradients = np.zeros(batch), np.zeros(x.shape)
+    for i, labels in enumerate(_labels_of(indices, values, batch)):
+        if np.any((labels < 0) | (labels >= classes - 1)):
+            raise InvalidArgumentError(f"Saw a label of batch {i} that is no class: {labels.tolist()}; "
+                                       f"classes are 0 to {classes - 2}, {classes - 1} is the blank.")
+        if preprocess_collapse_repeated:
+            labels = labels[np.append(True, labels[1:] != labels[:-1])[:len(labels)]]
+        n = int(sequence_length[i])
+        if len(labels) > n and not ignore_longer_outputs_than_inputs:
+            raise InvalidArgumentError("Not enough time for target transition sequence (required: "
+                                       f"{len(labels)}, available: {n}) in batch {i}. You can turn this "
+                                       "error into a loss of 0 by using the flag "
+                                       "ignore_longer_outputs_than_inputs.")
+        if len(labels) > n or not n:
+            continue
+        losses[i], gradients[:n, i] = _one_loss(x[:n, i].astype(np.float64), labels, ctc_merge_repeated)
+    return losses.astype(x.dtype), gradients.astype(x.dtype)
+
+
+ctcloss_op = define_op("CTCLoss",
+                       "inputs: T, labels_indices: int64, labels_values: int32, sequence_length: int32",
+                       attrs={"preprocess_collapse_repeated": False, "ctc_merge_repeated": True,
+                              "ignore_longer_outputs_than_inputs": False},
+                       types=_FLOAT, infer=_loss_infer, lower=_loss_lower, host=True)
+
+
+@RegisterGradient("CTCLoss")
+def _ctcloss_grad(op, dloss, _):
+    gradient = array.prevent_gradient(op.outputs[1],
+                                      message="Currently there is no way to take the second derivative "
+                                                             "of ctc_loss.")
+    return array.reshape(dloss, (1, -1, 1)) * gradient, None, None, None
+
+
+def ctc_loss(labels, inputs=None, sequence_length=None, preprocess_collapse_repeated=False,
+             ctc_merge_repeated=True, ignore_longer_outputs_than_inputs=False, time_major=True, logits=None):
+    """Returns the connectionist temporal classification loss of each sequence, [batch].
+
+    Args:
+      labels: int32 SparseTensor [batch, longest label sequence].
+      inputs: float32 or float64 logits [time, batch, classes]; the last class is the blank.
+      sequence_length: int32 [batch], the number of time steps of each sequence.
+      preprocess_collapse_repeated: remove repetitions from `labels` first.
+      ctc_merge_repeated: False to let repetitions in a path stand for repeated labels.
+      ignore_longer_outputs_than_inputs: labels that need more steps than there are cost 0, and are no error.
+      time_major: False when `inputs` are [batch, time, classes].
+      logits: the newer name of `inputs`.
+
+    Raises:
+      TypeError: `labels` is not a SparseTensor.
+      InvalidArgumentError: (when run) a label is no class, or has too few time steps.
+    """
+    if not hasattr(labels, "dense_shape"):
+        raise TypeError(f"Expected labels (first argument) to be a SparseTensor, got {labels!r}.")
+    inputs = convert_to_tensor(array.one_of("inputs", inputs, "logits", logits), name="inputs")
+    if not time_major:
+        inputs = array.transpose(inputs, [1, 0, 2])
+    return ctcloss_op(inputs, labels.indices, labels.values, sequence_length,
+                      preprocess_collapse_repeated=preprocess_collapse_repeated,
+                      ctc_merge_repeated=ctc_merge_repeated,
+                      ignore_longer_outputs_than_inputs=ignore_longer_outputs_than_inputs)[0]
+
+
+# -- decoding ----------------------------------------------------------------------------------------------
+def _sparse(paths):
+    """Returns (indices, values, shape) of a list of label sequences."""
+    indices = [(i, j) for i, path in enumerate(paths) for j in range(len(path))]
+    values = [label for path in paths for label in path]
+    shape = np.array([len(paths), max(map(len, paths), default=0)], np.int64)
+    return np.array(indices, np.int64).reshape(-1, 2), np.array(values, np.int64), shape
+
+
+def _merged(path):
+    return [c for i, c in enumerate(path) if not i or c != path[i - 1]]
+
+
+def _greedy_lower(b, x, sequence_length, *, merge_repeated):
+    best, blank = x.argmax(-1), x.shape[2] - 1
+    paths, scores = [], np.zeros((x.shape[1], 1))
+    for i, n in enumerate(sequence_length):
+        steps = best[:n, i].tolist()
+        paths.append([c for c in (_merged(steps) if merge_repeated else steps) if c != blank])
+        scores[i] = -x[:n, i].max(-1).sum()
+    return *_sparse(paths), scores.astype(x.dtype)
+
+
+def _decoded(paths):
+    return [Spec((None, 2), dtypes.int64)] * paths + [Spec((None,), dtypes.int64)] * paths \
+        + [Spec((2,), dtypes.int64)] * paths
+
+
+ctcgreedy_op = define_op("CTCGreedyDecoder", "inputs: T, sequence_length: int32",
+                         attrs={"merge_repeated": False},
+                         types=_FLOAT, host=True, lower=_greedy_lower, infer=lambda x, n, *, merge_repeated:
+                         [*_decoded(1), Spec((_inputs(x, n)[1], 1), x.dtype)])
+NotDifferentiable("CTCGreedyDecoder")
+
+
+def _beam_step(beams, log_p, blank, width):
+    """Returns the `width` likeliest prefixes after one more step: {prefix: (ending in blank, ending in a
+    label)}.
+    """
+    new = {}
+
+    def add(prefix, in_blank, in_label):
+        old = new.get(prefix, (-np.inf, -np.inf))
+        new[prefix] = np.logaddexp(old[0], in_blank), np.logaddexp(old[1], in_label)
+
+    for prefix, (in_blank, in_label) in beams.items():
+        total = np.logaddexp(in_blank, in_label)
+        add(prefix, total + log_p[blank], in_label + log_p[prefix[-1]] if prefix else -np.inf)
+        for c in range(blank):
+            # A repetition is a new label only after a blank.
+            add((*prefix, c), -np.inf, (in_blank if prefix and c == prefix[-1] else total) + log_p[c])
+    return dict(sorted(new.items(), key=lambda item: -np.logaddexp(*item[1]))[:width])
+
+
+def _beam_lower(b, x, sequence_length, *, beam_width, top_paths, merge_repeated):
+    blank = x.shape[2] - 1
+    found, scores = [[] for _ in range(top_paths)], np.zeros((x.shape[1], top_paths))
+    for i, n in enumerate(sequence_length):
+        beams = {(): (0.0, -np.inf)}
+        for row in _log_softmax(x[:n, i].astype(np.float64)):
+            beams = _beam_step(beams, row, blank, beam_width)
+        if len(beams) < top_paths:
+            raise InvalidArgumentError(f"Requested {top_paths} paths of batch {i}, the search found "
+                                       f"{len(beams)}.")
+        for k, (prefix, p) in enumerate(list(beams.items())[:top_paths]):
+            found[k].append(_merged(prefix) if merge_repeated else list(prefix))
+            scores[i, k] = np.logaddexp(*p)
+    parts = [_sparse(paths) for paths in found]
+    return *(p[j] for j in range(3) for p in parts), scores.astype(x.dtype)
+
+
+ctcbeam_op = define_op("CTCBeamSearchDecoder", "inputs: T, sequence_length: int32",
+                       attrs={"beam_width": 100, "top_paths": 1, "merge_repeated": True}, types=_FLOAT,
+                       host=True, lower=_beam_lower, infer=lambda x, n, *, beam_width, top_paths,
+                       merge_repeated:
+                       [*_decoded(top_paths), Spec((_inputs(x, n)[1], top_paths), x.dtype)])
+NotDifferentiable("CTCBeamSearchDecoder")
+
+
+def _tensors(outputs, paths):
+    from regrad.ops.sparse import SparseTensor
+
+    return [SparseTensor(*outputs[k:3 * paths:paths]) for k in range(paths)], outputs[-1]
+
+
+def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True):
+    """Decodes the likeliest class of each time step.
+
+    Args:
+      inputs: float32 or float64 logits [time, batch, classes]; the last class is the blank.
+      sequence_length: int32 [batch].
+      merge_repeated: remove repetitions that no blank separates.
+
+    Returns:
+      ([SparseTensor of labels, int64], minus the sum of the logits taken, [batch, 1]).
+    """
+    return _tensors(ctcgreedy_op(inputs, sequence_length, merge_repeated=merge_repeated), 1)
+
+
+def ctc_beam_search_decoder(inputs, sequence_length, beam_width=100, top_paths=1, merge_repeated=True):
+    """Decodes by beam search over label prefixes.
+
+    Args:
+      inputs, sequence_length: as in `ctc_greedy_decoder`.
+      beam_width: prefixes kept at each step.
+      top_paths: how many of the likeliest to return.
+      merge_repeated: remove repetitions from the labels found.
+
+    Returns:
+      (list of `top_paths` SparseTensors of labels, their log probabilities [batch, top_paths]).
+    """
+    if top_paths > beam_width:
+        raise ValueError(f"ctc_beam_search_decoder: top_paths {top_paths} exceeds beam_width {beam_width}.")
+    outputs = ctcbeam_op(inputs, sequence_length, beam_width=int(beam_width), top_paths=int(top_paths),
+                         merge_repeated=merge_repeated)
+    return _tensors(outputs, top_paths)
+
+
+def ctc_beam_search_decoder_v2(inputs, sequence_length, beam_width=100, top_paths=1):
+    """Decodes by beam search, keeping repeated labels; as `ctc_beam_search_decoder`."""
+    return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)

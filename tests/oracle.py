@@ -1,0 +1,197 @@
+"""The rows of `tests/cases` under real TensorFlow: what it answers, recorded for the tests of every other machine.
+
+    python tests/oracle.py [family ...]     (with TensorFlow 2.x, used as its version 1)
+
+writes `tests/cases/tensorflow.npz`: for each row that TensorFlow can build, its outputs and their first and second
+derivatives. The tables build their graphs through `regrad.ops...`; here those names lead to TensorFlow's functions and
+op types, so that the very same rows run. `tests/test_ops.py` compares.
+"""
+
+import importlib
+import inspect
+import json
+import os
+import pathlib
+import sys
+import types
+import zlib
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+FILE = HERE / "cases" / "tensorflow.npz"
+LEVELS = 2
+
+
+def fingerprint(case, arrays):
+    """Returns a number that changes when a row's inputs do: a recording of other inputs is out of date."""
+    text = repr([(x.shape, str(x.dtype), x.tolist()) for x in arrays]) + repr(case.kwargs) + repr(case.wrt)
+    return zlib.crc32(text.encode())
+
+
+def weights(level, index, shape, dtype):
+    """Returns the gradient that arrives at one tensor of a level, the same wherever it is asked for."""
+    from tests.cases import random_like
+
+    return random_like(shape, dtype, np.random.RandomState(100 * level + index)).astype(dtype)
+
+
+def recorded():
+    """Returns {row key: {"fingerprint", "outputs", "levels", "missing"}} as it stands in the file."""
+    if not FILE.exists():
+        return {}
+    with np.load(FILE, allow_pickle=False) as data:
+        rows = json.loads(str(data["rows"]))
+        for row in rows.values():
+            row["outputs"] = [data[k] for k in row["outputs"]]
+            row["levels"] = [[None if k is None else data[k] for k in level] for level in row["levels"]]
+    return rows
+
+
+# -- TensorFlow under Regrad's names -------------------------------------------------------------
+
+RENAMED = {"complex_abs": "abs", "select": "where", "slice_": "slice", "print_": "print", "accumulaten": "AccumulateNV2"}
+
+
+def _raw(tf, name):
+    """Returns an op type as a function of positional inputs: TensorFlow's own take keywords only."""
+    found = {n.lower(): n for n in dir(tf.raw_ops)}
+    op_type, name = name, found.get(name) or found.get(name + "v2") or found.get(name + "v3")
+    if name is None:
+        return _missing(op_type)
+    function = getattr(tf.raw_ops, name)
+    names = list(inspect.signature(function).parameters)
+
+    def build(*inputs, **attrs):
+        return function(**dict(zip(names, inputs)), **attrs)
+
+    return build
+
+
+class Names(types.ModuleType):
+    """A module any of whose names is looked for among TensorFlow's."""
+
+    __path__: list = []
+
+    def __init__(self, name, tf):
+        super().__init__(name)
+        self.__dict__["_tf"] = tf
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        tf = self._tf
+        if name.endswith("_op"):
+            return _raw(tf, name[:-3])
+        name = RENAMED.get(name, name)
+        later = sys.modules["tensorflow"]  # what only version 2 has
+        for space in (tf, tf.math, tf.linalg, tf.signal, tf.nn, tf.bitwise, tf.strings, tf.image, tf.random, tf.sparse,
+                      tf.quantization, tf.math.special, tf.debugging, tf.errors, tf.dtypes, later.linalg, later.math):
+            if hasattr(space, name):
+                return getattr(space, name)
+        if f"{self.__name__}.{name}" in sys.modules:
+            return sys.modules[f"{self.__name__}.{name}"]
+        if name.replace("_", "") in {n.lower() for n in dir(tf.raw_ops)}:
+            return _raw(tf, name.replace("_", ""))
+        return _missing(name)
+
+
+def _missing(name):
+    def build(*args, **kwargs):
+        raise AttributeError(f"TensorFlow has no {name!r}")
+
+    return build
+
+
+def pretend(tf):
+    """Makes `import regrad...` give TensorFlow's names."""
+    ops = [p.stem for p in (HERE.parent / "regrad" / "ops").glob("*.py")]
+    for name in ["regrad", "regrad.core", "regrad.core.errors", "regrad.core.dtypes", "regrad.core.indexed_slices",
+                 "regrad.nn", "regrad.nn.functions", "regrad.ops", *(f"regrad.ops.{m}" for m in ops)]:
+        sys.modules[name] = Names(name, tf)
+    for name in list(sys.modules):
+        if name.startswith("regrad."):
+            parent, _, child = name.rpartition(".")
+            sys.modules[parent].__dict__[child] = sys.modules[name]
+    sys.modules["regrad.core.errors"].__dict__.update(ShapeError=ValueError, BadValue=ValueError)
+
+
+def _differentiate(tf, session, outputs, inputs, feeds):
+    """Returns (gradients per level, what stopped it), level after level as `test_ops.py` does."""
+    levels = []
+    current = [t for t in outputs if t.dtype.is_floating or t.dtype.is_complex]
+    for level in range(LEVELS):
+        values = session.run(current, feeds)
+        seeds = [tf.constant(weights(level, i, v.shape, v.dtype)) for i, v in enumerate(values)]
+        try:
+            grads = tf.gradients(current, inputs, grad_ys=seeds)
+        except (LookupError, ValueError, TypeError, NotImplementedError, RuntimeError) as error:
+            return levels, f"{type(error).__name__}: {str(error)[:80]}"
+        grads = [None if g is None else tf.convert_to_tensor(g) for g in grads]
+        present = iter(session.run([g for g in grads if g is not None], feeds))
+        levels.append([None if g is None else next(present) for g in grads])
+        current = [g for g in grads if g is not None]
+        if not current:
+            break
+    return levels, ""
+
+
+def record_row(tf, case):
+    arrays = case.arrays()
+    with tf.Graph().as_default(), tf.Session() as session:
+        placeholders = [tf.placeholder(tf.as_dtype(x.dtype) if x.dtype != object else tf.string, x.shape) for x in arrays]
+        feeds = dict(zip(placeholders, arrays))
+        out = case.build(*placeholders, **case.kwargs)
+        outputs = [tf.convert_to_tensor(t) for t in (out if isinstance(out, (list, tuple)) else [out])]
+        values = session.run(outputs, feeds)
+        levels, missing = [], ""
+        wrt = case.differentiable(arrays)
+        if wrt and case.order and case.derivatives:
+            levels, missing = _differentiate(tf, session, outputs, [placeholders[i] for i in wrt], feeds)
+    return {"fingerprint": fingerprint(case, arrays), "outputs": values, "levels": levels, "missing": missing}
+
+
+def main(families):
+    from tests.recorded import tensorflow_1
+
+    tf = tensorflow_1()
+    pretend(tf)
+    from tests import cases
+
+    rows, arrays, failed = {}, {}, 0
+    for family in families or sorted(p.stem for p in (HERE / "cases").glob("[a-z]*.py")):
+        try:
+            table = importlib.import_module(f"tests.cases.{family}").CASES
+        except Exception as error:  # a table that asks Regrad itself while it is read
+            print(f"not recorded: {family}: {type(error).__name__}: {error}")
+            continue
+        for case in table:
+            if not isinstance(case, cases.Case):
+                continue
+            key = f"{family}-{case.id}"
+            try:
+                row = record_row(tf, case)
+            except Exception as error:
+                failed += 1
+                print(f"not recorded: {key}: {type(error).__name__}: {str(error)[:150]}".replace("\n", " "))
+                continue
+            if any(v.dtype == object or v.dtype.name == "bfloat16" for v in row["outputs"]):
+                continue
+            for kind in ("outputs", "levels"):
+                for group in [row["outputs"]] if kind == "outputs" else row["levels"]:
+                    for i, v in enumerate(group):
+                        if v is not None:
+                            name = f"a{len(arrays)}"
+                            arrays[name] = np.asarray(v)
+                            group[i] = name
+            rows[key] = row
+    print(f"{len(rows)} rows recorded, {failed} not")
+    if not families:
+        np.savez_compressed(FILE, rows=json.dumps(rows), **arrays)
+    else:
+        np.savez_compressed(os.environ.get("ORACLE_FILE", "oracle.npz"), rows=json.dumps(rows), **arrays)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(HERE.parent))
+    main(sys.argv[1:])
