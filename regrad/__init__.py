@@ -127,9 +127,9 @@ _RENAMED = {  # public name -> (module, name there)
     "arg_min": ("regrad.ops.reduce", "argmin"),
 }
 
-_MODULES = """raw_ops bitwise compat config contrib core errors initializers layers linalg logging losses math nn ops random train
+_MODULES = """bitwise compat config contrib core errors initializers layers linalg logging losses math nn ops random train
     signal spectral strings summary image test variables python gfile app flags manip sets metrics keras io
-    debugging dtypes quantization interop inspect rules sel""".split()
+    debugging dtypes quantization interop inspect raw_ops rules sel""".split()
 
 _WHERE = {name: (module, name) for module, names in _NAMES.items() for name in names.split()} | _RENAMED
 _SUBMODULES = {"rules": "regrad.autodiff.rules", "sel": "regrad.autodiff.selectors", "errors": "regrad.core.errors",

@@ -275,24 +275,30 @@ def _truncated_on_host(b, stream, n, real, per_group, stride, bound):
     """Fills all groups from their first blocks, then those that are not full from their second blocks, and so on."""
     groups = -(-n // per_group)
     found = np.empty((groups, per_group), real.as_numpy_dtype)
-    count = np.zeros(groups, np.int8)
-    todo = np.arange(groups)
+    todo, count = [], []
+    for first, w in stream._chunks(np.arange(groups, dtype=np.uint64) * stride + stream.start):
+        drawn = np.stack(_candidates(b, w.T, real), -1)
+        found[first:first + len(w)] = drawn
+        good = np.abs(drawn) < bound
+        rows = np.flatnonzero(~good.all(1))  # a sixth of them
+        todo.append(rows + first)
+        count.append(_kept(found, rows + first, drawn[rows], good[rows], np.zeros(rows.size, np.int8)))
+    todo, count = np.concatenate([*todo, np.empty(0, np.int64)]), np.concatenate([*count, np.empty(0, np.int8)])
     step = 0
     while todo.size:
-        again = []
-        for first, w in stream._chunks(todo.astype(np.uint64) * stride + np.uint64(step) + stream.start):
-            rows = todo[first:first + len(w)]
-            drawn = np.stack(_candidates(b, w.T, real), -1)
-            good = np.abs(drawn) < bound
-            place = count[rows, None] + np.cumsum(good, 1, dtype=np.int8) - good
-            good &= place < per_group
-            at, which = np.nonzero(good)
-            found[rows[at], place[at, which]] = drawn[at, which]
-            count[rows] += np.sum(good, 1, dtype=np.int8)
-            again.append(rows[count[rows] < per_group])
-        todo = np.concatenate(again)
         step += 1
+        drawn = np.stack(_candidates(b, stream.block(b, todo.astype(np.uint64) * stride + np.uint64(step)), real), -1)
+        count = _kept(found, todo, drawn, np.abs(drawn) < bound, count)
+        todo, count = todo[count < per_group], count[count < per_group]
     return found.reshape(-1)[:n]
+
+
+def _kept(found, rows, drawn, good, count):
+    """Puts the good ones of `drawn` behind the first `count` numbers of the given rows; returns the new counts."""
+    place = count[:, None] + np.cumsum(good, 1, dtype=np.int8) - good
+    at, which = np.nonzero(good & (place < found.shape[1]))
+    found[rows[at], place[at, which]] = drawn[at, which]
+    return count + np.sum(good, 1, dtype=np.int8)
 
 
 def _truncated_compiled(b, stream, n, real, per_group, stride, bound):

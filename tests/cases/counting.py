@@ -36,7 +36,7 @@ CASES = [
     Case("HistogramFixedWidth", lambda v: counting.histogram_fixed_width(v, [0, 10], nbins=2, dtype="int64"),
          lambda v: np.array([5, 1]), (ARR,), note="ints"),
     Case("Cast", lambda v: counting.histogram_fixed_width_bins(v, np.array([0.0, 5.0]), nbins=5),
-         lambda v: np.array([0, 0, 1, 2, 4, 4, 4], np.int32), (VALUES,), derivatives=False, note="histogram bins"),
+         lambda v: np.array([0, 0, 1, 2, 4, 4, 4], np.int32), (VALUES,), derivatives=False, dtypes=(), note="histogram bins"),
     Case("ScatterNd", lambda a, b: counting.confusion_matrix(a, b), lambda a, b: CONFUSION.astype(np.int32),
          (LABELS, PREDICTIONS), note="confusion", unknown=False),
     Case("ScatterNd", lambda a, b: counting.confusion_matrix(a, b, num_classes=4, dtype="float32", weights=[1, 2, 3, 4, 5]),
