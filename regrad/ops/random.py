@@ -280,7 +280,7 @@ def _truncated_on_host(b, stream, n, real, per_group, stride, bound):
         drawn = np.stack(_candidates(b, w.T, real), -1)
         found[first:first + len(w)] = drawn
         good = np.abs(drawn) < bound
-        rows = np.flatnonzero(~good.all(1))  # a sixth of them
+        rows = np.flatnonzero(sum(good.T, np.zeros(len(w), np.int8)) < per_group)  # a sixth of them
         todo.append(rows + first)
         count.append(_kept(found, rows + first, drawn[rows], good[rows], np.zeros(rows.size, np.int8)))
     todo, count = np.concatenate([*todo, np.empty(0, np.int64)]), np.concatenate([*count, np.empty(0, np.int8)])
@@ -298,7 +298,7 @@ def _kept(found, rows, drawn, good, count):
     place = count[:, None] + np.cumsum(good, 1, dtype=np.int8) - good
     at, which = np.nonzero(good & (place < found.shape[1]))
     found[rows[at], place[at, which]] = drawn[at, which]
-    return count + np.sum(good, 1, dtype=np.int8)
+    return sum(good.T, count)
 
 
 def _truncated_compiled(b, stream, n, real, per_group, stride, bound):

@@ -4,6 +4,7 @@ Attributes:
   segment_ops: device operations per compiled segment, where a graph is so large that it must be cut.
   host_runs: how often a cold, small segment is executed with NumPy before it is compiled; 0 compiles at once.
   host_cost: estimated cost (element operations) up to which a segment counts as small.
+  random_cost: the same for the very first execution, per op that draws random numbers.
   tiny_ops, tiny_cost: a segment of so few operations and so little work is always executed with NumPy, which has its
     result before a compiled program would have been called.
   cache_dir: where compiled segments are kept between processes; None for nowhere. From REGRAD_CACHE_DIR ("" for None), by
@@ -23,6 +24,7 @@ import os
 segment_ops = 256
 host_runs = 3
 host_cost = 200_000
+random_cost = 30_000_000
 tiny_ops = 12
 tiny_cost = 4_000
 keep_memory = True

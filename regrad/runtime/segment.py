@@ -150,6 +150,8 @@ class Segment:
         cost = self.cost()
         if len(self.nodes) <= config.tiny_ops and cost <= config.tiny_cost:
             return True
+        if self.runs == 0 and config.host_runs and cost <= config.random_cost * len(self.random_ops):
+            return True  # initial values: NumPy draws millions in the time that compiling a random op takes
         return self.runs < config.host_runs and cost <= config.host_cost
 
     def cost(self):
