@@ -30,7 +30,7 @@ class Node:
         self.ins = ins
         self.outs = outs
         self.host = host
-        self.pure = op.opdef.pure() or op.opdef.host and not op.opdef.stateful and not op.opdef.writes
+        self.pure = op.opdef.pure() or op.opdef.host and not (op.opdef.stateful or op.opdef.writes or op.opdef.random)
         self.written = written
         self.stage = 0
 

@@ -342,3 +342,17 @@ def test_scattering_of_elements_and_in_batches():
     assert run(w.batch_scatter_update(rows))[0].tolist() == [[1, 9], [8, 4]]
     assert run([w.gather_nd([[1, 0]]), w.sparse_read([1])])[0][0].tolist() == [3]
     assert run(w[0, 1:].assign([7.0]))[0].tolist() == [[1, 7], [3, 4]]
+
+
+def test_keras_initializers():
+    keras = tf.keras.initializers
+    for name in "zeros he_normal RandomUniform truncated_normal glorot_uniform Orthogonal".split():
+        made = keras.get(name)
+        again = keras.deserialize(keras.serialize(made))
+        assert again.get_config() == made.get_config()
+    assert keras.get("uniform").maxval == 0.05
+    assert keras.get(keras.Zeros).dtype == tf.float32
+    assert keras.get(None) is None
+    for wrong in ("nonsense", "serialize", 3):
+        with pytest.raises(ValueError, match="initializer"):
+            keras.get(wrong)
