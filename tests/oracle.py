@@ -2,7 +2,7 @@
 
     python tests/oracle.py [family ...]     (with TensorFlow 2.x, used as its version 1)
 
-writes `tests/cases/tensorflow.npz`: for each row that TensorFlow can build, its outputs and their first and second
+writes `tests/cases/tensorflow.npz` (or $ORACLE_FILE): for each row that TensorFlow can build, its outputs and their first and second
 derivatives. The tables build their graphs through `regrad.ops...`; here those names lead to TensorFlow's functions and
 op types, so that the very same rows run. `tests/test_ops.py` compares.
 """
@@ -19,7 +19,7 @@ import zlib
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
-FILE = HERE / "cases" / "tensorflow.npz"
+FILE = pathlib.Path(os.environ.get("ORACLE_FILE", HERE / "cases" / "tensorflow.npz"))
 LEVELS = 2
 
 
@@ -143,7 +143,7 @@ def record_row(tf, case):
         feeds = dict(zip(placeholders, arrays))
         out = case.build(*placeholders, **case.kwargs)
         outputs = [tf.convert_to_tensor(t) for t in (out if isinstance(out, (list, tuple)) else [out])]
-        values = session.run(outputs, feeds)
+        values = [np.asarray(v) for v in session.run(outputs, feeds)]
         levels, missing = [], ""
         wrt = case.differentiable(arrays)
         if wrt and case.order and case.derivatives:
@@ -175,7 +175,7 @@ def main(families):
                 failed += 1
                 print(f"not recorded: {key}: {type(error).__name__}: {str(error)[:150]}".replace("\n", " "))
                 continue
-            if any(v.dtype == object or v.dtype.name == "bfloat16" for v in row["outputs"]):
+            if any(v.dtype.kind in "OSV" or v.dtype.name == "bfloat16" for v in row["outputs"]):
                 continue
             for kind in ("outputs", "levels"):
                 for group in [row["outputs"]] if kind == "outputs" else row["levels"]:
@@ -186,10 +186,7 @@ def main(families):
                             group[i] = name
             rows[key] = row
     print(f"{len(rows)} rows recorded, {failed} not")
-    if not families:
-        np.savez_compressed(FILE, rows=json.dumps(rows), **arrays)
-    else:
-        np.savez_compressed(os.environ.get("ORACLE_FILE", "oracle.npz"), rows=json.dumps(rows), **arrays)
+    np.savez_compressed(FILE, rows=json.dumps(rows), **arrays)
 
 
 if __name__ == "__main__":
