@@ -190,7 +190,8 @@ def test_case(case, measurements):
             for level, low_first in zip(levels, first_low[1]):
                 for g, e in zip(level, low_first):
                     if g is not None and name in opcheck.GRAD_RTOL:
-                        assert_close(g, e, opcheck.GRAD_RTOL[name], f"{what}, derivative")
+                        # a sum of terms of size one that cancels is as exact as its terms are
+                        assert_close(g, e, opcheck.GRAD_RTOL[name], f"{what}, derivative", scale=1e-3)
 
     check_tensorflow(f"{family}-{case.id}", m, *first)
 
