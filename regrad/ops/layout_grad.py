@@ -92,5 +92,5 @@ def _depthtospace_grad(op, dy):
                                   data_format=op.get_attr("data_format"))
 
 
-vjp_of_lowering("ExtractImagePatches")
-vjp_of_lowering("ExtractVolumePatches")
+vjp_of_lowering("ExtractImagePatches", linear=True)
+vjp_of_lowering("ExtractVolumePatches", linear=True)
