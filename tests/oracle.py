@@ -3,8 +3,8 @@
     python tests/oracle.py [family ...]     (with TensorFlow 2.x, used as its version 1)
 
 writes `tests/cases/tensorflow.npz` (or $ORACLE_FILE): for each row that TensorFlow can build, its outputs and their
-first and second derivatives. The tables build their graphs through `regrad.ops...`; here those names lead to TensorFlow's functions and
-op types, so that the very same rows run. `tests/test_ops.py` compares.
+first and second derivatives. The tables build their graphs through `regrad.ops...`; here those names lead to TensorFlow's
+functions and op types, so that the very same rows run. `tests/test_ops.py` compares.
 """
 
 import importlib
