@@ -22,7 +22,7 @@ _NAMES = {
     "regrad.core.opdef": "Spec define_op",
     "regrad.core.convert": "constant convert_to_tensor register_tensor_conversion_function",
     "regrad.core.indexed_slices": "IndexedSlices",
-    "regrad.core.gradient_registry": "NoGradient NotDifferentiable RegisterGradient",
+    "regrad.core.gradient_registry": "NoGradient NotDifferentiable RegisterForwardGradient RegisterGradient",
     "regrad.core.graph_keys": "GraphKeys",
     "regrad.core.graph_def": "AttrValue GraphDef NodeDef import_graph_def",
     "regrad.framework": """add_to_collection add_to_collections colocate_with container control_dependencies
@@ -112,6 +112,7 @@ _NAMES = {
     "regrad.ops.flow": "case cond switch_case while_loop",
     "regrad.ops.functional": "foldl foldr map_fn scan",
     "regrad.ops.script": "numpy_function py_func",
+    "regrad.ops.vjp": "vjp_of_lowering",
 }
 
 _RENAMED = {  # public name -> (module, name there)

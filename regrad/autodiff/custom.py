@@ -3,6 +3,7 @@
 import functools
 import inspect
 
+from regrad.autodiff import forward as forward_mode
 from regrad.core import nest, source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import Tensor, get_default_graph, variable_of
@@ -22,8 +23,12 @@ def custom_gradient(f=None):
             return tf.log(1 + e), grad
 
     Args:
-      f: `f(*args, **kwargs)` -> (result, grad_fn). `args` are tensors or nested structures of them; keyword arguments
-        are passed on, tensors among them differentiated too. `result` is a tensor or a structure of tensors.
+      f: `f(*args, **kwargs)` -> (result, grad_fn) or (result, grad_fn, forward_fn). `args` are tensors or nested
+        structures of them; keyword arguments are passed on, tensors among them differentiated too. `result` is a tensor or
+        a structure of tensors.
+
+    `f` may return a third thing, `forward_fn(*tangents)`: from one tangent per tensor argument, those of the result's tensors.
+    `tf.forward_gradients` uses it (without one it transposes `grad_fn`), and `tf.audit` holds the two against each other.
 
     `grad_fn(*dys)` gets one gradient per tensor of the result, and returns one per tensor argument: a tensor, or a
     structure like the arguments. If `f` uses variables, `grad_fn(*dys, variables=[...])` must take them and return
@@ -55,9 +60,10 @@ def _call(f, args, kwargs):
     made_before = len(graph._ops)
     new_args, new_kwargs = rebuild(inputs)
     returned = f(*new_args, **new_kwargs)
-    if not isinstance(returned, tuple) or len(returned) != 2 or not callable(returned[1]):
-        raise TypeError(f"custom_gradient: {_place(f)} must return (result, grad_fn), got {returned!r}.")
-    result, grad_fn = returned
+    if not isinstance(returned, tuple) or len(returned) not in (2, 3) or not all(map(callable, returned[1:])):
+        raise TypeError(f"custom_gradient: {_place(f)} must return (result, grad_fn) or (result, grad_fn, forward_fn), got "
+                        f"{returned!r}.")
+    result, grad_fn, *forward_fn = returned
     results = [convert_to_tensor(r) for r in nest.flatten(result)]
     variables = _variables_used(graph, made_before, inputs)
     takes_variables = _takes(grad_fn, "variables")
@@ -82,6 +88,8 @@ def _call(f, args, kwargs):
             grads = grads + [None] * (n_leaves - n_args)  # nothing is said of keyword arguments: nothing flows there
         return [None] * n_results + grads + variable_grads
 
+    if forward_fn:
+        rule.forward = forward_mode.closed(forward_fn[0], n_results, n_leaves)
     rule.__name__ = getattr(grad_fn, "__name__", "grad_fn")
     rule.__wrapped__ = grad_fn
     outputs = identityn_op([*results, *inputs, *reads])

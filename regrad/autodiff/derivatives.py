@@ -6,6 +6,7 @@ All are made of `gradients()`, so overrides, views and blocks hold in them as an
 import re
 
 from regrad.autodiff.gradients import _as_list, gradients
+from regrad.autodiff.walking import for_forward_mode
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
 from regrad.ops import array, math
@@ -90,8 +91,9 @@ def forward_gradients(ys, xs, vs, name="forward_gradients", **options):
     """Returns J v for each y: the derivative of `ys` when each x moves along its v (forward mode, "jvp").
 
     The transpose of the backward pass: the gradient is linear in what arrives at ys, and its derivative by that is J.
-    So it uses the very rules, overrides included, that `gradients` would use. A rule that is not linear in the arriving
-    gradient (a clipped one) has its derivative at one taken.
+    So it uses the very rules, overrides included, that `gradients` would use; where an operation's rule has a forward rule
+    beside it (`RegisterForwardGradient`), that one. A rule that is not linear in the arriving gradient (a clipped one) has
+    its derivative at one taken.
 
     Args:
       ys: tensor or list.
@@ -109,7 +111,8 @@ def forward_gradients(ys, xs, vs, name="forward_gradients", **options):
         for y in ys:
             # Ones, not zeros: rules made with x / y where 0 / 0 counts as 0 are flat at zero, and linear elsewhere.
             u = array.identity(array.ones_like(y), name="cotangent")
-            grads = gradients(y, xs, grad_ys=[u], **options)
+            with for_forward_mode():
+                grads = gradients(y, xs, grad_ys=[u], **options)
             pairs = [(convert_to_tensor(g), convert_to_tensor(v, dtype=g.dtype)) for g, v in zip(grads, vs) if g is not None]
             out.append(gradients([g for g, _ in pairs], u, grad_ys=[v for _, v in pairs])[0] if pairs else None)
     return out

@@ -7,9 +7,10 @@ creation order is a reverse topological order: no recursion, linear time, and th
 import gc
 import heapq
 
+from regrad.autodiff import forward as forward_mode
 from regrad.autodiff import overrides as rules
 from regrad.autodiff.rules import as_rule as rules_as_rule
-from regrad.autodiff.walking import in_progress
+from regrad.autodiff.walking import in_forward_mode, in_progress
 from regrad.core import source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import GradientError, RuleError, RuleTypeError
@@ -174,18 +175,35 @@ class Walk:
         scope, graph._override_scope = graph._override_scope, None
         try:
             with graph.name_scope(op.name + "_grad"):
-                rule = op.rule if isinstance(op, GroupStep) else self.resolution.rule_for(op)
-                if rule is None:  # declared not differentiable: nothing flows on
+                rule, forward = self._rules(op)
+                if rule is None and forward is None:  # declared not differentiable: nothing flows on
                     return
                 if len(outputs) > 1:
                     out_grads = [array.zeros_like(t) if g is None and flows(t) else g
                                  for t, g in zip(outputs, out_grads)]
-                in_grads = checked(op, rule, rule.apply(op, out_grads))
+                in_grads = (checked(op, rule, rule.apply(op, out_grads)) if forward is None
+                            else forward_mode.replaced(op, forward, out_grads))
         finally:
             graph._forward_op, graph._override_scope = forward_op, scope
         for t, g in zip(op.inputs, in_grads):
             if g is not None and self.flows(t):
                 sums.add(t, g)
+
+
+    def _rules(self, op):
+        """Returns (the rule of `op`, the forward rule to use in its place or None)."""
+        if isinstance(op, GroupStep):
+            return op.rule, None
+        if not in_forward_mode():
+            return self.resolution.rule_for(op), None
+        try:
+            rule = self.resolution.rule_for(op)
+        except LookupError:
+            forward = forward_mode.rule_beside(op, None)
+            if forward is None:
+                raise
+            return None, forward
+        return rule, forward_mode.rule_beside(op, rule)
 
 
 class GroupStep:

@@ -12,6 +12,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.ops import array, compare, math
+from regrad.ops.quantise import fake_quant_with_min_max_vars, fake_quant_with_min_max_vars_per_channel
 from regrad.ops.reduce import reduce_max, reduce_mean, reduce_sum
 
 
@@ -132,37 +133,21 @@ def lsq(x, step, bits, signed=True, scale_gradient=True, name=None):
 
 
 def fake_quant(x, low, high, bits=8, narrow_range=False, name=None):
-    """Returns `x` as it would be after quantisation to `bits` bits between `low` and `high`.
+    """Returns `x` as it would be after quantisation to `bits` bits between `low` and `high`: TF's FakeQuantWithMinMaxVars.
 
-    The range is moved a little so that 0 is a level. Jacob et al. 2017, arXiv 1712.05877, section 3; the conventions and
-    gradients are those of TF's FakeQuantWithMinMaxVars: x gets what arrives inside the range, `low` the sum of what arrives
-    below it, `high` the sum of what arrives above.
+    Jacob et al. 2017, arXiv 1712.05877, section 3. The range is moved a little so that 0 is a level. x gets what arrives
+    inside the range, `low` the sum of what arrives below it, `high` the sum of what arrives above.
 
     Args:
-      low, high: numbers, scalar tensors or variables; low <= 0 <= high and low < high.
+      low, high: numbers, scalar tensors or variables, or vectors with one range per index of the last axis of `x`;
+        low <= 0 <= high and low < high.
+      bits: from 2 to 16.
       narrow_range: the lowest level is left out, so that levels are symmetric.
     """
-    levels = _bits(bits, least=2) - (1.0 if narrow_range else 0.0)
-    first = 1.0 if narrow_range else 0.0
-
-    @custom_gradient
-    def fake_quant_(x, low, high):
-        scale = (high - low) / levels
-        zero = _clipped(first - low / scale, array.ones_like(low) * first, array.ones_like(low) * (first + levels))
-        zero = math.floor(zero + 0.5)
-        bottom, top = (first - zero) * scale, (first + levels - zero) * scale
-
-        def grad(dy):
-            dy = _whole(dy)
-            below, above = _where(x < bottom, x), _where(x > top, x)
-            return dy * (1.0 - below - above), reduce_sum(dy * below), reduce_sum(dy * above)
-
-        return math.floor((_clipped(x, bottom, top) - bottom) / scale + 0.5) * scale + bottom, grad
-
     x = _tensor(x)
     low, high = (convert_to_tensor(v, dtype=None if hasattr(v, "dtype") else x.dtype) for v in (low, high))
-    with get_default_graph().name_scope(name or "fake_quant"):
-        return fake_quant_(x, low, high)
+    quantised = fake_quant_with_min_max_vars_per_channel if low.rank == 1 else fake_quant_with_min_max_vars
+    return quantised(x, low, high, bits, narrow_range, name=name or "fake_quant")
 
 
 def _sign(x):

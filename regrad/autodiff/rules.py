@@ -14,6 +14,7 @@ would have had without it, as a list:
 import functools
 import inspect
 
+from regrad.core.errors import nearest
 from regrad.core.indexed_slices import IndexedSlices
 
 
@@ -152,18 +153,27 @@ def apply_rule(rule, op, grads, default):
     return rule(op, *grads, default=default) if takes_default(rule) else rule(op, *grads)
 
 
-def __getattr__(name):
-    """The ready-made rules and transforms, under one name: `rules.clip`, `rules.guided_relu` ..."""
+_READY_MADE = ("transforms", "surrogates", "relevance", "quantisers")
+
+
+def _ready_made():
+    """Returns {name: function} of the ready-made rules, transforms and quantisers."""
     import importlib
 
-    if name.startswith("_"):
-        raise AttributeError(f"regrad.rules has no {name!r}")
-    for module in ("transforms", "surrogates", "relevance", "quantisers"):
-        try:
-            found = getattr(importlib.import_module(f"regrad.autodiff.{module}"), name, None)
-        except ModuleNotFoundError:
-            continue
-        if found is not None:
-            globals()[name] = found
-            return found
-    raise AttributeError(f"regrad.rules has no {name!r}")
+    modules = [importlib.import_module(f"regrad.autodiff.{m}") for m in _READY_MADE]
+    return {name: f for m in reversed(modules) for name, f in vars(m).items()
+            if not name.startswith("_") and inspect.isfunction(f) and f.__module__ == m.__name__}
+
+
+def __getattr__(name):
+    """The ready-made rules and transforms, under one name: `rules.clip`, `rules.guided_relu` ..."""
+    if not name.startswith("_"):
+        found = _ready_made()
+        globals().update((k, f) for k, f in found.items() if k not in globals())
+        if name in found:
+            return found[name]
+    raise AttributeError(f"regrad.rules has no {name!r}{nearest(name, _ready_made()) if name[:1] != '_' else ''}")
+
+
+def __dir__():
+    return sorted({"Rule", "Transform", "default", "mix", "transform", *_ready_made()})

@@ -6,6 +6,7 @@ import threading
 class _Current(threading.local):
     def __init__(self):
         self.walks = []
+        self.forward = False  # the walk is made to be transposed
 
 
 _current = _Current()
@@ -22,6 +23,20 @@ class in_progress:
 
     def __exit__(self, *exc):
         _current.walks.pop()
+
+
+class for_forward_mode:
+    """Context manager: what the walks inside give is differentiated by what arrives, so forward rules take part."""
+
+    def __enter__(self):
+        self.was, _current.forward = _current.forward, True
+
+    def __exit__(self, *exc):
+        _current.forward = self.was
+
+
+def in_forward_mode():
+    return _current.forward
 
 
 def current_walk():

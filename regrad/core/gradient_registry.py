@@ -27,13 +27,14 @@ def canonical(op_type):
 class Rule:
     """A gradient rule under its name: `function(op, *output_gradients)`, or None for "not differentiable"."""
 
-    __slots__ = ("name", "function", "where", "used", "_key")
+    __slots__ = ("name", "function", "where", "used", "_key", "_cell")
 
     def __init__(self, name, function):
         self.name = name
         self.function = function
         self.used = 0
         self._key = None if function is None else _identity(function)
+        self._cell = source.cell()
         frames = source.user_frames()
         self.where = source.of_function(function) if function is not None else source.location(frames)
 
@@ -56,6 +57,7 @@ def _identity(function):
 
 
 _rules: dict[str, Rule] = {}
+_forward: dict[str, Rule] = {}  # rules for forward mode, under the names of the rules they stand beside
 _loader = None  # imports all op families, which are otherwise loaded on demand
 
 
@@ -73,20 +75,20 @@ def complete():
         load()
 
 
-def register(name, function):
+def register(name, function, rules=_rules):
     """Enters a rule; KeyError when the name is taken by another one."""
     if not isinstance(name, str):
         raise TypeError(f"RegisterGradient: the name must be a string, got {name!r}.")
     complete()  # a built-in name is taken even if its file is not loaded yet
     new = Rule(name, function)
-    old = _rules.get(name)
-    if old is not None and not (new._key is not None and new._key == old._key):
+    old = rules.get(name)
+    if old is not None and not (new._key is not None and new._key == old._key or source.rerun(old._cell, new._cell)):
         raise KeyError(
             f"Registering two gradient with name '{name}'! (Previous registration was at {old.where}.) "
             "A name is registered once per process; choose another, or give the second rule to "
             "gradients(..., overrides=...), which needs no name."
         )
-    _rules[name] = new
+    rules[name] = new
     return new
 
 
@@ -94,6 +96,12 @@ def find(name):
     """Returns the Rule under `name`, or None."""
     complete()
     return _rules.get(name) or _rules.get(ALIASES.get(name, name))
+
+
+def find_forward(name):
+    """Returns the Rule for forward mode under `name`, or None."""
+    complete()
+    return _forward.get(name) or _forward.get(ALIASES.get(name, name))
 
 
 def names():
@@ -125,6 +133,38 @@ class RegisterGradient:
             raise TypeError(f"RegisterGradient({self._op_type!r}): a gradient rule is a function "
                             f"rule(op, *grads), got {f!r}.")
         register(self._op_type, f)
+        return f
+
+
+class RegisterForwardGradient:
+    """Decorator that registers a rule for forward mode (`tf.forward_gradients`) beside the one of `RegisterGradient`.
+
+        @tf.RegisterForwardGradient("Wave")
+        def _wave_forward(op, dx, df):
+            x, f = op.inputs
+            return tf.cos(f * x) * (f * dx + x * df)
+
+    The rule is called as `rule(op, *input_tangents)` and returns one tangent per output. A tangent has the dtype and shape of
+    its tensor; None stands for an input of a type that carries none. Without such a rule, forward mode transposes the reverse
+    one, which is always right and sometimes dearer. `tf.audit` holds the two against each other.
+
+    It belongs to the reverse rule of the same name: an operation whose reverse rule is overridden does not use it, unless the
+    override names a registered rule that has a forward rule beside it.
+
+    Raises:
+      KeyError: the name has a forward rule already; the message says where.
+      TypeError: the name is not a string, or the decorated object is not callable.
+    """
+
+    def __init__(self, op_type):
+        if not isinstance(op_type, str):
+            raise TypeError(f"RegisterForwardGradient: op_type must be a string, got {op_type!r}.")
+        self._op_type = op_type
+
+    def __call__(self, f):
+        if not callable(f):
+            raise TypeError(f"RegisterForwardGradient({self._op_type!r}): a rule is a function rule(op, *tangents), got {f!r}.")
+        register(self._op_type, f, _forward)
         return f
 
 

@@ -15,9 +15,12 @@ The signature names the inputs and their types:
 the backend, whose `b.np` is NumPy or jax.numpy, so this package never imports JAX.
 """
 
+import itertools
+import sys
+
 import numpy as np
 
-from regrad.core import dtypes
+from regrad.core import dtypes, source
 from regrad.core.shapes import broadcast, fully_known, size_of
 
 
@@ -119,7 +122,7 @@ class OpDef:
 
     __slots__ = ("type", "args", "attrs", "infer", "lower", "types", "stateful", "host", "static", "writes", "reads",
                  "xla_only", "shape_only", "partial", "variable", "doc_location", "has_lists", "single", "random", "extra",
-                 "_fast", "__weakref__")
+                 "_fast", "key", "_cell", "__weakref__")
 
     def __init__(self, type, signature, infer, lower, attrs, types, stateful, host, static, writes, reads, xla_only,
                  shape_only, partial, variable, random, single):
@@ -144,6 +147,8 @@ class OpDef:
         # The common case, worth its own path: a few inputs, all of type T.
         self._fast = len(self.args) if all(a.var == "T" and not a.is_list for a in self.args) else -1
         self.single = single
+        self.key = type  # stands for the op type where compiled programs are looked up
+        self._cell = None
 
     def __call__(self, *inputs, name=None, **attrs):
         return builder(self, inputs, name, attrs)
@@ -161,6 +166,8 @@ def builder(opdef, inputs, name, attrs):
     raise RuntimeError("regrad.core.convert is not loaded")
 
 
+USER_DEFINED = "user-defined"
+_serial = itertools.count()
 _defs: dict[str, OpDef] = {}
 _ANY: dict = {}
 
@@ -195,12 +202,17 @@ def define_op(type, signature, *, infer, lower=None, attrs=None, types=None, sta
         always give a list.
 
     Raises:
-      ValueError: the type is defined already.
+      ValueError: the type is defined already. (A notebook cell that is run again replaces its own.)
     """
-    if type in _defs:
+    old, cell = _defs.get(type), source.cell()
+    if old is not None and not source.rerun(old._cell, cell):
         raise ValueError(f"define_op: op type {type!r} is defined already.")
     opdef = OpDef(type, signature, infer, lower, attrs or {}, types or _ANY, stateful, host, tuple(static),
                   tuple(writes), reads, xla_only, tuple(shape_only), partial, variable, random, single)
+    if not sys._getframe(1).f_globals.get("__name__", "").startswith("regrad."):
+        # What a user's lowering does may be another thing tomorrow: its programs are kept for this process alone.
+        opdef.key = f"{type} ({USER_DEFINED} {next(_serial)})"
+        opdef._cell = cell
     _defs[type] = opdef
     return opdef
 

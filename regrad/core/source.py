@@ -50,6 +50,23 @@ def here():
     return location(user_frames())
 
 
+def cell():
+    """Returns (the notebook cell being run, the number of this run), or None outside notebooks that tell.
+
+    Jupyter's front ends send the cell's id with what they ask to be executed.
+    """
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    request = getattr(shell, "parent_header", None) or {}
+    name = request.get("metadata", {}).get("cellId")
+    return None if name is None else (name, request.get("header", {}).get("msg_id"))
+
+
+def rerun(before, now):
+    """True when two answers of `cell` are two runs of one cell, which may replace what it defined itself."""
+    return before is not None and now is not None and before[0] == now[0] and before[1] != now[1]
+
+
 def of_function(f):
     """Returns "file:line" where the function `f` is defined."""
     while hasattr(f, "__wrapped__"):

@@ -4,7 +4,8 @@ import importlib
 
 _WHERE = {
     "Explanation": "explain", "explain_gradients": "explain", "why_none": "explain", "Report": "report",
-    "ablate": "studies", "bias": "studies", "coverage": "studies", "expect": "contracts", "expect_gradient": "contracts",
+    "ablate": "studies", "bias": "studies", "coverage": "studies", "forward_against_reverse": "studies",
+    "expect": "contracts", "expect_gradient": "contracts",
     "audit": "auditing", "diagnose": "diagnosis", "compare": "comparing",
 }
 

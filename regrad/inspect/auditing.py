@@ -7,6 +7,7 @@ quotient of <u, f>. All operations are run together; the few that disagree are l
 
 import numpy as np
 
+from regrad.autodiff import forward
 from regrad.autodiff.gradients import checked, flows, gradients
 from regrad.core import context, dtypes
 from regrad.core.convert import constant
@@ -14,7 +15,7 @@ from regrad.core.dtypes import DType
 from regrad.core.graph import FuncGraph, Graph
 from regrad.inspect.explain import FAILED, NO_RULE, NOT_DIFFERENTIABLE, OVERRIDDEN, RULE, explain_gradients
 from regrad.inspect.report import Report, Table
-from regrad.ops.array import placeholder
+from regrad.ops.array import placeholder, zeros_like
 
 RIGHT, DIFFERENT, WRONG, UNCHECKED = "right", "deliberately different", "wrong", "not checked"
 
@@ -102,7 +103,8 @@ def audit(ys, xs, feed_dict=None, session=None, order=1, rtol=1e-4, seed=0, **op
       ys, xs: as of `gradients`.
       feed_dict: values for the graph's placeholders: the point at which every operation is checked.
       session: a Session in which variables have values; the default session, or a new one, otherwise.
-      order: 1, or 2: the derivative of each rule is checked too.
+      order: 1, or 2: the derivative of each rule is checked too. A rule for forward mode beside a rule is held against it
+        in either case: <u, forward(v)> = <reverse(u), v>.
       rtol: greatest relative difference that still counts as right.
       seed: of the random directions.
       options: `overrides`, `view`, `stop_gradients` ... as of `gradients`.
@@ -213,9 +215,24 @@ class Probe:
 
         self.grads = [None if g is None or not flows(self.inputs[i]) else dense(g) for i, g in enumerate(self.grads)]
         self.v = {i: _random(rng, self.inputs[i]) for i in self.real}
+        self.along = self._forward(step, graph)
         self.seconds = []
         if order == 2:
             self._second(rng)
+
+    def _forward(self, step, graph):
+        """Returns what the forward rule beside the reverse one gives for the directions, a tensor per real output, or None."""
+        rule = forward.rule_beside(step.op, step.bound)
+        if rule is None:
+            return None
+        self.along_v = dict(self.v)
+        tangents = [constant(self.v[i]) if i in self.v else None for i in range(len(self.inputs))]
+        with graph.name_scope(self.op.name + "_forward"):
+            try:
+                outs = forward.checked(self.op, rule, forward.as_grads(rule(self.op, *tangents)))
+            except Exception as error:
+                raise _Skip(f"its forward rule cannot be used outside the graph: {error}") from None
+        return [zeros_like(y) if t is None else t for y, t in zip(self.op.outputs, outs) if flows(y)]
 
     def _second(self, rng):
         """Adds the derivative of sum <g, w> by inputs and arriving gradients."""
@@ -370,6 +387,12 @@ def _judge(session, p, given, slopes, second, order, rtol, rng):
         meant = p.step.status in (OVERRIDDEN, NOT_DIFFERENTIABLE) or p.step.type in _MEANT
         verdict = DIFFERENT if meant else WRONG
     out = [Finding(p.step, verdict, 1, given, true, error, input_name, note)]
+    if p.along is not None:
+        grads, outs = session.run([p.fetched(), p.along], p.feeds(0.0))
+        reverse, ahead = p.given(grads, p.along_v), p.value(outs)
+        error, off = _off(ahead, reverse, size, rtol, 1e-9)
+        out.append(Finding(p.step, WRONG if off else RIGHT, 1, ahead, reverse, error,
+                           note="forward rule against the reverse one"))
     if second is not None:
         said, slopes = second
         true, change = _settled(slopes)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from regrad.autodiff import overrides as rules
+from regrad.autodiff.derivatives import forward_gradients
 from regrad.autodiff.gradients import _as_list, _element, gradients
 from regrad.inspect.explain import OVERRIDDEN, RULE
 from regrad.inspect.report import Report, Table
@@ -154,3 +155,41 @@ def bias(y, xs, feed_dict=None, session=None, scales=(0.01, 0.1, 1.0), direction
                      "gain": float(said @ real / (said @ said)) if said.any() else None,
                      "along": delivered(own, scale) / promised(own) if norm else None})
     return Study(f"Promised and delivered slopes of {total.op.inputs[0].name}", rows)
+
+
+def forward_against_reverse(ys, xs, feed_dict=None, session=None, directions=4, seed=0, **options):
+    """Holds forward mode against the backward pass: <u, J v> = <J'u, v> for random u and v, whatever rules are in force.
+
+    They can differ where a forward rule was written beside a reverse one (`RegisterForwardGradient`, `custom_gradient`).
+
+    Args:
+      ys, xs, feed_dict, session, options: as of `diagnose`.
+      directions: how many pairs (u, v).
+
+    Returns:
+      A `Study`, a row per pair: `forward`, `reverse`, and their relative `difference`.
+    """
+    ys, xs = [_element(y, "y") for y in _as_list(ys)], [_element(x, "x") for x in _as_list(xs)]
+    values = fetch([*ys, *xs], feed_dict, session)
+    rng = np.random.RandomState(seed)
+
+    def random(t):
+        return rng.standard_normal(np.shape(values[t])).astype(t.dtype.as_numpy_dtype)
+
+    tried = []
+    for _ in range(directions):
+        us, vs = [random(y) for y in ys], [random(x) for x in xs]
+        along = forward_gradients(ys, xs, vs, **options)
+        back = [whole(g) for g in gradients(ys, xs, grad_ys=us, name="reverse", **options)]
+        tried.append((us, vs, along, back))
+    got = fetch([t for _, _, along, back in tried for t in (*along, *back) if t is not None], feed_dict, session)
+
+    def product(fixed, tensors):
+        return float(sum(np.sum(np.real(np.conj(a) * got[t])) for a, t in zip(fixed, tensors) if t is not None))
+
+    rows = []
+    for us, vs, along, back in tried:
+        forward, reverse = product(us, along), product(vs, back)
+        scale = max(abs(forward), abs(reverse))
+        rows.append({"forward": forward, "reverse": reverse, "difference": abs(forward - reverse) / scale if scale else 0.0})
+    return Study("Forward mode against the backward pass", rows)

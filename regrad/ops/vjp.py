@@ -32,7 +32,7 @@ class Lowering:
                            for i, t in zip(arg_of, op.inputs))
         self.flowing = tuple(t.dtype._kind in "fc" for t in op.outputs)
         shown = {k: v for k, v in op.attrs.items() if not k.startswith("_")}
-        self.key = (opdef.type, repr(sorted(shown.items())), repr(self.groups), self.kinds, self.flowing, linear)
+        self.key = (opdef.key, repr(sorted(shown.items())), repr(self.groups), self.kinds, self.flowing, linear)
 
     def __eq__(self, other):
         return isinstance(other, Lowering) and self.key == other.key
@@ -41,7 +41,7 @@ class Lowering:
         return hash(self.key)
 
     def __repr__(self):
-        return f"{self.opdef.type}({self.key[1]})"
+        return f"{self.key[0]}({self.key[1]})"
 
     def __call__(self, b, static, constants, primals):
         """Returns the differentiable outputs, a tuple."""

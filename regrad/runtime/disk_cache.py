@@ -12,6 +12,7 @@ import pickle
 import platform
 import tempfile
 
+from regrad.core.opdef import USER_DEFINED
 from regrad.runtime import config
 
 _MAX_FILES = 2048
@@ -25,7 +26,7 @@ def directory():
 def digest(key):
     """Returns the name for a structure, or None when the structure holds what has no lasting name."""
     text = repr(key)
-    if "('object', " in text or " object at 0x" in text or "<function" in text:
+    if "('object', " in text or " object at 0x" in text or "<function" in text or f"({USER_DEFINED} " in text:
         return None
     import jax
     import jaxlib

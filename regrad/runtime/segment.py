@@ -86,7 +86,7 @@ class Segment:
                 slot_of[v] = ("made", len(inlined))
                 inlined.append(v)
             steps.append((node, refs))
-            key.append((op.opdef.type, _frozen_attrs(op), op.groups, tuple(_key_of(r) for r in refs), len(node.outs)))
+            key.append((op.opdef.key, _frozen_attrs(op), op.groups, tuple(_key_of(r) for r in refs), len(node.outs)))
         self._build(steps, slot_of, in_specs, len(inlined), pending_constants, template)
         self.in_specs = in_specs
         self.key = (tuple(key), tuple((d, t.name) for d, t in in_specs), tuple(slot_of[v] for v in self.outs),
@@ -316,7 +316,7 @@ def _frozen_graph(graph):
         if op.opdef.type != "FuncInput":
             for t in op.outputs:
                 number[t] = (len(ops), t.value_index)
-            ops.append((op.opdef.type, _frozen_attrs(op), op.groups, tuple(number.get(t) for t in op.inputs)))
+            ops.append((op.opdef.key, _frozen_attrs(op), op.groups, tuple(number.get(t) for t in op.inputs)))
     return ("graph", tuple(ops), tuple(number.get(t) for t in graph.outputs))
 
 

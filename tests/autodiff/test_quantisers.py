@@ -111,6 +111,15 @@ def test_fake_quant_keeps_zero_and_tensorflows_range():
     np.testing.assert_allclose(got, [-0.972, -0.972, 0.0, 0.324, 1.458, 1.458], atol=1e-9)
 
 
+def test_fake_quant_is_tensorflows_also_with_a_range_per_channel():
+    x, low, high = tf.constant(np.linspace(-2, 2, 6).reshape(3, 2)), [-1.0, -0.5], [1.0, 1.5]
+    both = [rules.fake_quant(x, tf.constant(np.float64(low)), high, 3),
+            tf.fake_quant_with_min_max_vars_per_channel(x, np.float64(low), np.float64(high), 3)]
+    with tf.Session() as session:
+        got = session.run([[y, tf.gradients(y, x)[0]] for y in both])
+    np.testing.assert_array_equal(got[0], got[1])
+
+
 def test_quantised_gradients_have_few_levels_and_no_bias():
     x = tf.constant(np.zeros((1, 400)))
     g = np.linspace(-1, 1, 400)[None]

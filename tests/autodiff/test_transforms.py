@@ -203,3 +203,12 @@ REFUSALS = [
 def test_refusals(act, error, words):
     with pytest.raises(error, match=words):
         act(tf.constant(X))
+
+
+def test_rules_lists_what_is_ready_made_and_nothing_else():
+    assert {"clip", "guided_relu", "lrp_epsilon", "pact", "default", "mix"} <= set(dir(rules))
+    assert all(callable(getattr(rules, name)) for name in dir(rules))
+    with pytest.raises(AttributeError, match="guided_relu"):
+        getattr(rules, "guided_rellu")
+    with pytest.raises(AttributeError):
+        getattr(rules, "np")
