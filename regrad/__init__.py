@@ -25,6 +25,7 @@ _NAMES = {
     "regrad.core.gradient_registry": "NoGradient NotDifferentiable RegisterForwardGradient RegisterGradient",
     "regrad.core.graph_keys": "GraphKeys",
     "regrad.core.graph_def": "AttrValue GraphDef NodeDef import_graph_def",
+    "regrad.core.messages": "Event HistogramProto LogMessage SessionLog Summary SummaryMetadata make_ndarray make_tensor_proto",
     "regrad.framework": """add_to_collection add_to_collections colocate_with container control_dependencies
         convert_to_tensor_or_indexed_slices convert_to_tensor_or_sparse_tensor device
         get_collection get_collection_ref gradient_override_map name_scope op_scope""",
@@ -101,6 +102,7 @@ _NAMES = {
         fake_quant_with_min_max_vars_per_channel_gradient quantize_and_dequantize""",
     "regrad.ops.strings": """as_string decode_base64 decode_raw encode_base64 reduce_join regex_replace string_join
         string_split string_strip string_to_number substr""",
+    "regrad.ops.summary": "histogram_summary image_summary merge_all_summaries merge_summary scalar_summary",
     "regrad.ops.counting": "bincount confusion_matrix histogram_fixed_width histogram_fixed_width_bins",
     "regrad.ops.einsum": "einsum tensordot",
     "regrad.ops.linalg": """cholesky cholesky_solve cross matrix_inverse matrix_determinant matrix_solve matrix_solve_ls

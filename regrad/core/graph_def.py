@@ -80,8 +80,14 @@ class GraphDef:
 
     __repr__ = __str__
 
+    def SerializeToString(self):
+        """Returns TensorFlow's GraphDef bytes, which TensorBoard draws; Python objects stand there as text."""
+        from regrad.core.graph_proto import graph_proto
+
+        return graph_proto(self).SerializeToString()
+
     def ByteSize(self):
-        return len(str(self))
+        return len(self.SerializeToString())
 
 
 def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None):

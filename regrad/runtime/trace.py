@@ -94,6 +94,15 @@ class RunMetadata:
                    "args": {"ops": s.ops, "compiled": s.compiled}} for s in self.steps]
         return json.dumps({"traceEvents": events})
 
+    def SerializeToString(self):
+        """Returns the steps as TensorFlow's RunMetadata bytes, for `FileWriter.add_run_metadata`."""
+        from regrad.core.messages import RunMetadataProto
+
+        nodes = [{"node_name": s.name, "all_start_micros": int(s.start * 1e6), "all_end_rel_micros": int(s.seconds * 1e6),
+                  "timeline_label": f"{s.kind}, {s.ops} operations"} for s in self.steps]
+        device = {"device": "/device:CPU:0", "node_stats": nodes}
+        return RunMetadataProto(step_stats={"dev_stats": [device]}).SerializeToString()
+
     def __str__(self):
         lines = [f"{'step':40} {'kind':16} {'ops':>6} {'ms':>10}  "]
         lines += [f"{s.name[:40]:40} {s.kind:16} {s.ops:6} {1e3 * s.seconds:10.3f}  {'compiled' if s.compiled else ''}"

@@ -7,13 +7,16 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
         CheckpointReader CheckpointState NewCheckpointReader checkpoint_exists checkpoints_iterator
         get_checkpoint_mtimes get_checkpoint_state latest_checkpoint list_variables load_checkpoint
         load_variable remove_checkpoint update_checkpoint_state""",
+    "regrad.core.messages": """
+        BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample""",
     "regrad.train.coordinator": "Coordinator LooperThread QueueRunner add_queue_runner start_queue_runners",
+    "regrad.train.event_files": "SummaryWriter=FileWriter SummaryWriterCache=FileWriterCache summary_iterator",
     "regrad.train.steps": """
         assert_global_step create_global_step get_global_step get_or_create_global_step global_step""",
     "regrad.train.hooks": """
         CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook GlobalStepWaiterHook LoggingTensorHook
         NanLossDuringTrainingError NanTensorHook SecondOrStepTimer SessionRunArgs SessionRunContext SessionRunHook
-        SessionRunValues StepCounterHook StopAtStepHook""",
+        SessionRunValues StepCounterHook StopAtStepHook SummarySaverHook""",
     "regrad.train.learning_rates": """
         cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay linear_cosine_decay
         natural_exp_decay noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay

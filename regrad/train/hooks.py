@@ -8,6 +8,8 @@ import time
 import numpy as np
 
 from regrad.core.graph import get_default_graph
+from regrad.core.messages import SessionLog, Summary
+from regrad.train.event_files import FileWriterCache
 from regrad.train.saver import Saver
 from regrad.train.steps import get_global_step
 
@@ -266,11 +268,14 @@ class StepCounterHook(SessionRunHook):
     """
 
     def __init__(self, every_n_steps=100, every_n_secs=None, output_dir=None, summary_writer=None):
-        """Args: output_dir, summary_writer: accepted; the figure is logged."""
+        """Args: output_dir: folder of the FileWriterCache's writer; summary_writer: the FileWriter. Neither: the figure is
+        only logged."""
         self._timer = _timer(every_n_secs, None if every_n_secs is not None else every_n_steps)
+        self._writer, self._output_dir = summary_writer, output_dir
         self.steps_per_sec = None
 
     def begin(self):
+        self._writer = _writer(self._writer, self._output_dir)
         self._step = _step_tensor("StepCounterHook")
 
     def after_run(self, run_context, run_values):
@@ -279,7 +284,65 @@ class StepCounterHook(SessionRunHook):
             seconds, steps = self._timer.update_last_triggered_step(step)
             if seconds:
                 self.steps_per_sec = steps / seconds
-                _LOG.info("%s/sec: %g", self._step.op.name, self.steps_per_sec)
+                tag = self._step.op.name + "/sec"
+                if self._writer is not None:
+                    self._writer.add_summary(Summary(value=[Summary.Value(tag=tag, simple_value=self.steps_per_sec)]), step)
+                _LOG.info("%s: %g", tag, self.steps_per_sec)
+
+
+class SummarySaverHook(SessionRunHook):
+    """Writes summaries every so many steps or seconds, at the first step always."""
+
+    def __init__(self, save_steps=None, save_secs=None, output_dir=None, summary_writer=None, scaffold=None, summary_op=None):
+        """Args:
+          save_steps, save_secs: how often; one of them.
+          output_dir, summary_writer: where to.
+          scaffold: gives the summary operation (`scaffold.summary_op`), if `summary_op` does not.
+          summary_op: string tensor or tensors of serialised summaries.
+
+        Raises:
+          ValueError: both or neither of `scaffold` and `summary_op`.
+        """
+        if (scaffold is None) == (summary_op is None):
+            raise ValueError("Exactly one of scaffold or summary_op must be provided.")
+        self._timer = _timer(save_secs, save_steps)
+        self._op, self._scaffold = summary_op, scaffold
+        self._writer, self._output_dir = summary_writer, output_dir
+
+    def begin(self):
+        self._writer = _writer(self._writer, self._output_dir)
+        self._step = _step_tensor("SummarySaverHook")
+        self._next = None
+
+    def before_run(self, run_context):
+        self._due = self._next is None or self._timer.should_trigger_for_step(self._next)
+        fetches = {"step": self._step}
+        op = self._op if self._scaffold is None else self._scaffold.summary_op
+        if self._due and op is not None:
+            fetches["summary"] = list(op) if isinstance(op, (list, tuple)) else [op]
+        return SessionRunArgs(fetches)
+
+    def after_run(self, run_context, run_values):
+        if self._writer is None:
+            return
+        step = int(run_values.results["step"]) + 1  # it was read before this run's training step
+        if self._due:
+            step = int(run_context.session.run(self._step))
+        if self._next is None:
+            self._writer.add_session_log(SessionLog(status=SessionLog.START), step)
+        if self._due:
+            self._timer.update_last_triggered_step(step)
+            for summary in run_values.results.get("summary", ()):
+                self._writer.add_summary(summary, step)
+        self._next = step + 1
+
+    def end(self, session):
+        if self._writer is not None:
+            self._writer.flush()
+
+
+def _writer(given, folder):
+    return given if given is not None or not folder else FileWriterCache.get(folder)
 
 
 class FinalOpsHook(SessionRunHook):

@@ -6,6 +6,7 @@ from regrad.core import errors
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.ops.control import group, no_op
+from regrad.ops.summary import merge_all
 from regrad.train.checkpoint import latest_checkpoint
 from regrad.train.coordinator import Coordinator, start_queue_runners
 from regrad.train.hooks import (
@@ -14,6 +15,7 @@ from regrad.train.hooks import (
     SessionRunContext,
     SessionRunValues,
     StepCounterHook,
+    SummarySaverHook,
 )
 from regrad.train.saver import Saver
 from regrad.train.steps import get_global_step
@@ -34,7 +36,7 @@ class Scaffold:
       ready_op: string vector of the variables without a value.
       local_init_op: run always.
       saver: the Saver.
-      summary_op: kept for programs that ask for it.
+      summary_op: all summaries of the graph merged, by default.
     """
 
     def __init__(self, init_op=None, init_feed_dict=None, init_fn=None, ready_op=None, ready_for_local_init_op=None,
@@ -55,6 +57,7 @@ class Scaffold:
         kept("init_op", GraphKeys.INIT_OP, lambda: group(global_variables_initializer()))
         kept("local_init_op", GraphKeys.LOCAL_INIT_OP, Scaffold.default_local_init_op)
         kept("ready_op", GraphKeys.READY_OP, report_uninitialized_variables)
+        kept("summary_op", GraphKeys.SUMMARY_OP, merge_all)
         kept("saver", GraphKeys.SAVERS, lambda: Saver(allow_empty=True))
         self.saver.build()
         get_default_graph().finalize()
@@ -254,7 +257,7 @@ def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaf
                              chief_only_hooks=None, save_checkpoint_secs=USE_DEFAULT, save_summaries_steps=USE_DEFAULT,
                              save_summaries_secs=USE_DEFAULT, config=None, stop_grace_period_secs=120,
                              log_step_count_steps=100, max_wait_secs=7200, save_checkpoint_steps=USE_DEFAULT,
-                             summary_dir=None):
+                             summary_dir=None, save_graph_def=True):
     """Returns a MonitoredSession for training: restores from and saves to `checkpoint_dir`, and counts steps.
 
     Args:
@@ -262,17 +265,29 @@ def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaf
       hooks, chief_only_hooks: further hooks.
       save_checkpoint_secs, save_checkpoint_steps: how often to save; every 600 seconds by default, None for never.
       log_step_count_steps: how often to log steps per second; None for never.
-      master, is_chief, config, max_wait_secs, save_summaries_steps, save_summaries_secs, summary_dir: accepted.
+      save_summaries_steps, save_summaries_secs: how often to write the graph's summaries; every 100 steps by default.
+      summary_dir: where to; `checkpoint_dir` by default.
+      save_graph_def: accepted; graphs are not saved beside checkpoints.
+      master, is_chief, config, max_wait_secs: accepted.
     """
+    if save_summaries_steps is USE_DEFAULT and save_summaries_secs is USE_DEFAULT:
+        save_summaries_steps, save_summaries_secs = 100, None
+    summary_secs = None if save_summaries_secs is USE_DEFAULT else save_summaries_secs
+    summary_steps = None if save_summaries_steps is USE_DEFAULT else save_summaries_steps
     if save_checkpoint_secs is USE_DEFAULT and save_checkpoint_steps is USE_DEFAULT:
         save_checkpoint_secs, save_checkpoint_steps = 600, None
     secs = None if save_checkpoint_secs is USE_DEFAULT else save_checkpoint_secs
     steps = None if save_checkpoint_steps is USE_DEFAULT else save_checkpoint_steps
     scaffold = scaffold or Scaffold()
     every = list(hooks or []) + list(chief_only_hooks or [])
-    if checkpoint_dir:
+    summary_dir = summary_dir or checkpoint_dir
+    if summary_dir:
         if log_step_count_steps and get_global_step() is not None:
-            every.append(StepCounterHook(every_n_steps=log_step_count_steps))
+            every.append(StepCounterHook(every_n_steps=log_step_count_steps, output_dir=summary_dir))
+        if (summary_secs or summary_steps) and get_global_step() is not None:
+            every.append(SummarySaverHook(None if summary_secs else summary_steps, summary_secs or None, summary_dir,
+                                          scaffold=scaffold))
+    if checkpoint_dir:
         if secs or steps:
             every.append(CheckpointSaverHook(checkpoint_dir, secs or None, None if secs else steps, scaffold=scaffold))
     creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)

@@ -1,0 +1,230 @@
+"""TensorFlow's messages that programs make and files hold, by TF's names and field numbers (facts of its .proto files)."""
+
+import numpy as np
+
+from regrad.core.dtypes import as_dtype
+from regrad.core.proto import Message, fields
+
+
+class TensorShapeProto(Message):
+    """The shape of a TensorProto."""
+
+    class Dim(Message):
+        FIELDS = fields("1 size int64; 2 name string")
+
+    FIELDS = fields("2 dim TensorShapeProto.Dim*; 3 unknown_rank bool")
+
+
+class TensorProto(Message):
+    """A value: `dtype` (TF's enum), `tensor_shape`, and the elements, as bytes or in the list of their type."""
+
+    FIELDS = fields("""1 dtype enum; 2 tensor_shape TensorShapeProto; 3 version_number int32; 4 tensor_content bytes;
+        5 float_val float*; 6 double_val double*; 7 int_val int32*; 8 string_val bytes*; 9 scomplex_val float*;
+        10 int64_val int64*; 11 bool_val bool*; 12 dcomplex_val double*; 13 half_val int32*; 16 uint32_val uint32*;
+        17 uint64_val uint64*""")
+
+
+class SummaryMetadata(Message):
+    """What a summary is for: the plugin of TensorBoard that shows it."""
+
+    class PluginData(Message):
+        FIELDS = fields("1 plugin_name string; 2 content bytes")
+
+    FIELDS = fields("""1 plugin_data SummaryMetadata.PluginData; 2 display_name string; 3 summary_description string;
+        4 data_class enum""")
+
+
+class HistogramProto(Message):
+    """A histogram: bucket i holds what lies between bucket_limit[i - 1] and bucket_limit[i]."""
+
+    FIELDS = fields("""1 min double; 2 max double; 3 num double; 4 sum double; 5 sum_squares double;
+        6 bucket_limit double*; 7 bucket double*""")
+
+
+class SummaryDescription(Message):
+    FIELDS = fields("1 type_hint string")
+
+
+class Summary(Message):
+    """Values with tags: what summary operations give and `FileWriter.add_summary` takes.
+
+        tf.Summary(value=[tf.Summary.Value(tag="loss", simple_value=0.5)])
+    """
+
+    class Image(Message):
+        FIELDS = fields("1 height int32; 2 width int32; 3 colorspace int32; 4 encoded_image_string bytes")
+
+    class Audio(Message):
+        FIELDS = fields("""1 sample_rate float; 2 num_channels int64; 3 length_frames int64; 4 encoded_audio_string bytes;
+            5 content_type string""")
+
+    class Value(Message):
+        FIELDS = fields("""7 node_name string; 1 tag string; 9 metadata SummaryMetadata; 2 simple_value float value;
+            3 obsolete_old_style_histogram bytes value; 4 image Summary.Image value; 5 histo HistogramProto value;
+            6 audio Summary.Audio value; 8 tensor TensorProto value""")
+
+    FIELDS = fields("1 value Summary.Value*")
+
+
+class LogMessage(Message):
+    UNKNOWN, DEBUGGING, INFO, WARN, ERROR, FATAL = 0, 10, 20, 30, 40, 50
+    FIELDS = fields("1 level enum; 2 message string")
+
+
+class SessionLog(Message):
+    """That a session started, stopped, or saved a checkpoint."""
+
+    STATUS_UNSPECIFIED, START, STOP, CHECKPOINT = 0, 1, 2, 3
+    FIELDS = fields("1 status enum; 2 checkpoint_path string; 3 msg string")
+
+
+class TaggedRunMetadata(Message):
+    FIELDS = fields("1 tag string; 2 run_metadata bytes")
+
+
+class Event(Message):
+    """One record of an event file."""
+
+    FIELDS = fields("""1 wall_time double; 2 step int64; 3 file_version string what; 4 graph_def bytes what;
+        5 summary Summary what; 6 log_message LogMessage what; 7 session_log SessionLog what;
+        8 tagged_run_metadata TaggedRunMetadata what; 9 meta_graph_def bytes what""")
+
+
+class BytesList(Message):
+    FIELDS = fields("1 value bytes*")
+
+
+class FloatList(Message):
+    FIELDS = fields("1 value float*")
+
+
+class Int64List(Message):
+    FIELDS = fields("1 value int64*")
+
+
+class Feature(Message):
+    """One of bytes_list, float_list, int64_list."""
+
+    FIELDS = fields("1 bytes_list BytesList kind; 2 float_list FloatList kind; 3 int64_list Int64List kind")
+
+
+class Features(Message):
+    FIELDS = fields("1 feature map:Feature")
+
+
+class Example(Message):
+    """A record of named features: `Example(features=Features(feature={"x": Feature(...)}))`."""
+
+    FIELDS = fields("1 features Features")
+
+
+class FeatureList(Message):
+    FIELDS = fields("1 feature Feature*")
+
+
+class FeatureLists(Message):
+    FIELDS = fields("1 feature_list map:FeatureList")
+
+
+class SequenceExample(Message):
+    """A record of features, and of lists of features over time."""
+
+    FIELDS = fields("1 context Features; 2 feature_lists FeatureLists")
+
+
+class NodeExecStats(Message):
+    FIELDS = fields("""1 node_name string; 2 all_start_micros int64; 3 op_start_rel_micros int64; 4 op_end_rel_micros int64;
+        5 all_end_rel_micros int64; 8 timeline_label string""")
+
+
+class DeviceStepStats(Message):
+    FIELDS = fields("1 device string; 2 node_stats NodeExecStats*")
+
+
+class StepStats(Message):
+    FIELDS = fields("1 dev_stats DeviceStepStats*")
+
+
+class RunMetadataProto(Message):
+    """What `tf.RunMetadata` is in an event file."""
+
+    FIELDS = fields("1 step_stats StepStats")
+
+
+# -- tensors ------------------------------------------------------------------------------------------
+
+_LISTS = {"float32": "float_val", "float64": "double_val", "int64": "int64_val", "bool": "bool_val", "string": "string_val",
+          "uint32": "uint32_val", "uint64": "uint64_val"}
+
+
+def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False, allow_broadcast=False):
+    """Returns the TensorProto of a value.
+
+    Args:
+      values: an array, a Python number, string, or list of them.
+      dtype: its DType, by default as `tf.constant` chooses it.
+      shape: its shape, by default that of `values`; a shorter list of values is filled up with its last.
+
+    Raises:
+      TypeError: a value of another kind than `dtype`.
+      ValueError: `shape` has fewer elements than `values`.
+    """
+    from regrad.core.convert import to_array
+
+    array = np.asarray(to_array(values, as_dtype(dtype) if dtype is not None else None))
+    kind = as_dtype(dtype) if dtype is not None else _dtype_of(array)
+    if shape is not None:
+        size = int(np.prod(shape, dtype=np.int64))
+        if array.size > size or array.size < size and (verify_shape or not array.size):
+            raise ValueError(f"make_tensor_proto: {array.size} values for the shape {list(shape)}, which has {size}.")
+        if array.size < size:
+            flat = array.reshape(-1)
+            array = np.concatenate([flat, np.repeat(flat[-1:], size - array.size)])
+        array = array.reshape(shape)
+    proto = TensorProto(dtype=kind.as_datatype_enum,
+                        tensor_shape=TensorShapeProto(dim=[TensorShapeProto.Dim(size=n) for n in array.shape]))
+    proto.tensor_shape.SetInParent()
+    if kind.name == "string":
+        proto.string_val.extend(array.reshape(-1).tolist())
+    elif array.size == 1 and kind.name in _LISTS:
+        getattr(proto, _LISTS[kind.name]).append(array.reshape(-1)[0])
+    elif array.size == 1 and kind.is_integer:
+        proto.int_val.append(int(array.reshape(-1)[0]))
+    elif array.size:
+        proto.tensor_content = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+    return proto
+
+
+def _dtype_of(array):
+    return as_dtype("string" if array.dtype == np.object_ else array.dtype)
+
+
+def make_ndarray(tensor):
+    """Returns the NumPy array of a TensorProto.
+
+    Raises:
+      TypeError: a type that has no NumPy form.
+    """
+    dtype = as_dtype(tensor.dtype)
+    shape = [d.size for d in tensor.tensor_shape.dim]
+    size = int(np.prod(shape, dtype=np.int64))
+    if tensor.tensor_content:
+        return np.frombuffer(tensor.tensor_content, dtype.as_numpy_dtype).copy().reshape(shape)
+    if dtype.name in ("float16", "bfloat16"):
+        flat = np.array(tensor.half_val, np.uint16).view(dtype.as_numpy_dtype)
+    elif dtype.is_complex:
+        flat = np.array(tensor.scomplex_val if dtype.name == "complex64" else tensor.dcomplex_val,
+                        dtype.real_dtype.as_numpy_dtype).view(dtype.as_numpy_dtype)
+    elif dtype.name in _LISTS or dtype.is_integer:
+        flat = np.array(getattr(tensor, _LISTS.get(dtype.name, "int_val")), dtype.as_numpy_dtype)
+    else:
+        raise TypeError(f"Unsupported tensor type: {dtype.name}")
+    if flat.size == 0 and size:
+        flat = np.zeros(1, dtype.as_numpy_dtype)
+    # The last element stands for all that follow.
+    return np.concatenate([flat, np.repeat(flat[-1:], size - flat.size)]).reshape(shape)
+
+
+__all__ = ["BytesList", "Event", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList", "HistogramProto",
+           "Int64List", "LogMessage", "RunMetadataProto", "SequenceExample", "SessionLog", "Summary", "SummaryDescription",
+           "SummaryMetadata", "TaggedRunMetadata", "TensorProto", "TensorShapeProto", "make_ndarray", "make_tensor_proto"]
