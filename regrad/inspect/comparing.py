@@ -4,7 +4,7 @@ import numpy as np
 
 from regrad.autodiff.overrides import View
 from regrad.inspect.report import Report, Table
-from regrad.inspect.taps import Taps, fetch, part, whole
+from regrad.inspect.taps import Taps, fetch, one_turn, part, turn_text, whole
 
 
 class Agreement:
@@ -16,10 +16,11 @@ class Agreement:
       ratio: norm in the second / norm in the first; None when the first is zero or missing.
       signs: share of elements of one sign, zeros agreeing with zeros.
       rules: names of the two rules, for an operation.
+      turns: for an operation in a loop {turn: Agreement of that turn alone}; the rest is about all turns together.
     """
 
     def __init__(self, name, type, at, a, b, rules=("", "")):
-        self.name, self.type, self.at, self.rules = name, type, at, rules
+        self.name, self.type, self.at, self.rules, self.turns = name, type, at, rules, {}
         self.cosine = self.ratio = self.signs = None
         if a is not None and b is not None and a.size == b.size:
             norms = np.linalg.norm(a), np.linalg.norm(b)
@@ -29,7 +30,11 @@ class Agreement:
             self.signs = float(np.mean(np.sign(a) == np.sign(b))) if a.size else None
 
     def data(self):
-        return dict(vars(self))
+        return vars(self) | {"turns": {t: a.data() for t, a in self.turns.items()}}
+
+    def least(self):
+        """Returns the turn whose cosine is least, or None."""
+        return min((t for t, a in self.turns.items() if a.cosine is not None), key=lambda t: self.turns[t].cosine, default=None)
 
 
 class Comparison(Report):
@@ -48,13 +53,17 @@ class Comparison(Report):
         """Returns the Agreement of an operation, tensor or name; of an x by its tensor's name ("x:0")."""
         name = key if isinstance(key, str) else key.name
         for a in [*self.xs, *self.ops]:
-            if a.name == name:
+            if a.name == name or a.name.endswith(f":{name}"):
                 return a
         raise KeyError(f"{name!r} is not among the operations and xs compared.")
 
     def tables(self):
         def row(a):
-            return a.name, a.type, _text(a.cosine), _text(a.ratio), _text(a.signs), a.rules[0], a.rules[1]
+            name = f"{a.name} ({len(a.turns)} turns)" if a.turns else a.name
+            least = a.least()
+            cosine = _text(a.cosine) + (f" (least {_text(a.turns[least].cosine)}, turn {turn_text(least)})"
+                                        if least is not None and len(a.turns) > 1 else "")
+            return name, a.type, cosine, _text(a.ratio), _text(a.signs), a.rules[0], a.rules[1]
 
         first, second = self.names
         columns = ["type", "cosine", "norm ratio", "same sign", f"rule in {first}", f"rule in {second}"]
@@ -73,7 +82,8 @@ def _text(x):
 def compare(view_a, view_b, ys, xs, feed_dict=None, session=None, **options):
     """Runs two backward passes in one run and tells how they agree, per operation and per x.
 
-    Adds the operations of two `gradients` calls to the graph.
+    Adds the operations of two `gradients` calls to the graph. Loops and branches are looked into turn by turn; for that, the
+    backward loops run from the host.
 
     Args:
       view_a, view_b: each a `View`, a dict of overrides, or None for the gradient without either.
@@ -88,7 +98,8 @@ def compare(view_a, view_b, ys, xs, feed_dict=None, session=None, **options):
     names = [v.name for v in views]
     if names[0] == names[1]:
         names = [f"{names[0]} (first)", f"{names[1]} (second)"]
-    taps = [Taps(ys, xs, view=v, name=f"compare_{v.name}", **options) for v in views]
+    taps = [Taps(ys, xs, view=v, name=f"compare_{v.name}", inside=lambda op, x, y, arriving, given: given, **options)
+            for v in views]
     totals = [[whole(g) for g in t.grads] for t in taps]
     values = fetch([g for t in taps for g in t.tensors()] + [g for gs in totals for g in gs if g is not None],
                    feed_dict, session)
@@ -97,14 +108,38 @@ def compare(view_a, view_b, ys, xs, feed_dict=None, session=None, **options):
         return None if g is None else np.ravel(values[part(g)])
 
     rules = [{s.op: s.rule or s.status for s in t.explanation.steps} for t in taps]
+    inside = _inside_bodies(taps, rules)
     ops = []
     for op in dict.fromkeys(op for t in taps for op in t.at):
         given = [t.at[op][1] if op in t.at else [None] * len(op.inputs) for t in taps]
         both = [(value(a), value(b)) for a, b in zip(*given) if a is not None and b is not None]
-        joined = [np.concatenate(side) for side in zip(*both)] if both else (None, None)
-        ops.append(Agreement(op.name, op.type, op.location, *joined, tuple(r.get(op, "") for r in rules)))
+        ops.append(Agreement(op.name, op.type, op.location, *_joined(both), tuple(r.get(op, "") for r in rules)))
+        ops += inside.get(op, ())
     agreed = [Agreement(x.name, "", "", value(a), value(b)) for x, a, b in zip(taps[0].xs, *totals)]
     return Comparison(names, ops, agreed)
+
+
+def _inside_bodies(taps, rules):
+    """Returns {operation of the graph: Agreements of what its bodies hold}."""
+    sides = [{(op, turns): given for (op, given), turns in zip(t.log, t.turns())} for t in taps]
+    names = {s.op: s.name for t in taps for s in t.explanation.steps}
+    at = {}
+    for op, turns in dict.fromkeys([*sides[0], *sides[1]]):
+        given = [side.get((op, turns), [None] * len(op.inputs)) for side in sides]
+        at.setdefault(op, {})[turns] = [(np.ravel(a), np.ravel(b)) for a, b in zip(*given) if a is not None and b is not None]
+    found = {}
+    for op, by_turn in at.items():
+        place = names.get(op, op.name), op.type, op.location
+        told = tuple(r.get(op, "") for r in rules)
+        every = [pair for pairs in by_turn.values() for pair in pairs]
+        agreed = Agreement(*place, *_joined(every), told)
+        agreed.turns = {one_turn(t): Agreement(*place, *_joined(pairs), told) for t, pairs in by_turn.items() if t}
+        found.setdefault(taps[0].outermost(op), []).append(agreed)
+    return found
+
+
+def _joined(pairs):
+    return [np.concatenate(side) for side in zip(*pairs)] if pairs else (None, None)
 
 
 def _view(given, label):

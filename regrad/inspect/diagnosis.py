@@ -6,7 +6,7 @@ import numpy as np
 
 from regrad.inspect.explain import source_line
 from regrad.inspect.report import Report, Table
-from regrad.inspect.taps import Taps, fetch, part
+from regrad.inspect.taps import Taps, fetch, one_turn, part, turn_text
 
 # What makes a value or derivative infinite, and what to do, by op type.
 _SINGULAR = {
@@ -56,19 +56,33 @@ class Problem:
 
     Attributes:
       kind: "forward not finite", "not finite", "zero", "vanishing", "exploding", "saturated", "constant", "wrong loss".
-      op, type, at, line: the operation, its type, "file:line" and that line.
+      op, type, at, line: the operation, its type, "file:line" and that line; inside a loop or branch the name starts with
+        that of the operation around it.
       what, cure: words.
+      turn: in a loop, the turn in which it starts (the backward pass comes from the last turn): a number from 0, or a tuple
+        of them for a loop in a loop; None elsewhere.
+      turns: all turns in which it was found.
     """
 
-    def __init__(self, kind, op, what, cure):
-        self.kind, self.op, self.type, self.at, self.line = kind, op.name, op.type, op.location, source_line(op)
-        self.what, self.cure = what, cure
+    def __init__(self, kind, op, what, cure, turn=None, name=None):
+        self.kind, self.op, self.type, self.at, self.line = kind, name or op.name, op.type, op.location, source_line(op)
+        self.what, self.cure, self.turn = what, cure, turn
+        self.turns = [] if turn is None else [turn]
 
     def data(self):
         return dict(vars(self))
 
+    def when(self):
+        """Returns words on the turns, "" outside loops."""
+        if self.turn is None:
+            return ""
+        more = f" and {len(self.turns) - 1} earlier" if len(self.turns) > 1 else ""
+        return f"turn {turn_text(self.turn)}{more}"
+
     def __str__(self):
-        return f"{self.kind}: {self.op} ({self.type}) at {self.at}: {self.what}. Cure: {self.cure}."
+        when = self.when()
+        return (f"{self.kind}: {self.op} ({self.type}) at {self.at}{', ' + when if when else ''}: {self.what}. "
+                f"Cure: {self.cure}.")
 
 
 class Health:
@@ -80,10 +94,11 @@ class Health:
       gain: norm / arriving.
       zeros, infinite: shares of elements that are 0, and that are NaN or infinite.
       state: "well", "None", "not finite", "zero", "vanishing" or "exploding".
+      turns: of an operation in a loop, {turn: (norm of what arrives, norm of what it gives)}; the rest is about all turns.
     """
 
     def __init__(self, name, type, at, grads, arriving, limits):
-        self.name, self.type, self.at = name, type, at
+        self.name, self.type, self.at, self.turns = name, type, at, {}
         values = [np.asarray(g) for g in grads if g is not None]
         self.norm = _norm(values) if values else None
         self.arriving = None if arriving is None else _norm([np.asarray(a) for a in arriving if a is not None])
@@ -129,12 +144,14 @@ class Diagnosis(Report):
 
     def tables(self):
         def row(h):
-            return h.name, h.state, _text(h.norm), _text(h.gain), f"{h.zeros:.0%}", f"{h.infinite:.0%}"
+            name = f"{h.name} ({len(h.turns)} turns)" if h.turns else h.name
+            return name, h.state, _text(h.norm), _text(h.gain), f"{h.zeros:.0%}", f"{h.infinite:.0%}"
 
         columns = ["state", "norm", "gain", "zeros", "NaN, Inf"]
+        turns = any(p.turn is not None for p in self.problems)
         return [Table(f"{len(self.problems)} problems" if self.problems else "No problems",
-                      ["kind", "operation", "type", "made at", "what", "cure"],
-                      [(p.kind, p.op, p.type, p.at, p.what, p.cure) for p in self.problems]),
+                      ["kind", "operation", "type", "made at", *(["when"] if turns else []), "what", "cure"],
+                      [(p.kind, p.op, p.type, p.at, *([p.when()] if turns else []), p.what, p.cure) for p in self.problems]),
                 Table("Gradient of each x", ["x", *columns], map(row, self.xs)),
                 Table("What each operation passes on, last first", ["operation", *columns], map(row, self.ops))]
 
@@ -156,7 +173,8 @@ def _text(x):
 def diagnose(ys, xs, feed_dict=None, session=None, vanishing=1e-6, exploding=1e6, gain=1e-4, saturated=0.9, **options):
     """Runs a backward pass once, with a tap at every operation, and tells where it is ill.
 
-    Adds the operations of one `gradients` call to the graph. A loop or branch is looked at from outside.
+    Adds the operations of one `gradients` call to the graph. Loops and branches are looked into turn by turn; for that, the
+    backward loop runs from the host.
 
     Args:
       ys, xs: as of `gradients`.
@@ -170,24 +188,104 @@ def diagnose(ys, xs, feed_dict=None, session=None, vanishing=1e-6, exploding=1e6
     Returns:
       A `Diagnosis`: `print` it; it is true when all is well.
     """
-    taps = Taps(ys, xs, name="diagnose", **options)
-    forward = [t for op in taps.at for t in (*op.inputs, *op.outputs) if t.dtype._kind in "fc"]
+    limits = (gain, 1 / gain)
+
+    def inside(op, x, y, arriving, given):
+        health = Health(op.name, op.type, op.location, given, arriving, limits)
+        return health, list(_ill(op, x, y, arriving, given, health, saturated))
+
+    taps = Taps(ys, xs, name="diagnose", inside=inside, **options)
+    forward = [t for op in taps.at if not op.opdef.extra.get("has_bodies") for t in (*op.inputs, *op.outputs)
+               if t.dtype._kind in "fc"]
     values = fetch([*taps.tensors(), *forward], feed_dict, session)
+    names = {s.op: s.name for s in taps.explanation.steps}
+    bodies, inner = _inside_bodies(taps, names, limits)
     found, ops = [], []
     for op, (dys, gs) in taps.at.items():
         arriving = [None if g is None else values[part(g)] for g in dys]
         given = [None if g is None else values[part(g)] for g in gs]
         x = [values.get(t) for t in op.inputs]
         y = [values.get(t) for t in op.outputs]
-        health = Health(op.name, op.type, op.location, given, arriving, (gain, 1 / gain))
-        ops.append(health)
-        found += _ill(op, x, y, arriving, given, health, saturated)
+        health = Health(op.name, op.type, op.location, given, arriving, limits)
+        ops += [health, *bodies.get(op, ())]
+        # What begins inside a loop is told there.
+        told = {p.kind for p in inner.get(op, ())}
+        found += [p for p in _ill(op, x, y, arriving, given, health, saturated) if p.kind not in told]
+        found += inner.get(op, ())
     found += _wrong_losses(taps)
-    order = {op.name: i for i, op in enumerate(taps.at)}
+    order = {health.name: i for i, health in enumerate(ops)}
     found.sort(key=lambda p: order.get(p.op, 0))
     named = [Health(x.name, "", "", [None if g is None else values[part(g)]], None, (vanishing, exploding))
              for x, g in zip(taps.xs, taps.grads)]
     return Diagnosis(found, ops, named)
+
+
+def _inside_bodies(taps, names, limits):
+    """Returns ({operation of the graph: Healths of what its bodies hold}, {the same: Problems there})."""
+    top = taps.outermost
+    healths, problems, series = {}, {}, {}
+    for (op, (health, ill)), turns in zip(taps.log, taps.turns()):
+        turn = one_turn(turns)
+        series.setdefault(op, []).append((turn, health))
+        for p in ill:
+            known = problems.setdefault((op, p.kind), p)
+            if known is p:
+                p.op, p.turn = names.get(op, op.name), turn
+            if turn is not None:
+                p.turn = turn
+                known.turns.append(turn)
+    for (op, kind), p in _over_turns(series, limits).items():
+        p.op = names.get(op, op.name)
+        problems.setdefault((op, kind), p)
+    for op, entries in series.items():
+        healths.setdefault(top(op), []).append(_joined(names.get(op, op.name), op, entries, limits))
+    by_op = {}
+    inner = {(taps.around(op), kind) for op, kind in problems}
+    for (op, kind), p in problems.items():
+        if (op, kind) not in inner:  # what begins inside a loop is told there
+            by_op.setdefault(top(op), []).append(p)
+    return healths, by_op
+
+
+def _joined(name, op, entries, limits):
+    """Returns the Health of an operation over all turns."""
+    health = Health(name, op.type, op.location, [], None, limits)
+    each = [h for _, h in entries]
+    health.norm = _norm([np.asarray(h.norm) for h in each])
+    health.arriving = _norm([np.asarray(h.arriving) for h in each])
+    health.gain = health.norm / health.arriving if health.arriving and math.isfinite(health.arriving) else None
+    health.zeros, health.infinite = (sum(getattr(h, k) for h in each) / len(each) for k in ("zeros", "infinite"))
+    bad = [h.state for h in each if h.state != "well"]
+    health.state = next((s for s in ("not finite", "exploding", "vanishing") if s in bad),
+                        "zero" if len(bad) == len(each) else "well")
+    health.turns = {t: (h.arriving, h.norm) for t, h in entries if t is not None}
+    return health
+
+
+def _over_turns(series, limits):
+    """Returns {(operation, kind): Problem} where a gradient fades or grows from turn to turn, one a body: the first seen."""
+    found, seen = {}, set()
+    for op, entries in series.items():
+        greatest = least = None
+        for turn, h in entries:
+            if turn is None or not h.arriving or not math.isfinite(h.arriving):
+                continue
+            greatest, least = max(greatest or 0.0, h.arriving), min(least or math.inf, h.arriving)
+            kind, ratio = (("vanishing", h.arriving / greatest) if h.arriving < limits[0] * greatest else
+                           ("exploding", h.arriving / least) if h.arriving > limits[1] * least else (None, None))
+            if kind is not None and (op.graph, kind) not in seen:
+                seen.add((op.graph, kind))
+                words, cure = _OVER_TURNS[kind]
+                found[op, kind] = Problem(kind, op, words.format(ratio), cure, turn)
+    return found
+
+
+_OVER_TURNS = {
+    "vanishing": ("what arrives is {:.2g} of what arrived in a later turn: the loop forgets",
+                  "use gates (LSTM, GRU), a recurrent matrix near the identity, or fewer turns"),
+    "exploding": ("what arrives is {:.2g} times what arrived in a later turn",
+                  "clip it at every turn, overrides={op: rules.clip_norm(1.0)}, or make the recurrent matrix smaller"),
+}
 
 
 def _finite(arrays):

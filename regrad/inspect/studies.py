@@ -80,7 +80,7 @@ def coverage(ys, xs, feed_dict=None, session=None, times_input=False, **options)
       that are passed on, and `lost`, their relative difference: 0 where relevance is conserved. Constants and biases take
       a share too: what goes to every real input is counted.
     """
-    taps = Taps(ys, xs, name="coverage", **options)
+    taps = Taps(ys, xs, name="coverage", all_inputs=True, **options)
     values = fetch([*taps.tensors(), *(t for op in taps.at for t in (*op.inputs, *op.outputs) if t.dtype._kind in "fc")],
                    feed_dict, session)
     steps = {s.op: s for s in taps.explanation.steps}

@@ -112,6 +112,63 @@ def test_variables():
     assert json.loads(found.to_json())["problems"][0]["type"] == "Sqrt"
 
 
+# -- in loops and branches: the operation inside, its line, and the turn ----------------------------
+
+
+def _turns(n, body):
+    return lambda x: tf.while_loop(lambda i, h: i < n, lambda i, h: (i + 1, body(i, h)), (0, x))[1]
+
+
+IN_BODIES = {  # program, value of x, kind, type of the operation, turn where it starts, all turns
+    "root at 0 in the last turn": (_turns(4, lambda i, h: tf.sqrt(tf.nn.relu(h - 1.0))), [4.0, 400.0], "not finite", "Sqrt", 3,
+                                   [3]),
+    "dead in one turn": (_turns(5, lambda i, h: tf.where(tf.fill([2], tf.equal(i, 2)), tf.nn.relu(h - 99.0), h)), [1.0, 2.0],
+                         "zero", "Relu", 2, [2]),
+    "logarithm": (_turns(3, lambda i, h: tf.log(h)), [1.0, 1.0], "forward not finite", "Log", 1, [1]),
+    "saturated": (_turns(3, lambda i, h: tf.sigmoid(h) * 60.0), [60.0, 60.0], "saturated", "Sigmoid", 2, [2, 1, 0]),
+    "fading": (_turns(20, lambda i, h: h * 0.5), [1.0, 1.0], "vanishing", "Mul", 5, [5]),
+    "growing": (_turns(20, lambda i, h: h * 4.0), [1.0, 1.0], "exploding", "Mul", 12, [12]),
+    "branch": (lambda x: tf.cond(x[0] > 0.0, lambda: tf.sqrt(x), lambda: x), [1.0, 0.0], "not finite", "Sqrt", None, []),
+    "branch in a loop": (_turns(4, lambda i, h: tf.cond(tf.equal(i, 1), lambda: tf.sqrt(h - 4.0) + 1.0, lambda: h + 3.0)),
+                         [1.0, 2.0], "not finite", "Sqrt", 1, [1]),
+    "scan": (lambda x: tf.scan(lambda a, v: tf.sqrt(v) + a, x), [1.0, 0.0], "not finite", "Sqrt", 0, [0]),
+}
+
+
+@pytest.mark.parametrize("case", IN_BODIES)
+def test_finds_in_bodies(case):
+    program, value, kind, op_type, turn, turns = IN_BODIES[case]
+    x = tf.placeholder(tf.float32, [2])
+    found = tf.diagnose(tf.reduce_sum(program(x)), x, {x: value})
+    problems = [p for p in found.of(kind) if p.type == op_type]
+
+    assert not found and len(problems) == 1, str(found)
+    assert (problems[0].turn, problems[0].turns) == (turn, turns)
+    assert "test_diagnose.py" in problems[0].at and "body" in problems[0].op or "branch" in problems[0].op
+    assert [p for p in found.of(kind) if p.type in ("While", "If")] == []  # told inside, not twice
+    assert turn is None or f"turn {turn}" in str(found)
+
+
+def test_health_in_a_loop():
+    x = tf.placeholder(tf.float32, [2])
+    found = tf.diagnose(tf.reduce_sum(_turns(3, lambda i, h: h * 0.5)(x)), x, {x: [1.0, 1.0]})
+    inside = next(h for h in found.ops if h.turns)
+
+    assert found and list(inside.turns) == [2, 1, 0]
+    assert [inside.turns[t] for t in (2, 1, 0)] == [pytest.approx([np.sqrt(2) / 2**k, np.sqrt(2) / 2 ** (k + 1)]) for k in range(3)]
+    assert inside.gain == pytest.approx(0.5)
+    assert "3 turns" in str(found) and json.loads(found.to_json())["ops"]
+
+
+def test_two_loops_deep_has_two_turns():
+    x = tf.placeholder(tf.float32, [2])
+    inner = lambda i, h: tf.while_loop(lambda j, g: j <= i, lambda j, g: (j + 1, tf.sqrt(g) - 1.0), (0, h))[1] + 5.0  # noqa: E731
+    found = tf.diagnose(tf.reduce_sum(_turns(3, inner)(x)), x, {x: [1.0, 4.0]})
+
+    # sqrt(1) - 1 = 0 in turn 0, inner turn 0; + 5; sqrt(5) - 1 = 1.2 and its root - 1 = 0.1 ...
+    assert {t for h in found.ops for t in h.turns if isinstance(t, tuple)} == {(2, 2), (2, 1), (2, 0), (1, 1), (1, 0), (0, 0)}
+
+
 # -- compare -------------------------------------------------------------------------------------
 VALUE = np.array([0.5, -1.5, 2.0], np.float32)
 
@@ -155,3 +212,15 @@ def test_compare_where_one_is_none():
 
     assert found["x:0"].cosine is None
     assert found["r"].rules == ("not differentiable", "surrogate(identity)")
+
+
+def test_compare_in_a_loop():
+    x = tf.placeholder(tf.float32, [2], name="x")
+    y = tf.reduce_sum(_turns(3, lambda i, h: tf.tanh(h) * [1.0, -2.0])(x))
+    found = tf.compare(None, {"Tanh": lambda op, dy, default: [default()[0] * [1.0, 3.0]]}, y, x, {x: [0.1, 0.2]})
+    inside = next(a for a in found.ops if a.type == "Tanh")
+
+    assert list(inside.turns) == [2, 1, 0] and inside.turns[2].cosine < inside.turns[0].cosine
+    assert inside.least() == 2 and "least" in str(found) and "turn 2" in str(found)
+    assert found[inside.name] is inside and inside.rules[0] == "Tanh"
+    assert json.loads(found.to_json())["ops"]
