@@ -155,7 +155,7 @@ def test_health_in_a_loop():
     inside = next(h for h in found.ops if h.turns)
 
     assert found and list(inside.turns) == [2, 1, 0]
-    assert [inside.turns[t] for t in (2, 1, 0)] == [pytest.approx([np.sqrt(2) / 2**k, np.sqrt(2) / 2 ** (k + 1)]) for k in range(3)]
+    assert [inside.turns[t] for t in (2, 1, 0)] == [pytest.approx([np.sqrt(2) / 2**k, np.sqrt(0.5) / 2**k]) for k in range(3)]
     assert inside.gain == pytest.approx(0.5)
     assert "3 turns" in str(found) and json.loads(found.to_json())["ops"]
 
