@@ -311,6 +311,12 @@ def _encode_jpeg(b, image, *, format, quality, progressive, optimize_size, chrom
     return np.array(out.getvalue(), object)
 
 
+def _encode_jpeg_of_quality(b, images, quality):
+    return _encode_jpeg(b, images, **{**_ENCODE_JPEG, "quality": int(quality)})
+
+
+encodejpegvariablequality_op = _host("EncodeJpegVariableQuality", "images: uint8, quality: int32",
+                                     lambda images, quality: _encode_infer(images), _encode_jpeg_of_quality)
 encodepng_op = define_op("EncodePng", "image: T", infer=_encode_infer, lower=_encode_png, host=True,
                          types={"T": {dtypes.uint8, dtypes.uint16}}, attrs={"compression": -1})
 encodejpeg_op = _host("EncodeJpeg", "image: uint8", _encode_infer, _encode_jpeg, _ENCODE_JPEG)
@@ -342,14 +348,15 @@ def encode_jpeg(image, format="", quality=95, progressive=False, optimize_size=F
 
 
 def adjust_jpeg_quality(image, jpeg_quality, name=None):
-    """Returns an image as it is after it was written as JPEG of a quality and read again: floats in [0, 1], or uint8."""
+    """Returns an image as it is after it was written as JPEG of a quality (0 to 100, an int or an int32 scalar) and
+    read again: floats in [0, 1], or uint8."""
     from regrad.core.convert import convert_to_tensor
     from regrad.ops.image import convert_image_dtype
 
     image = convert_to_tensor(image)
     pixels = convert_image_dtype(image, dtypes.uint8, saturate=True)
     channels = image.dims[-1] if image.dims else None
-    again = decode_jpeg(encode_jpeg(pixels, quality=int(jpeg_quality)), channels=channels or 0)
+    again = decode_jpeg(encodejpegvariablequality_op(pixels, jpeg_quality), channels=channels or 0)
     again.set_shape(image.dims)
     return convert_image_dtype(again, image.dtype, saturate=True, name=name)
 

@@ -12,17 +12,21 @@ from regrad.core import dtypes
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import FLOATING, REAL, as_dtype
 from regrad.core.errors import ShapeError
-from regrad.core.graph import get_default_graph
+from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.opdef import Spec, define_op, same, spec_text
 from regrad.core.shapes import compatible
 from regrad.ops import array, math
 from regrad.ops.array import one_of
+from regrad.ops.check import Assert
 from regrad.ops.clip import clip_by_value
 from regrad.ops.compare import less, select
+from regrad.ops.control import with_dependencies
 from regrad.ops.conv import depthwise_conv2d
 from regrad.ops.layout import pad, reverse, tile
+from regrad.ops.nn import relu
+from regrad.ops.pool import avg_pool
 from regrad.ops.random import random_uniform
-from regrad.ops.reduce import reduce_mean, reduce_sum
+from regrad.ops.reduce import reduce_max, reduce_mean, reduce_prod, reduce_sum
 
 
 # -- resizing ----------------------------------------------------------------------------------
@@ -324,68 +328,138 @@ def random_flip_up_down(image, seed=None):
     return _random_flip(image, flip_up_down, seed)
 
 
-def _known_sizes(image, what):
+def _sizes(image):
+    """Returns (axis of the height, [height, width]): ints where they are known, else scalar tensors."""
     y = _axis(image, 0)
-    sizes = image.dims[y:y + 2]
-    if None in sizes:
-        raise ValueError(f"{what}: height and width must be known, got {spec_text(image)}")
-    return y, sizes
+    shape = None if None not in image.dims[y:y + 2] else array.shape(image)
+    return y, [shape[y + i] if d is None else d for i, d in enumerate(image.dims[y:y + 2])]
+
+
+def _plain(*values):
+    """Returns values as Python ints as far as they are known."""
+    found = [v.value() if isinstance(v, Tensor) else v for v in values]
+    return [v if f is None else int(f) for v, f in zip(values, found)]
+
+
+def _required(image, *checks):
+    """Returns the image, after checks (condition, message): at once where a condition is known, else when it runs."""
+    later = []
+    for condition, message in checks:
+        if not isinstance(condition, Tensor):
+            if not condition:
+                raise ValueError(message)
+        else:
+            later.append(Assert(condition, [message]))
+    return with_dependencies(later, image) if later else image
+
+
+def _known_or_none(*values):
+    return [v if isinstance(v, int) else None for v in values]
 
 
 def pad_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
-    """Returns the image at (offset_height, offset_width) of a field of zeros of the target size.
+    """Returns the image at (offset_height, offset_width) of a field of zeros of the target size; ints or int32 scalars.
 
     Raises:
-      ValueError: negative offsets, or a target too small.
+      ValueError: negative offsets, or a target too small; InvalidArgumentError (when run) if that was not known before.
     """
-    image = convert_to_tensor(image, name="image")
-    y, (height, width) = _known_sizes(image, "pad_to_bounding_box")
-    after = target_height - offset_height - height, target_width - offset_width - width
-    if offset_height < 0 or offset_width < 0:
-        raise ValueError("offset_height and offset_width must be >= 0")
-    if after[0] < 0 or after[1] < 0:
-        raise ValueError(f"height and width must be <= target - offset: {height}, {width} in {target_height}, {target_width} "
-                         f"at {offset_height}, {offset_width}")
-    return pad(image, [[0, 0]] * y + [[offset_height, after[0]], [offset_width, after[1]], [0, 0]])
+    with get_default_graph().name_scope("pad_to_bounding_box"):
+        image = convert_to_tensor(image, name="image")
+        y, (height, width) = _sizes(image)
+        top, left, target_height, target_width = _plain(offset_height, offset_width, target_height, target_width)
+        below, right = target_height - top - height, target_width - left - width
+        image = _required(
+            image, (top >= 0, "offset_height must be >= 0"), (left >= 0, "offset_width must be >= 0"),
+            (below >= 0, f"height must be <= target - offset: {height} in {target_height} at {top}"),
+            (right >= 0, f"width must be <= target - offset: {width} in {target_width} at {left}"))
+        edges = [[0, 0]] * y + [[top, below], [left, right], [0, 0]]
+        padded = pad(image, edges if all(isinstance(e, int) for p in edges for e in p) else
+                     array.stack([array.stack(p) for p in edges]))
+        padded.set_shape([*image.dims[:y], *_known_or_none(target_height, target_width), image.dims[-1]])
+        return padded
 
 
 def crop_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
-    """Returns the part of the target size at (offset_height, offset_width).
+    """Returns the part of the target size at (offset_height, offset_width); ints or int32 scalars.
 
     Raises:
-      ValueError: the part reaches outside the image, or is empty.
+      ValueError: the part reaches outside the image, or is empty; InvalidArgumentError (when run) if that was not known
+        before.
     """
-    image = convert_to_tensor(image, name="image")
-    y, (height, width) = _known_sizes(image, "crop_to_bounding_box")
-    if offset_height < 0 or offset_width < 0 or target_height <= 0 or target_width <= 0:
-        raise ValueError("offsets must be >= 0 and target sizes > 0: "
-                         f"{offset_height}, {offset_width}, {target_height}, {target_width}")
-    if offset_height + target_height > height or offset_width + target_width > width:
-        raise ValueError(f"height and width must be >= target + offset: {height}, {width} for {target_height}, "
-                         f"{target_width} at {offset_height}, {offset_width}")
-    rows = slice(offset_height, offset_height + target_height)
-    columns = slice(offset_width, offset_width + target_width)
-    return image[(slice(None),) * y + (rows, columns)]
+    with get_default_graph().name_scope("crop_to_bounding_box"):
+        image = convert_to_tensor(image, name="image")
+        y, (height, width) = _sizes(image)
+        top, left, target_height, target_width = _plain(offset_height, offset_width, target_height, target_width)
+        image = _required(
+            image, (top >= 0, "offset_height must be >= 0."), (left >= 0, "offset_width must be >= 0."),
+            (target_height > 0, "target_height must be > 0."), (target_width > 0, "target_width must be > 0."),
+            (height - top - target_height >= 0, f"height must be >= target + offset: {height} for {target_height} at {top}"),
+            (width - left - target_width >= 0, f"width must be >= target + offset: {width} for {target_width} at {left}"))
+        rows, columns = slice(top, top + target_height), slice(left, left + target_width)
+        cropped = image[(slice(None),) * y + (rows, columns)]
+        cropped.set_shape([*image.dims[:y], *_known_or_none(target_height, target_width), image.dims[-1]])
+        return cropped
+
+
+def _margin(n, part):
+    n = math.cast(n, dtypes.float64)
+    return math.cast((n - n * part) / 2, dtypes.int32)
 
 
 def central_crop(image, central_fraction):
     """Returns the middle part of an image, that fraction (in (0, 1]) of its height and width."""
-    image = convert_to_tensor(image, name="image")
-    if not 0 < central_fraction <= 1:
-        raise ValueError("central_fraction must be within (0, 1]")
-    _, (height, width) = _known_sizes(image, "central_crop")
-    top, left = (int((n - n * central_fraction) / 2) for n in (height, width))
-    return crop_to_bounding_box(image, top, left, height - 2 * top, width - 2 * left)
+    with get_default_graph().name_scope("central_crop"):
+        image = convert_to_tensor(image, name="image")
+        if not 0 < central_fraction <= 1:
+            raise ValueError("central_fraction must be within (0, 1]")
+        if central_fraction == 1:
+            return image
+        _, (height, width) = _sizes(image)
+        top, left = (_either(lambda n, part: int((n - n * part) / 2), _margin, n, central_fraction) for n in (height, width))
+        return crop_to_bounding_box(image, top, left, height - 2 * top, width - 2 * left)
+
+
+def _either(known, built, a, b):
+    """Returns `known(a, b)` of two ints, or what `built` makes of them if one is a tensor."""
+    return built(a, b) if isinstance(a, Tensor) or isinstance(b, Tensor) else known(a, b)
 
 
 def resize_image_with_crop_or_pad(image, target_height, target_width):
-    """Returns the image cut or filled with zeros on both sides to the target size."""
-    image = convert_to_tensor(image, name="image")
-    _, (height, width) = _known_sizes(image, "resize_image_with_crop_or_pad")
-    cut = [(n - t) // 2 if n > t else 0 for n, t in ((height, target_height), (width, target_width))]
-    image = crop_to_bounding_box(image, *cut, min(height, target_height), min(width, target_width))
-    fill = [max(t - n, 0) // 2 for n, t in ((height, target_height), (width, target_width))]
-    return pad_to_bounding_box(image, *fill, target_height, target_width)
+    """Returns the image cut or filled with zeros on both sides to the target size, ints or int32 scalars."""
+    with get_default_graph().name_scope("resize_image_with_crop_or_pad"):
+        image = convert_to_tensor(image, name="image")
+        y, sizes = _sizes(image)
+        targets = _plain(target_height, target_width)
+        image = _required(image, (targets[0] > 0, "target_height must be > 0."), (targets[1] > 0, "target_width must be > 0."))
+        cut = [_either(max, math.maximum, (n - t) // 2, 0) for n, t in zip(sizes, targets)]
+        image = crop_to_bounding_box(image, *cut, *(_either(min, math.minimum, t, n) for n, t in zip(sizes, targets)))
+        fill = [_either(max, math.maximum, (t - n) // 2, 0) for n, t in zip(sizes, targets)]
+        return pad_to_bounding_box(image, *fill, *targets)
+
+
+def resize_image_with_pad(image, target_height, target_width, method=ResizeMethod.BILINEAR, align_corners=False):
+    """Returns the image at the largest size within the target that keeps its form, zeros around it.
+
+    Args:
+      target_height, target_width: ints or int32 scalars.
+      method, align_corners: as for `resize_images`.
+    """
+    with get_default_graph().name_scope("resize_image_with_pad"):
+        image = convert_to_tensor(image, name="image")
+        y, sizes = _sizes(image)
+        targets = _plain(target_height, target_width)
+        image = _required(image, (targets[0] > 0, "target_height must be > 0."), (targets[1] > 0, "target_width must be > 0."))
+        if all(isinstance(n, int) for n in (*sizes, *targets)):
+            ratio = max(n / t for n, t in zip(sizes, targets))
+            inner = [int(np.floor(n / ratio)) for n in sizes]
+            before = [max(0, int(np.floor((t - n / ratio) / 2))) for n, t in zip(sizes, targets)]
+        else:
+            n, t = (math.cast(array.stack(v), dtypes.float64) for v in (sizes, targets))
+            ratio = reduce_max(n / t)
+            inner = array.unstack(math.cast(math.floor(n / ratio), dtypes.int32))
+            before = array.unstack(math.maximum(math.cast(math.floor((t - n / ratio) / 2), dtypes.int32), 0))
+        return pad_to_bounding_box(resize_images(image, array.stack(inner) if isinstance(inner[0], Tensor) else inner, method,
+                                                 align_corners), *before, *targets)
 
 
 # -- colours -------------------------------------------------------------------------------------
@@ -570,6 +644,25 @@ def psnr(a, b, max_val, name=None):
         return (20 * math.log(max_val) - 10 * math.log(error)) / np.float32(_math.log(10))
 
 
+def _similarity(x, y, max_val, filter_size, filter_sigma, k1, k2):
+    """Returns (luminance * contrast and structure, contrast and structure), means over each channel: [..., channels]."""
+    steps = np.arange(filter_size) - (filter_size - 1) / 2
+    window = np.exp(-0.5 * (steps / filter_sigma) ** 2)
+    window = np.outer(window, window) / window.sum() ** 2
+    channels = x.dims[-1]
+    kernel = np.tile(window[:, :, None, None], [1, 1, channels, 1]).astype(np.float32)
+
+    def blur(t):
+        return depthwise_conv2d(t, kernel, [1, 1, 1, 1], "VALID")
+
+    c1, c2 = math.square(k1 * max_val), math.square(k2 * max_val)
+    mean_x, mean_y = blur(x), blur(y)
+    luminance = (2 * mean_x * mean_y + c1) / (math.square(mean_x) + math.square(mean_y) + c1)
+    products, squares = 2 * blur(x * y), blur(math.square(x) + math.square(y))
+    structure = (products - 2 * mean_x * mean_y + c2) / (squares - math.square(mean_x) - math.square(mean_y) + c2)
+    return reduce_mean(luminance * structure, [-3, -2]), reduce_mean(structure, [-3, -2])
+
+
 def ssim(img1, img2, max_val, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03):
     """Returns the structural similarity of images (Wang et al. 2004), in [-1, 1], one number per image.
 
@@ -581,21 +674,35 @@ def ssim(img1, img2, max_val, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03
     """
     with get_default_graph().name_scope("SSIM"):
         (x, y), max_val = _scaled((img1, img2), max_val)
-        steps = np.arange(filter_size) - (filter_size - 1) / 2
-        window = np.exp(-0.5 * (steps / filter_sigma) ** 2)
-        window = np.outer(window, window) / window.sum() ** 2
-        channels = x.dims[-1]
-        kernel = np.tile(window[:, :, None, None], [1, 1, channels, 1]).astype(np.float32)
+        return reduce_mean(_similarity(x, y, max_val, filter_size, filter_sigma, k1, k2)[0], [-1])
 
-        def blur(t):
-            return depthwise_conv2d(t, kernel, [1, 1, 1, 1], "VALID")
 
-        c1, c2 = math.square(k1 * max_val), math.square(k2 * max_val)
-        mean_x, mean_y = blur(x), blur(y)
-        luminance = (2 * mean_x * mean_y + c1) / (math.square(mean_x) + math.square(mean_y) + c1)
-        products, squares = 2 * blur(x * y), blur(math.square(x) + math.square(y))
-        structure = (products - 2 * mean_x * mean_y + c2) / (squares - math.square(mean_x) - math.square(mean_y) + c2)
-        return reduce_mean(reduce_mean(luminance * structure, [-3, -2]), [-1])
+_SCALES = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
+
+
+def ssim_multiscale(img1, img2, max_val, power_factors=_SCALES, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03):
+    """Returns the structural similarity over several scales (Wang et al. 2003), in [0, 1], one number per image.
+
+    Args:
+      img1, img2: [batch, height, width, channels] of one shape; at the coarsest scale, each half of the one before, they
+        must still be at least `filter_size` high and wide.
+      power_factors: the weight of each scale, the finest first.
+      max_val, filter_size, filter_sigma, k1, k2: as for `ssim`.
+    """
+    with get_default_graph().name_scope("MS-SSIM"):
+        images, max_val = _scaled((img1, img2), max_val)
+        parts = []
+        for k in range(len(power_factors)):
+            if k:
+                # Odd sizes are made even by repeating the last row or column.
+                _, sizes = _sizes(images[0])
+                odd = [[0, 0], [0, sizes[0] % 2], [0, sizes[1] % 2], [0, 0]]
+                if any(isinstance(n, Tensor) for n in sizes):
+                    odd = array.stack([array.stack(p) for p in odd])
+                images = [avg_pool(pad(x, odd, "SYMMETRIC"), [1, 2, 2, 1], [1, 2, 2, 1], "VALID") for x in images]
+            whole, structure = _similarity(*images, max_val, filter_size, filter_sigma, k1, k2)
+            parts.append(relu(structure if k < len(power_factors) - 1 else whole))
+        return reduce_mean(reduce_prod(math.pow(array.stack(parts, axis=-1), np.array(power_factors, np.float32)), [-1]), [-1])
 
 
 def sobel_edges(image):

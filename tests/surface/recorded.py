@@ -100,9 +100,101 @@ def decoded_jpegs(tf):
                   tf.image.adjust_jpeg_quality(tf.constant(np.full([8, 8, 3], 0.25, "f")), 50)])
 
 
+# -- images ---------------------------------------------------------------------------------------------
+def shapeless(tf, x, rank=True):
+    """Returns `x` as a tensor whose static sizes, or rank, are not known, and its feeds."""
+    p = tf.placeholder(tf.as_dtype(x.dtype), [None] * x.ndim if rank else None)
+    return p, {p: x}
+
+
+@program
+def images_of_unknown_size(tf):
+    image, _ = pictures()
+    x, feeds = shapeless(tf, image)
+    one, more = shapeless(tf, image[0])
+    n = tf.placeholder(tf.int32, [])
+    feeds |= more | {n: 5}
+    i = tf.image
+    made = [i.pad_to_bounding_box(x, 1, 2, 6, 7), i.pad_to_bounding_box(one, 0, 0, n, 4), i.crop_to_bounding_box(x, 1, 1, 2, 3),
+            i.crop_to_bounding_box(one, 0, 1, n - 3, 2), i.central_crop(x, 0.6), i.central_crop(one, 0.5),
+            i.resize_image_with_crop_or_pad(x, 2, 6), i.resize_image_with_crop_or_pad(one, n, n - 2),
+            i.resize_image_with_pad(x, 6, 6), i.resize_image_with_pad(one, n, 9), i.resize_image_with_pad(image, 5, 7),
+            i.resize_image_with_pad(image[0], 2, 9, method=1), i.flip_left_right(one), i.per_image_standardization(one)]
+    bad = [i.crop_to_bounding_box(x, 2, 0, 2, 2), i.pad_to_bounding_box(one, 0, 0, n - 3, 4)]
+    failures = []
+    for t in bad:
+        try:
+            run(tf, t, feeds)
+        except tf.errors.InvalidArgumentError:
+            failures.append("InvalidArgumentError")
+    return [run(tf, made, feeds), failures, [str(t.shape) for t in made[:4]]]
+
+
+@program
+def colour_spaces(tf):
+    image, _ = pictures()
+    i = tf.image
+    out = [f(tf.constant(image)) for f in (i.rgb_to_yiq, i.yiq_to_rgb, i.rgb_to_yuv, i.yuv_to_rgb)]
+    return run(tf, [*out, tf.gradients(out[0] ** 2, tf.get_default_graph().get_tensor_by_name("Const:0"))])
+
+
+@program
+def images_at_random(tf):
+    image, _ = pictures()
+    tf.set_random_seed(3)
+    i = tf.image
+    return run(tf, [i.random_brightness(image, 0.3, seed=1), i.random_contrast(image, 0.5, 1.5, seed=2),
+                    i.random_hue(image, 0.2, seed=3), i.random_saturation(image, 0.5, 1.5, seed=4),
+                    i.random_flip_left_right(image[0], seed=5), i.random_flip_up_down(image[0], seed=6),
+                    tf.random_crop(image, [1, 2, 2, 3], seed=7)])
+
+
+@program
+def similarity(tf):
+    rng = np.random.RandomState(1)
+    x = rng.rand(2, 37, 50, 2).astype("f")
+    y = np.clip(x + 0.1 * rng.randn(*x.shape), 0, 1).astype("f")
+    a = tf.constant(x)
+    s = tf.image.ssim_multiscale(a, y, 1.0, power_factors=(0.4, 0.6), filter_size=7)
+    return run(tf, [s, tf.gradients(s, a)[0], tf.image.ssim(a, y, 1.0), tf.image.psnr(x, y, 1.0),
+                    tf.image.ssim_multiscale((x * 255).astype("u1"), (y * 255).astype("u1"), 255, (0.4, 0.6), filter_size=5)])
+
+
+@program
+def boxes(tf):
+    rng = np.random.RandomState(4)
+    corners = rng.rand(30, 4).astype("f")
+    scores = np.round(rng.rand(30), 1).astype("f")
+    i = tf.image
+    b, s = tf.constant(corners), tf.constant(scores)
+    upright = tf.constant(np.sort(corners.reshape(30, 2, 2), 1).reshape(30, 4))
+    drawn = i.draw_bounding_boxes(np.zeros([2, 9, 11, 3], "f"), np.sort(rng.rand(2, 3, 2, 2), 2).reshape(2, 3, 4).astype("f"))
+    coloured = i.draw_bounding_boxes(np.zeros([1, 9, 11, 4], "f"), [[[-0.2, 0.3, 0.6, 1.4]]], colors=[[0.1, 0.2, 0.3, 0.4]])
+    combined = i.combined_non_max_suppression(corners.reshape(2, 15, 1, 4), rng.rand(2, 15, 3).astype("f"), 3, 6, 0.3, 0.2)
+    several = i.combined_non_max_suppression(rng.rand(1, 6, 2, 4).astype("f") * 1.3, rng.rand(1, 6, 2).astype("f"), 2, 9, 0.3,
+                                             pad_per_class=True)
+    return run(tf, [
+        i.non_max_suppression(b, s, 10), i.non_max_suppression(b, s, 30, 0.2, 0.3),
+        i.non_max_suppression_with_scores(b, s, 10, 0.4, 0.1, 0.5), i.non_max_suppression_with_scores(b, s, 10),
+        # TensorFlow's takes it that all corners are in order.
+        i.non_max_suppression_padded(upright, s, 40, 0.3, pad_to_max_output_size=True),
+        i.non_max_suppression_overlaps(np.abs(np.corrcoef(corners)).astype("f"), s, 20, 0.6, 0.2),
+        list(combined), list(several), drawn, coloured])
+
+
+@program
+def glimpses(tf):
+    x = tf.constant(np.arange(2 * 6 * 7 * 2).reshape(2, 6, 7, 2).astype("f"))
+    g = tf.image.extract_glimpse
+    inside = [[0.0, 0.1], [-0.2, 0.3]]
+    made = [g(x, [3, 2], inside), g(x, [2, 3], [[3.0, 3.5], [2.0, 4.0]], centered=False, normalized=False),
+            g(x, [2, 2], [[0.5, 0.4], [0.6, 0.3]], centered=False), g(x, [3, 3], [[1.0, -1.0], [0.0, 0.5]], normalized=False)]
+    return [run(tf, made), [str(t.shape) for t in made]]
+
+
 # -- all of them ----------------------------------------------------------------------------------------
 # How far apart the answers may be: JPEG decoders round in their own ways, and TensorFlow smooths colours only inside a crop.
-TOLERANCE = {"decoded_jpegs": dict(rtol=0, atol=8)}
+TOLERANCE = {"decoded_jpegs": dict(rtol=0, atol=8), "images_at_random": dict(rtol=1e-5, atol=1e-6)}
 
 
 def results(tf):
