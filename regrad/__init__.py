@@ -16,7 +16,7 @@ newaxis = None  # tf.newaxis, in x[:, tf.newaxis]
 _NAMES = {
     "regrad.core.dtypes": """as_dtype bfloat16 complex128 complex64 double float16 float32 float64 half int16 int32 int64
         int8 qint16 qint32 qint8 quint16 quint8 resource string uint16 uint32 uint64 uint8 variant DType""",
-    "regrad.core.shapes": "Dimension TensorShape",
+    "regrad.core.shapes": "Dimension TensorShape dimension_at_index dimension_value",
     "regrad.core.graph": """Graph Operation RegradWarning Tensor get_default_graph is_tensor reset_default_graph""",
     "regrad.core.context": "get_default_session",
     "regrad.core.opdef": "Spec define_op",

@@ -47,11 +47,15 @@ class name_scope:
 
 def _graph_of(values):
     default = get_default_graph()
+    found = None
     for v in values or ():
         graph = getattr(v, "graph", None)
         if isinstance(graph, Graph) and not (isinstance(default, FuncGraph) and default.encloses(graph)):
-            return graph
-    return default
+            if found is None:
+                found = v
+            elif graph is not found.graph and not isinstance(graph, FuncGraph) and not isinstance(found.graph, FuncGraph):
+                raise ValueError(f"{v!r} must be from the same graph as {found!r}.")
+    return default if found is None else found.graph
 
 
 def op_scope(values, name, default_name=None):

@@ -5,5 +5,17 @@ that is installed is shadowed elsewhere. `regrad run script.py` does this and ru
 """
 
 from regrad.compat.tensorflow import install, installed, uninstall
+from regrad.compat.text import as_bytes, as_str, as_str_any, as_text, forward_compatible, path_to_str
 
-__all__ = ["install", "installed", "uninstall"]
+from regrad.compat.text import bytes_or_text_types, complex_types, integral_types, real_types  # isort: skip
+
+__all__ = ["as_bytes", "as_str", "as_str_any", "as_text", "bytes_or_text_types", "complex_types", "forward_compatible",
+           "install", "installed", "integral_types", "path_to_str", "real_types", "uninstall"]
+
+
+def __getattr__(name):
+    if name == "v1":
+        import importlib
+
+        return importlib.import_module("regrad.compat.v1")
+    raise AttributeError(f"module 'regrad.compat' has no attribute {name!r}")

@@ -8,7 +8,7 @@ import numpy as np
 
 from regrad.core.graph import Tensor, op_arguments
 from regrad.core.host import HOST, UNKNOWN, UnknownSize
-from regrad.core.shapes import size_of
+from regrad.core.shapes import TensorShape, size_of
 
 _MAX_SIZE = 1024  # elements; larger constants are data, not shapes
 _MAX_DEPTH = 64
@@ -91,6 +91,24 @@ def _fold(op, index, depth):
     if isinstance(result, (tuple, list)):
         result = result[index]
     return np.asarray(result)
+
+
+def constant_value_as_shape(tensor):
+    """Returns the TensorShape that a vector of sizes stands for, as far as it is known; -1 is an unknown size.
+
+    Raises:
+      ValueError: `tensor` is a scalar other than -1, a matrix, or holds a size below -1.
+    """
+    dims = tensor.dims
+    if dims is not None and len(dims) != 1:
+        if dims == () and known_value(tensor) is not None and int(known_value(tensor)) == -1:
+            return TensorShape(None)
+        raise ValueError(f"constant_value_as_shape: a tensor of shape {tensor.shape} is given, and sizes are a vector, or "
+                         "the scalar -1.")
+    sizes = partial_value(tensor)
+    if sizes is None:
+        return TensorShape(None if dims is None or dims[0] is None else [None] * dims[0])
+    return TensorShape([None if d is None or d == -1 else d for d in sizes])
 
 
 def constant_value(tensor, partial=False):

@@ -23,8 +23,11 @@ _conversions: list = []  # (priority, base types, function), least priority firs
 
 def register_tensor_conversion_function(base_type, conversion_func, priority=100):
     """Makes instances of `base_type` usable as tensors through `conversion_func(value, dtype, name, as_ref)`."""
+    types = base_type if isinstance(base_type, tuple) else (base_type,)
+    if not types or not all(isinstance(t, type) for t in types):
+        raise TypeError(f"base_type must be a type or a tuple of types, got {base_type!r}.")
     if not callable(conversion_func):
-        raise TypeError("conversion_func must be callable.")
+        raise TypeError(f"conversion_func must be callable, got {conversion_func!r}.")
     _conversions.append((priority, base_type, conversion_func))
     _conversions.sort(key=lambda c: c[0])
 
@@ -69,6 +72,9 @@ def _convert(graph, value, dtype, name, preferred=None):
             if result is NotImplemented:
                 result = function(value, dtype=dtype, name=name, as_ref=False)
             if result is not NotImplemented:
+                if not isinstance(result, Tensor):
+                    raise RuntimeError(f"The conversion function {function} for {base} returned a value that is no tensor: "
+                                       f"{result!r}.")
                 if dtype is not None and result.dtype is not dtype:
                     raise ValueError(f"Tensor conversion requested dtype {dtype.name} for {value!r} with dtype "
                                      f"{result.dtype.name}.")
@@ -114,6 +120,10 @@ def _shape_constant(graph, value, dtype, name):
         array = value.as_list()
     if dtype not in (None, dtypes.int32, dtypes.int64):
         raise TypeError(f"Cannot convert a TensorShape to dtype: {dtype.name}")
+    if np.max(array, initial=0) >= 2 ** 31:
+        if dtype is dtypes.int32:
+            raise ValueError(f"Cannot convert a TensorShape to dtype int32; a dimension is too large ({np.max(array)}).")
+        dtype = dtypes.int64
     dtype = dtype or dtypes.int32
     return make_constant(graph, np.array(array, dtype.as_numpy_dtype), dtype, name)
 
@@ -143,6 +153,10 @@ def _first_dtype(value):
 def _pack(graph, value, dtype, name, preferred):
     """A list that holds tensors becomes a Pack of its items, each level of lists one Pack."""
     wanted = dtype or _first_dtype(value) or preferred
+    for v in value:
+        if isinstance(v, Tensor) and wanted is not None and v.dtype is not wanted:
+            raise TypeError(f"Cannot convert a list containing a tensor of dtype {v.dtype.name} to {wanted.name} "
+                            f"(Tensor is: {v!r}). Use tf.cast(x, tf.{wanted.name}).")
     items = [_pack(graph, v, wanted, name, preferred) if isinstance(v, (list, tuple)) and _holds_tensor(v)
              else v for v in value]
     pack = find_op("Pack")
@@ -168,6 +182,8 @@ def to_array(value, dtype):
     """
     if isinstance(value, (np.ndarray, np.generic)):
         if value.dtype.kind in "SU":
+            return _strings(value)
+        if value.dtype == np.object_ and dtype in (None, dtypes.string):
             return _strings(value)
         if dtype is None:
             as_dtype(value.dtype)  # refuse what has no DType
@@ -214,9 +230,9 @@ def to_array(value, dtype):
 
 
 def _not_a_tensor(value, error):
-    if isinstance(value, (list, tuple)):
-        return ValueError(f"Argument must be a dense tensor: {value!r:.200} has rows of different lengths"
-                          f"{f' ({error})' if error else ''}.")
+    if isinstance(value, (list, tuple)) and error is not None:
+        return ValueError(f"Argument must be a dense tensor: {value!r:.200} has rows of different lengths "
+                          f"({error}).")
     return TypeError(f"Failed to convert object of type {type(value).__name__} to Tensor. Contents: {value!r:.200}. "
                      "Consider casting elements to a supported type.")
 
@@ -234,7 +250,7 @@ def _check_kinds(value, dtype):
             if dtype.is_integer and v.dtype.kind == "f" and not isinstance(v, np.ndarray):
                 kinds_ok = False
         elif isinstance(v, bool):
-            kinds_ok = dtype.is_bool or dtype._kind == "s" and False
+            kinds_ok = dtype._kind in "biufc"
         elif isinstance(v, int):
             kinds_ok = dtype._kind in "iufcq"
         elif isinstance(v, float):

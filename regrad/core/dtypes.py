@@ -18,7 +18,12 @@ class DType:
 
     __slots__ = ("name", "as_datatype_enum", "_np", "_kind", "np_dtype", "real_dtype")
 
-    def __init__(self, name, enum, np_type, kind):
+    def __new__(cls, name, *rest):
+        return object.__new__(cls) if rest else as_dtype(name)  # tf.DType(1) is float32
+
+    def __init__(self, name, enum=None, np_type=None, kind=None):
+        if enum is None:
+            return
         self.name = name
         self.as_datatype_enum = enum
         self._np = np_type
@@ -89,7 +94,16 @@ class DType:
 
     @property
     def limits(self):
-        return self.min, self.max
+        """(least, greatest) value of an image of this dtype: 0 and 1 for floating types, 0 and `max` for the others.
+
+        Raises:
+          ValueError: no such range is defined for this dtype.
+        """
+        if self.name in ("float32", "float64"):
+            return 0, 1
+        if self._kind in "iub":
+            return (False, True) if self._kind == "b" else (0, self.max)
+        raise ValueError(f"{self} does not have defined limits.")
 
     def _limit(self, which):
         if self._kind == "f":
@@ -100,8 +114,6 @@ class DType:
             return getattr(np.finfo(self._np), which)
         if self._kind in "iu":
             return getattr(np.iinfo(self._np), which)
-        if self._kind == "b":
-            return which == "max"
         raise TypeError(f"Cannot find {which}imum value of {self.name}.")
 
     def is_compatible_with(self, other):
@@ -128,6 +140,9 @@ class DType:
 
     def __str__(self):
         return f"<dtype: '{self.name}'>"
+
+    def __int__(self):
+        return self.as_datatype_enum
 
     def __reduce__(self):
         return as_dtype, (self.name,)
@@ -192,11 +207,12 @@ def as_dtype(value):
         found = None
     if found is not None:
         return found
-    if isinstance(value, str):
-        name = value.removesuffix("_ref")
+    if isinstance(value, str) or value is None:
+        name = str(value).removesuffix("_ref")
         if name in _BY_NAME:
             return _BY_NAME[name]
-    elif isinstance(value, int) and value in _BY_ENUM:
+        raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.")
+    if isinstance(value, int) and value in _BY_ENUM:
         return _BY_ENUM[value]
     if hasattr(value, "dtype") and isinstance(value.dtype, DType):
         return value.dtype

@@ -50,11 +50,16 @@ class OpError(Exception):
         if isinstance(node_def, str) and op is None and not message:
             node_def, message = None, node_def
         super().__init__(message)
-        self.node_def = node_def
+        self._node_def = node_def
         self.op = op
         self.message = message
         if error_code is not None:
             self.error_code = error_code
+
+    @property
+    def node_def(self):
+        """The NodeDef of the operation, or None."""
+        return self.op.node_def if self._node_def is None and self.op is not None else self._node_def
 
     def __str__(self):
         if self.op is None:

@@ -85,8 +85,8 @@ class Tensor:
         return constants.partial_value(self)
 
     def consumers(self):
-        """Returns the operations that take this tensor as an input, in creation order."""
-        return list(dict.fromkeys(self._consumers or ()))
+        """Returns the operations that take this tensor as an input, in creation order, one for each input it is."""
+        return list(self._consumers or ())
 
     def eval(self, feed_dict=None, session=None):
         """Returns the value as a NumPy array, computed in `session` or the default session."""
@@ -207,7 +207,8 @@ class Operation:
         return self.outputs
 
     def colocation_groups(self):
-        return [f"loc:@{self.name}".encode()]
+        """Returns the groups of operations that belong together which this one is in: its own if none was asked for."""
+        return list(self.attrs.get("_class") or [f"loc:@{self.name}".encode()])
 
     def run(self, feed_dict=None, session=None):
         """Runs the operation in `session` or the default session."""
@@ -290,7 +291,7 @@ class Graph:
         self._control_stack = []
         self._device_stack = []
         self._device = ""
-        self._colocation = None
+        self._colocation = ()  # operations that new ones belong with
         self._override_scope = None
         self._forward_op = None  # while a gradient rule runs: the op it differentiates
         self._collections = {}
@@ -354,8 +355,10 @@ class Graph:
         if self._control_stack:
             for controller in self._control_stack:
                 controller.made.add(op)
-        if self._colocation is not None:
-            op.attrs = {**attrs, "_class": list(self._colocation)}
+        if self._colocation:
+            groups = {group for other in self._colocation for group in other.colocation_groups()}
+            op.attrs = {**attrs, "_class": sorted(groups)}
+            op._device = self._colocation[-1].device
         return op
 
     def _controls(self, inputs):
@@ -443,14 +446,23 @@ class Graph:
 
     @contextlib.contextmanager
     def colocate_with(self, op, ignore_existing=False):
-        """Records on the ops made inside the block that they belong with `op`."""
+        """Records on the ops made inside the block that they belong with `op`, and with those of outer blocks.
+
+        Args:
+          op: operation or tensor, or None for none.
+          ignore_existing: outer blocks do not count.
+
+        Raises:
+          ValueError: `op` is None and outer blocks count.
+        """
+        if op is None and not ignore_existing:
+            raise ValueError("Trying to reset colocation (op is None) but ignore_existing is not True")
         old = self._colocation
-        if op is None:
-            self._colocation = None
-        else:
-            op = self.as_graph_element(op)
-            op = getattr(op, "op", op)
-            self._colocation = op.colocation_groups()
+        outer = () if ignore_existing else old
+        if op is not None:
+            element = self.as_graph_element(op)
+            outer = (*outer, element if isinstance(element, Operation) else element.op)
+        self._colocation = outer
         try:
             yield
         finally:
@@ -812,7 +824,7 @@ def checked_override_map(op_type_map):
     mapping = {}
     for op_type, name in op_type_map.items():
         if not isinstance(op_type, str) or not isinstance(name, str):
-            raise TypeError(f"gradient_override_map: op types and rule names are strings, got {{{op_type!r}: {name!r}}}; "
+            raise TypeError(f"op_type_map must be a dictionary mapping strings to strings, got {{{op_type!r}: {name!r}}}; "
                             "functions go to gradients(..., overrides=...).")
         check_op_type(op_type, "gradient_override_map")
         mapping[op_type] = name

@@ -54,8 +54,8 @@ class IndexedSlices:
         return IndexedSlices(-self.values, self.indices, self.dense_shape)
 
     def __str__(self):
-        dense = "" if self.dense_shape is None else f", dense_shape={self.dense_shape.name}"
-        return f"IndexedSlices(indices={self.indices.name}, values={self.values.name}{dense})"
+        dense = "" if self.dense_shape is None else f", dense_shape={self.dense_shape}"
+        return f"IndexedSlices(indices={self.indices}, values={self.values}{dense})"
 
     __repr__ = __str__
 

@@ -219,7 +219,13 @@ def define_op(type, signature, *, infer, lower=None, attrs=None, types=None, sta
 
 def find_op(type):
     """Returns the OpDef of an op type, or None."""
-    return _defs.get(type)
+    opdef = _defs.get(type)
+    if opdef is None:
+        from regrad.core import gradient_registry
+
+        gradient_registry.complete()  # families are loaded when they are first needed
+        opdef = _defs.get(type)
+    return opdef
 
 
 def op_types():

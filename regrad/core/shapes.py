@@ -106,8 +106,8 @@ def broadcast(a, b, what=""):
         elif y is None:
             out.append(x)
         else:
-            raise ShapeError(f"Dimensions must be equal or 1 to broadcast, but are {x} and {y}{what and ' for ' + what}"
-                             f" with input shapes: {text(a)}, {text(b)}.")
+            raise ShapeError(f"Dimensions must be equal, but are {x} and {y}{what and ' for ' + what} with input shapes: "
+                             f"{text(a)}, {text(b)}: sizes are equal, or one is 1, to broadcast.")
     return tuple(out)
 
 
@@ -357,6 +357,16 @@ class TensorShape:
 
     def _part(self, i):
         return "?" if self.dims_[i] is None else str(self.dims_[i])
+
+
+def dimension_value(dimension):
+    """Returns the int of a Dimension, None for an unknown one; an int or None as it is."""
+    return dimension.value if isinstance(dimension, Dimension) else dimension
+
+
+def dimension_at_index(shape, index):
+    """Returns the Dimension at `index`, an unknown one if the rank is unknown."""
+    return Dimension(None) if shape.ndims is None else shape.dims[index]
 
 
 def as_shape(shape):

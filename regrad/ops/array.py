@@ -195,8 +195,14 @@ def _dims_from(spec, what):
     return dims
 
 
+def _fill_infer(dims, value):
+    if value.dims:
+        raise ShapeError(f"value: Shape must be rank 0 but is rank {len(value.dims)}, {spec_text(value)}")
+    return Spec(_dims_from(dims, "dims"), value.dtype)
+
+
 fill_op = define_op("Fill", "dims: index_type, value: T", types={"index_type": INDEX}, static=(0,),
-                    partial=True, infer=lambda dims, value: Spec(_dims_from(dims, "dims"), value.dtype),
+                    partial=True, infer=_fill_infer,
                     lower=lambda b, dims, value: b.np.broadcast_to(value, tuple(int(d) for d in dims)))
 zeroslike_op = define_op("ZerosLike", "x", infer=same, shape_only=(0,), lower=lambda b, x:
                          np.full(x.shape, b"", object)
@@ -212,6 +218,8 @@ def fill(dims, value, name=None):
 
 def _filled(shape, value, dtype, name):
     dtype = as_dtype(dtype)
+    if dtype is dtypes.string and value == 1:
+        raise TypeError("ones: Expected string, got 1 of type 'int' instead.")
     value = b"" if dtype is dtypes.string and value == 0 else np.asarray(value).astype(dtype.as_numpy_dtype)
     with get_default_graph().name_scope(name) as scope:
         if not hasattr(shape, "_as_graph_element"):
@@ -329,7 +337,10 @@ def broadcast_dynamic_shape(shape_x, shape_y):
 
 def broadcast_static_shape(shape_x, shape_y):
     """Returns the TensorShape of the broadcast of two TensorShapes; ValueError when they do not fit."""
-    return TensorShape(broadcast(as_dims(shape_x), as_dims(shape_y)))
+    try:
+        return TensorShape(broadcast(as_dims(shape_x), as_dims(shape_y)))
+    except ShapeError as error:
+        raise ValueError(f"Incompatible shapes for broadcasting: {shape_x} and {shape_y} ({error})") from None
 
 
 # -- Reshape -------------------------------------------------------------------------------

@@ -7,6 +7,31 @@ from regrad.core.graph import Operation, Tensor
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.shapes import TensorShape, compatible
 
+_expansions: list = []  # (type, parts to fetch, tensors to feed), the latest first
+
+
+def register_session_run_conversion_functions(tensor_type, fetch_function, feed_function=None,
+                                              feed_function_for_partial_run=None):
+    """Makes objects of `tensor_type` usable as fetches and as keys of feeds.
+
+    Args:
+      tensor_type: the type.
+      fetch_function: of an object; gives (what to fetch, function of the list of its values).
+      feed_function: of an object and the value fed for it; gives pairs of tensor and value.
+      feed_function_for_partial_run: of an object; gives the tensors that may be fed.
+
+    Raises:
+      ValueError: the type, or one it is a subclass of, has its functions already.
+    """
+    for known, _, _ in _expansions:
+        if issubclass(tensor_type, known):
+            raise ValueError(f"{tensor_type} has already been registered so ignore it.")
+    _expansions.insert(0, (tensor_type, fetch_function, feed_function))
+
+
+def _expansion(x, which):
+    return next((entry[which] for entry in _expansions if isinstance(x, entry[0])), None)
+
 
 def feed_array(tensor, value):
     """Returns `value` as an array that can be fed for `tensor`.
@@ -34,7 +59,7 @@ def _converted(tensor, value, wanted):
 
         return to_array(value, tensor.dtype)
     if isinstance(value, int) and not isinstance(value, bool) and tensor.dtype.is_integer:
-        low, high = tensor.dtype.limits
+        low, high = tensor.dtype.min, tensor.dtype.max
         if not low <= value <= high:
             raise TypeError(f"Type of feed value {value} with type int is not compatible with Tensor type "
                             f"{tensor.dtype.name}. Try explicitly setting the type of the feed tensor to a larger type "
@@ -59,6 +84,10 @@ def feed_tensors(graph, feed_dict):
         expand = getattr(key, "_feed_parts", None)
         if expand is not None:
             yield from expand(value)
+            continue
+        expand = _expansion(key, 2)
+        if expand is not None:
+            yield from expand(key, value)
             continue
         try:
             tensor = graph.as_graph_element(key, allow_operation=False)
@@ -100,6 +129,11 @@ class Fetches:
             parts, build = expand()
             parts = [self._flatten(p) for p in parts]
             return lambda values: build(*(p(values) for p in parts))
+        expand = _expansion(x, 1)
+        if expand is not None:
+            parts, build = expand(x)
+            parts = [self._flatten(p) for p in parts]
+            return lambda values: build([p(values) for p in parts])
         if isinstance(x, dict):
             items = [(k, self._flatten(v)) for k, v in x.items()]
             kind = type(x)

@@ -1,0 +1,278 @@
+"""The table of TensorFlow's modules: which Regrad module each stands for, and names that lie elsewhere.
+
+A module listed without "=" offers the public names of `regrad` only; with "=", those of a Regrad module first.
+"""
+
+import contextlib
+
+_TREE = {
+    "": """compat compat.v1=regrad python=regrad core core.framework core.lib core.lib.core core.protobuf core.util core.example
+        raw_ops=generated""",
+    "core.framework": """attr_value_pb2=core.graph_def function_pb2 graph_pb2=core.graph_def node_def_pb2=core.graph_def
+        op_def_pb2 step_stats_pb2 summary_pb2=core.messages tensor_pb2=core.messages tensor_shape_pb2=core.messages types_pb2
+        variable_pb2 versions_pb2""",
+    "core.lib.core": "error_codes_pb2=core.errors",
+    "core.protobuf": """cluster_pb2 config_pb2 control_flow_pb2 error_codes_pb2=core.errors meta_graph_pb2 queue_runner_pb2
+        rewriter_config_pb2 saver_pb2 tensorflow_server_pb2""",
+    "core.util": "event_pb2=core.messages",
+    "core.example": "example_pb2=core.messages feature_pb2=core.messages",
+    "python": """client data data.ops data.ops.dataset_ops data.ops.iterator_ops data.util data.util.nest=core.nest eager
+        feature_column feature_column.feature_column framework keras=keras keras.backend keras.engine
+        keras.engine.base_layer=layers keras.engine.input_spec=layers keras.initializers=initializers keras.layers=layers
+        keras.optimizers=train layers=layers lib lib.core lib.core.error_codes_pb2=core.errors lib.io lib.io.file_io=gfile
+        lib.io.python_io lib.io.tf_record module module.module ops platform pywrap_tensorflow saved_model
+        saved_model.builder saved_model.loader saved_model.saved_model saved_model.signature_constants
+        saved_model.signature_def_utils saved_model.simple_save saved_model.tag_constants saved_model.utils
+        summary=summary summary.plugin_asset summary.summary=summary summary.summary_iterator=summary summary.writer=summary
+        summary.writer.event_file_writer=summary summary.writer.writer=summary summary.writer.writer_cache=summary tf2
+        tools tools.freeze_graph training=train user_ops user_ops.user_ops util""",
+    "python.framework": """auto_control_deps common_shapes=core.shapes composite_tensor constant_op=core.convert device
+        device_spec dtypes=core.dtypes error_interpolation errors=core.errors errors_impl=core.errors
+        func_graph=core.graph function graph_io=train graph_util graph_util_impl importer
+        indexed_slices=core.indexed_slices kernels load_library meta_graph=train op_def_library op_def_registry
+        ops=framework random_seed=framework registry smart_cond sparse_tensor=ops.sparse subscribe
+        tensor_shape=core.shapes tensor_spec tensor_util=core.constants test_util=compat.testing traceable_stack type_spec
+        versions""",
+    "python.client": "client_lib device_lib session=runtime.session timeline",
+    "python.eager": """backprop context core def_function execute function imperative_grad tape test=test wrap_function""",
+    "python.ops": """array_grad=ops.array_grad array_ops=ops.array bitwise_ops=bitwise boosted_trees_ops
+        candidate_sampling_ops=ops.candidates check_ops=ops.check clip_ops=ops.clip clustering_ops cond_v2
+        confusion_matrix control_flow_grad=ops.flow_grad control_flow_ops=ops.control control_flow_state control_flow_util
+        control_flow_util_v2 control_flow_v2_func_graphs control_flow_v2_toggles ctc_ops=nn cudnn_rnn_grad
+        custom_gradient=autodiff.custom data_flow_grad=ops.partition_grad data_flow_ops default_gradient distributions
+        embedding_ops=nn functional_ops=ops.functional gen_array_ops=generated gen_bitwise_ops=generated
+        gen_candidate_sampling_ops=generated gen_control_flow_ops=generated gen_ctc_ops=generated
+        gen_data_flow_ops=generated gen_functional_ops=generated gen_image_ops=generated gen_io_ops=generated
+        gen_linalg_ops=generated gen_list_ops=generated gen_logging_ops=generated gen_lookup_ops=generated
+        gen_math_ops=generated gen_nn_ops=generated gen_parsing_ops=generated gen_random_ops=generated
+        gen_resource_variable_ops=generated gen_script_ops=generated gen_sparse_ops=generated gen_spectral_ops=generated
+        gen_state_ops=generated gen_stateless_random_ops=generated gen_string_ops=generated gen_training_ops=generated
+        gen_user_ops=generated gradient_checker=test gradient_checker_v2=compat.testing gradients=autodiff.gradients
+        gradients_impl=autodiff.gradients gradients_util=autodiff.gradients histogram_ops=ops.counting
+        image_grad=ops.image_grad image_ops=image image_ops_impl=image init_ops=variables.initializers
+        init_ops_v2=variables.initializers inplace_ops io_ops linalg linalg.linalg=linalg linalg.linalg_impl=linalg
+        linalg_grad=ops.linalg_grad linalg_ops=linalg linalg_ops_impl=linalg list_ops logging_ops=ops.check lookup_ops
+        losses=losses losses.losses=losses losses.losses_impl=losses losses.util=losses manip_ops=manip
+        map_fn=ops.functional math_grad=ops.math_grad math_ops=ops.math math_ops_impl metrics=metrics metrics_impl=metrics
+        nn=nn nn_grad=ops.nn_grad nn_impl=nn nn_ops=nn numerics op_selector optional_grad parallel_for
+        parallel_for.control_flow_ops parallel_for.gradients=autodiff.derivatives parsing_ops partitioned_variables
+        quantized_ops=quantization ragged random_grad=ops.random_grad random_ops=ops.random
+        resource_variable_ops=variables.variable resources rnn=nn rnn_cell=nn.rnn_cell rnn_cell_impl=nn.rnn_cell rnn_grad
+        script_ops=ops.script sdca_ops session_ops sets=sets sets_impl=sets signal=signal signal.dct_ops=signal
+        signal.fft_ops=spectral signal.mel_ops=signal signal.mfcc_ops=signal signal.reconstruction_ops=signal
+        signal.shape_ops=signal signal.signal=signal signal.spectral_ops=signal signal.util_ops=signal
+        signal.window_ops=signal sort_ops=ops.sort sparse_grad sparse_ops=ops.sparse special_math_ops=math
+        spectral_ops=spectral standard_ops=regrad state_grad=ops.state_grad state_ops=variables.assign
+        stateless_random_ops=random string_ops=strings summary_ops=summary template tensor_array_grad
+        tensor_array_ops=ops.tensor_array unconnected_gradients variable_scope=variables.scope
+        variables=variables.variable weights_broadcast_ops=losses while_v2""",
+    "python.training": """adadelta adagrad adagrad_da adam basic_loops basic_session_run_hooks checkpoint_management
+        checkpoint_ops checkpoint_utils coordinator device_setter evaluation ftrl gradient_descent input
+        learning_rate_decay momentum monitored_session moving_averages=train.moving_averages optimizer=train.optimizer
+        proximal_adagrad proximal_gradient_descent py_checkpoint_reader quantize_training queue_runner queue_runner_impl
+        rmsprop saver saver_test_utils saving saving.saveable_object saving.saveable_object_util server_lib
+        session_manager session_run_hook slot_creator=train.slots summary_io supervisor sync_replicas_optimizer training
+        training_ops training_util warm_starting_util""",
+    "python.layers": "base convolutional core layers normalization pooling utils",
+    "python.platform": """app=app benchmark=test build_info flags=flags gfile=gfile googletest=test resource_loader self_check
+        sysconfig test=test tf_logging=logging""",
+    "python.util": """all_util compat=compat.text decorator_utils=compat.decorators deprecation=compat.decorators dispatch
+        function_utils=compat.decorators is_in_graph_mode keyword_args=compat.decorators lazy_loader lock_util
+        nest=core.nest object_identity protobuf protobuf.compare serialization tf_contextlib=contextlib
+        tf_decorator=compat.decorators tf_export=compat.decorators tf_inspect=inspect tf_should_use=compat.decorators
+        tf_stack""",
+}
+
+_NAMESPACES = """bitwise contrib errors initializers layers linalg logging losses math nn random train signal spectral strings
+    summary image test gfile app flags manip sets metrics keras io debugging dtypes quantization""".split()
+
+_STANDARD = {"contextlib", "inspect", "generated", "regrad"}  # targets that are no parts of Regrad
+_BELOW = {"python.training": "train", "python.layers": "layers"}  # what stands for modules without "="
+
+
+def _table():
+    modules = {"tensorflow": "regrad"}
+    for package, entries in _TREE.items():
+        for entry in entries.split():
+            name, equals, target = entry.partition("=")
+            target = target if equals else _BELOW.get(package, "")
+            path = ".".join(part for part in ("tensorflow", package, name) if part)
+            modules[path] = target if target in _STANDARD or not target else f"regrad.{target}"
+    for name in _NAMESPACES:
+        target = {"errors": "regrad.core.errors", "dtypes": "regrad.core.dtypes"}.get(name, f"regrad.{name}")
+        modules.setdefault(f"tensorflow.{name}", target)
+        modules.setdefault(f"tensorflow.compat.v1.{name}", target)
+    return modules
+
+
+MODULES = _table()
+
+
+# -- names that TensorFlow has in a module and Regrad has elsewhere ---------------------------------------
+def _nothing(*_args, **_kwargs):
+    """Does nothing: graphs and sessions are all there is."""
+
+
+def _no(*_args, **_kwargs):
+    return False
+
+
+def _get_gradient_function(op):
+    """Returns the rule that would differentiate `op` now, None where there are no inputs or nothing flows."""
+    from regrad.autodiff.overrides import get_gradient_function
+
+    found = get_gradient_function(op) if op.inputs else None
+    return getattr(found, "function", found)
+
+
+class _GradientRegistry:
+    """What programs see as `ops._gradient_registry`: the registered rules, by name."""
+
+    @property
+    def _registry(self):
+        from regrad.core import gradient_registry
+
+        gradient_registry.complete()
+        return {name: {"type": gradient_registry.find(name).function} for name in gradient_registry.names()}
+
+    def list(self):
+        return self._registry.keys()
+
+    def lookup(self, name):
+        try:
+            return self._registry[name]["type"]
+        except KeyError:
+            raise LookupError(f"gradient registry has no entry for: {name}") from None
+
+
+def _all_collection_keys():
+    from regrad.core.graph import get_default_graph
+
+    return [key for key in get_default_graph().get_all_collection_keys() if isinstance(key, str)]
+
+
+def _name_scope_in_force():
+    from regrad.core.graph import get_default_graph
+
+    return get_default_graph().get_name_scope()
+
+
+def _strip_name_scope(name, export_scope):
+    """Returns `name` without the leading `export_scope`, marks of control inputs and colocation kept."""
+    if not export_scope:
+        return name
+    for mark in ("^", "loc:@", ""):
+        if name.startswith(f"{mark}{export_scope.rstrip('/')}/"):
+            return mark + name[len(mark) + len(export_scope.rstrip("/")) + 1:]
+    return name
+
+
+def _prepend_name_scope(name, import_scope):
+    """Returns `name` below `import_scope`, marks of control inputs and colocation kept in front."""
+    if not import_scope:
+        return name
+    mark = next(m for m in ("^", "loc:@", "") if name.startswith(m))
+    return f"{mark}{import_scope.rstrip('/')}/{name[len(mark):]}"
+
+
+def _name_of_scope(scope):
+    return scope[:-1] if scope.endswith("/") else scope
+
+
+def _converted(values, dtype=None, name=None, preferred_dtype=None):
+    """Returns `values` as a list of tensors, named name_0, name_1 ..."""
+    from regrad.core.convert import convert_to_tensor
+
+    return [convert_to_tensor(v, dtype, name=None if name is None else f"{name}_{i}", preferred_dtype=preferred_dtype)
+            for i, v in enumerate(values)]
+
+
+def _reduced_shape(input_shape, axes):
+    """Returns the shape that a reduction over `axes` with kept axes gives, as an int32 tensor."""
+    import regrad as tf
+
+    shape = tf.cast(input_shape, tf.int32)
+    rank = tf.size(shape)
+    axes = tf.reshape((tf.cast(axes, tf.int32) + rank) % rank, [-1])
+    hit = tf.reduce_any(tf.equal(tf.range(rank)[:, None], axes[None]), 1)
+    return tf.where(hit, tf.ones_like(shape), shape)
+
+
+def _init_scope_only(*_args, **_kwargs):
+    raise RuntimeError("There is no eager execution: build a graph and run it in a session.")
+
+
+class _Context:
+    """What `context.context()` gives: everything is a graph, and there are no devices to choose from."""
+
+    executing_eagerly = staticmethod(_no)
+    num_gpus = staticmethod(lambda: 0)
+
+
+_CONTROL_FLOW_UTIL = {"ENABLE_CONTROL_FLOW_V2": False, "EnableControlFlowV2": lambda graph: False,
+                      "enable_control_flow_v2": _nothing, "IsInWhileLoop": _no, "IsInCond": _no, "IsInXLAContext": _no}
+
+EXTRAS = {
+    "tensorflow": {"disable_v2_behavior": _nothing, "disable_eager_execution": _nothing, "executing_eagerly": _no,
+                   "__version__": "1.15.0", "VERSION": "1.15.0", "GIT_VERSION": "regrad",
+                   "disable_resource_variables": _nothing, "enable_resource_variables": _nothing,
+                   "disable_control_flow_v2": _nothing, "disable_v2_tensorshape": _nothing},
+    "tensorflow.python.framework.ops": {
+        "RegisterGradient": "regrad.core.gradient_registry:RegisterGradient",
+        "NotDifferentiable": "regrad.core.gradient_registry:NotDifferentiable",
+        "NoGradient": "regrad.core.gradient_registry:NoGradient",
+        "no_gradient": "regrad.core.gradient_registry:NotDifferentiable",
+        "_gradient_registry": _GradientRegistry(),
+        "get_gradient_function": _get_gradient_function,
+        "get_all_collection_keys": _all_collection_keys, "get_name_scope": _name_scope_in_force,
+        "strip_name_scope": _strip_name_scope, "prepend_name_scope": _prepend_name_scope,
+        "name_from_scope_name": _name_of_scope, "convert_n_to_tensor": _converted,
+        "internal_convert_to_tensor": "regrad.core.convert:convert_to_tensor", "name_scope_v1": "regrad.framework:name_scope",
+        "executing_eagerly_outside_functions": _no, "inside_function": _no, "has_default_graph": lambda: True,
+        "enable_eager_execution": _init_scope_only, "disable_eager_execution": _nothing,
+        "NullContextmanager": contextlib.nullcontext, "EagerTensor": type("EagerTensor", (), {}),
+        "RegisterShape": lambda op_type: lambda f: f,
+    },
+    "tensorflow.python.framework.constant_op": {"constant_v1": "regrad.core.convert:constant"},
+    "tensorflow.python.framework.random_seed": {"DEFAULT_GRAPH_SEED": 87654321, "get_seed": "regrad.ops.random:get_seed",
+                                                "set_seed": "regrad.ops.random:set_random_seed"},
+    "tensorflow.python.framework.smart_cond": {
+        "smart_cond": "regrad.layers.core:smart_cond", "smart_constant_value": "regrad.layers.normalization:_known"},
+    "tensorflow.python.framework.versions": {"VERSION": "1.15.0", "GIT_VERSION": "regrad", "GRAPH_DEF_VERSION": 134,
+                                             "GRAPH_DEF_VERSION_MIN_PRODUCER": 0, "GRAPH_DEF_VERSION_MIN_CONSUMER": 0},
+    "tensorflow.python.framework.tensor_util": {"is_tensor": "regrad.core.graph:is_tensor",
+                                                "is_tf_type": "regrad.core.graph:is_tensor"},
+    "tensorflow.python.client.session": {
+        "BaseSession": "regrad.runtime.session:Session", "SessionInterface": "regrad.runtime.session:Session",
+        "register_session_run_conversion_functions": "regrad.runtime.feeds:register_session_run_conversion_functions"},
+    "tensorflow.python.eager.context": {
+        "executing_eagerly": _no, "in_eager_mode": _no, "in_graph_mode": lambda: True, "num_gpus": lambda: 0,
+        "graph_mode": contextlib.nullcontext, "eager_mode": _init_scope_only, "context": _Context},
+    "tensorflow.python.ops.control_flow_ops": {"smart_cond": "regrad.layers.core:smart_cond"},
+    "tensorflow.python.layers.utils": {
+        "smart_cond": "regrad.layers.core:smart_cond", "constant_value": "regrad.layers.normalization:_known",
+        "normalize_tuple": "regrad.layers.base:normalize", "conv_output_length": "regrad.layers.convolutional:output_length",
+        "normalize_data_format": "regrad.layers.convolutional:_data_format",
+        "normalize_padding": "regrad.layers.convolutional:_padding"},
+    "tensorflow.python.ops.control_flow_util": _CONTROL_FLOW_UTIL,
+    "tensorflow.python.ops.control_flow_v2_toggles": {"enable_control_flow_v2": _nothing, "disable_control_flow_v2": _nothing,
+                                                      "control_flow_v2_enabled": _no},
+    "tensorflow.python.ops.cond_v2": {"cond_v2": "regrad.ops.flow:cond"},
+    "tensorflow.python.ops.array_ops": {"shape_internal": "regrad.ops.array:shape", "size_internal": "regrad.ops.array:size",
+                                        "rank_internal": "regrad.ops.array:rank"},
+    "tensorflow.python.ops.math_ops": {"add_v2": "regrad.ops.math:add", "reduced_shape": _reduced_shape},
+    "tensorflow.python.ops.variables": {"VariableV1": "regrad.variables.variable:Variable",
+                                        "PartitionedVariable": "regrad.variables.partition:PartitionedVariable",
+                                        "RefVariable": "regrad.variables.variable:Variable"},
+    "tensorflow.python.ops.resource_variable_ops": {
+        "ResourceVariable": "regrad.variables.variable:Variable",
+        "is_resource_variable": lambda v: type(v).__name__ == "Variable"},
+    "tensorflow.python.lib.io.file_io": {
+        "FileIO": "regrad.gfile:GFile", "file_exists": "regrad.gfile:Exists", "delete_file": "regrad.gfile:Remove",
+        "create_dir": "regrad.gfile:MkDir", "recursive_create_dir": "regrad.gfile:MakeDirs", "copy": "regrad.gfile:Copy",
+        "rename": "regrad.gfile:Rename", "delete_recursively": "regrad.gfile:DeleteRecursively",
+        "is_directory": "regrad.gfile:IsDirectory", "list_directory": "regrad.gfile:ListDirectory",
+        "walk": "regrad.gfile:Walk", "stat": "regrad.gfile:Stat", "get_matching_files": "regrad.gfile:Glob"},
+    "tensorflow.python.tf2": {"enabled": _no, "enable": _init_scope_only, "disable": _nothing},
+}
+EXTRAS["tensorflow.compat.v1"] = EXTRAS["tensorflow"]

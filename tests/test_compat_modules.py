@@ -1,0 +1,132 @@
+"""TensorFlow's module tree: every entry of the table leads somewhere, and tests written on it run."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+from regrad.compat.modules import EXTRAS, MODULES
+
+
+def test_the_table_leads_somewhere():
+    absent = {f"regrad.{name}" for name in "contrib io sets".split()}  # not there yet
+    for target in sorted({t for t in MODULES.values() if t and t != "generated"} - absent):
+        importlib.import_module(target)
+    for module, names in EXTRAS.items():
+        assert module in MODULES
+        for name, value in names.items():
+            if isinstance(value, str) and ":" in value:
+                where, _, attribute = value.partition(":")
+                assert hasattr(importlib.import_module(where), attribute), (module, name)
+
+
+NAMES = {
+    "framework.ops": """Graph Tensor Operation IndexedSlices GraphKeys get_default_graph reset_default_graph name_scope
+        control_dependencies convert_to_tensor convert_n_to_tensor register_tensor_conversion_function RegisterGradient
+        NotDifferentiable get_gradient_function colocate_with device add_to_collection get_all_collection_keys
+        strip_name_scope prepend_name_scope executing_eagerly_outside_functions""",
+    "framework.constant_op": "constant constant_v1",
+    "framework.dtypes": "float32 as_dtype DType",
+    "framework.errors_impl": "OpError InvalidArgumentError FailedPreconditionError",
+    "framework.tensor_shape": "TensorShape Dimension unknown_shape scalar vector matrix as_shape as_dimension",
+    "framework.tensor_util": "constant_value constant_value_as_shape is_tensor",
+    "framework.random_seed": "set_random_seed get_seed DEFAULT_GRAPH_SEED",
+    "framework.test_util": "TensorFlowTestCase run_deprecated_v1 run_in_graph_and_eager_modes assert_ops_in_graph",
+    "framework.importer": "import_graph_def",
+    "client.session": "Session InteractiveSession register_session_run_conversion_functions",
+    "eager.context": "executing_eagerly graph_mode",
+    "ops.array_ops": "placeholder identity zeros shape_internal strided_slice gather where mirror_pad unique",
+    "ops.math_ops": "matmul add cast reduce_sum mul_no_nan reduced_shape prod sigmoid_grad",
+    "ops.nn_ops": "relu softmax relu_grad conv2d conv2d_backprop_input max_pool_grad bias_add",
+    "ops.control_flow_ops": "cond case while_loop group with_dependencies no_op tuple Assert",
+    "ops.functional_ops": "map_fn foldl foldr scan",
+    "ops.gradients_impl": "gradients hessians",
+    "ops.gradient_checker": "compute_gradient compute_gradient_error",
+    "ops.gradient_checker_v2": "compute_gradient max_error",
+    "ops.variables": "Variable VariableV1 global_variables_initializer trainable_variables PartitionedVariable",
+    "ops.variable_scope": "variable_scope get_variable VariableScope AUTO_REUSE get_variable_scope",
+    "ops.resource_variable_ops": "ResourceVariable is_resource_variable",
+    "ops.state_ops": "assign assign_add scatter_update count_up_to",
+    "ops.partitioned_variables": "fixed_size_partitioner variable_axis_size_partitioner",
+    "ops.init_ops": "zeros_initializer constant_initializer VarianceScaling",
+    "ops.tensor_array_ops": "TensorArray",
+    "ops.template": "make_template",
+    "ops.losses.losses_impl": "mean_squared_error Reduction",
+    "ops.rnn": "dynamic_rnn static_rnn",
+    "ops.rnn_cell_impl": "LSTMCell BasicRNNCell LSTMStateTuple",
+    "ops.check_ops": "assert_equal assert_rank",
+    "training.adam": "AdamOptimizer",
+    "training.saver": "Saver latest_checkpoint",
+    "training.learning_rate_decay": "exponential_decay",
+    "training.moving_averages": "ExponentialMovingAverage assign_moving_average weighted_moving_average",
+    "training.slot_creator": "create_slot create_zeros_slot",
+    "training.training_util": "get_or_create_global_step",
+    "layers.core": "Dense dense",
+    "layers.utils": "smart_cond normalize_tuple conv_output_length",
+    "platform.test": "TestCase main mock Benchmark get_temp_dir",
+    "platform.googletest": "main",
+    "util.nest": "flatten map_structure",
+    "util.compat": "as_bytes as_str_any",
+    "util.tf_inspect": "signature",
+    "lib.io.file_io": "file_exists FileIO",
+}
+
+
+@pytest.mark.parametrize("module", NAMES)
+def test_names_of_inner_modules(module):
+    found = importlib.import_module(f"regrad.python.{module}")
+    missing = [name for name in NAMES[module].split() if not hasattr(found, name)]
+    assert missing == []
+
+
+PROGRAM = '''
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.eager import context
+from tensorflow.python.framework import constant_op, dtypes, errors_impl, ops, test_util
+from tensorflow.python.ops import array_ops, check_ops, gradient_checker, gradients_impl, math_ops, variables
+from tensorflow.python.platform import test
+
+
+class InnerModules(test.TestCase):
+
+    @test_util.run_deprecated_v1
+    def testGradients(self):
+        with self.cached_session():
+            x = constant_op.constant([1.0, 2.0], dtype=dtypes.float64)
+            y = math_ops.square(x)
+            self.assertAllClose([2.0, 4.0], gradients_impl.gradients(y, x)[0])
+            self.assertLess(gradient_checker.compute_gradient_error(x, [2], y, [2]), 1e-6)
+
+    @test_util.run_in_graph_and_eager_modes
+    def testVariableLastsForTheTest(self):
+        v = variables.VariableV1([1.0])
+        self.evaluate(variables.global_variables_initializer())
+        self.evaluate(v.assign_add([1.0]))
+        self.assertAllEqual([2.0], self.evaluate(v))
+        self.assertFalse(context.executing_eagerly())
+
+    def testOpErrors(self):
+        x = array_ops.placeholder(dtypes.float32)
+        with self.session() as sess, ops.control_dependencies([check_ops.assert_positive(x)]):
+            y = array_ops.identity(x)
+            with self.assertRaisesOpError("x > 0"):
+                sess.run(y, {x: -1.0})
+            with self.assertRaises(errors_impl.InvalidArgumentError):
+                sess.run(y, {x: -1.0})
+
+    @test_util.run_gpu_only
+    def testOnGPU(self):
+        raise AssertionError
+
+
+assert tf.compat.v1.Session is tf.Session
+test.main()
+'''
+
+
+def test_a_test_on_inner_modules(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    done = subprocess.run([sys.executable, "-m", "regrad", "run", str(tmp_path / "program.py")], capture_output=True, text=True)
+    assert "Ran 5 tests" in done.stderr and "OK (skipped=2)" in done.stderr, done.stderr
