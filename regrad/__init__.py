@@ -113,7 +113,7 @@ _NAMES = {
     "regrad.ops.tensor_array": "TensorArray",
     "regrad.ops.flow": "case cond switch_case while_loop",
     "regrad.ops.functional": "foldl foldr map_fn scan",
-    "regrad.ops.script": "numpy_function py_func",
+    "regrad.ops.script": "host_gradient numpy_function py_func",
     "regrad.ops.vjp": "vjp_of_lowering",
 }
 

@@ -1,5 +1,6 @@
 """Host functions: Python and NumPy code as operations. Gradients: declared not differentiable, unless one is given."""
 
+import inspect
 import itertools
 
 import numpy as np
@@ -23,7 +24,9 @@ def _py_func_lower(b, inputs, *, token, func, Tout, shapes):
     returned = func(*(_argument(x) for x in inputs))
     if returned is None:
         values = []
-    elif isinstance(returned, (list, tuple)) and not (len(Tout) == 1 and _is_row(returned, shapes[0])):
+    elif isinstance(returned, tuple) and not (len(Tout) == 1 and shapes[0] is not None and len(shapes[0]) == 1):
+        values = list(returned)
+    elif isinstance(returned, list) and not (len(Tout) == 1 and _is_row(returned, shapes[0])):
         values = list(returned)
     else:
         values = [returned]
@@ -90,8 +93,8 @@ def py_func(func, inp, Tout, stateful=True, name=None, grad=None, shape=None):
       stateful: True: runs exactly once in each run that needs it. False: the function gives the same for the same
         inputs, and may be folded or shared.
       name: the operation's name.
-      grad: its gradient: a rule `grad(op, *output_gradients)` as for `RegisterGradient`. Without one the op may be
-        given one by overriding "PyFunc" (or "PyFuncStateless").
+      grad: its gradient: a rule `grad(op, *output_gradients)` as for `RegisterGradient`, or `tf.host_gradient(f)` for one
+        that is itself a NumPy function. Without one the op may be given one by overriding "PyFunc" (or "PyFuncStateless").
       shape: static shape of the output, or a list of them; by default unknown.
 
     Returns:
@@ -123,6 +126,67 @@ def py_func(func, inp, Tout, stateful=True, name=None, grad=None, shape=None):
     if not types:
         return operation
     return result if is_list else result[0]
+
+
+def host_gradient(func, grad=None, stateful=True):
+    """Returns a gradient rule that calls a NumPy function when the graph runs.
+
+        def mod_grad(x, y, dz):
+            return dz, -dz * np.floor(x / y)
+
+        z = tf.py_func(np.mod, [x, y], tf.float32, grad=tf.host_gradient(mod_grad))
+
+    It is a rule like any other: for `py_func(grad=)`, `RegisterGradient` and overrides of any op type.
+
+    Args:
+      func: `func(*inputs, *output_gradients)` -> one array per input, of its dtype and shape; None for a zero gradient, and
+        for inputs of types that have none. One with a parameter `outputs` gets the list of the operation's outputs too. An
+        output of a type that has no gradient gets None.
+      grad: the gradient of `func`, for second derivatives: again a rule or a `host_gradient`, of a function of
+        (*inputs, *output_gradients, and *outputs if it takes them).
+      stateful: as of `py_func`.
+
+    Raises:
+      InvalidArgumentError: (when run) another number of values, dtype or shape came back than the inputs have.
+    """
+    takes_outputs = "outputs" in _parameters(func)
+
+    def rule(op, *dys):
+        inputs, dys = list(op.inputs), [convert_to_tensor(dy) if dy is not None else None for dy in dys]
+        real = [i for i, t in enumerate(inputs) if t.dtype._kind in "fc"]
+        given = [dy for dy in dys if dy is not None]
+        n = len(inputs)
+
+        def run(*arrays):
+            arriving = iter(arrays[n:])
+            arguments = [*arrays[:n], *(None if dy is None else next(arriving) for dy in dys)]
+            options = {"outputs": list(arriving)} if takes_outputs else {}
+            returned = func(*arguments, **options)
+            values = list(returned) if isinstance(returned, (tuple, list)) and not (n == 1 and len(returned) != 1) else [returned]
+            if len(values) != n:
+                raise InvalidArgumentError(f"{rule.__name__} returns {len(values)} gradients, but its operation, "
+                                           f"{op.describe()}, has {n} inputs; the function is at {source.of_function(func)}.")
+            return [np.zeros_like(arrays[i]) if values[i] is None else values[i] for i in real]
+
+        run.__wrapped__ = func
+        outputs = list(op.outputs) if takes_outputs else []
+        made = py_func(run, [*inputs, *given, *outputs], [inputs[i].dtype for i in real], stateful, rule.__name__, grad,
+                       [inputs[i].dims for i in real])
+        out = [None] * n
+        for i, g in zip(real, made):
+            out[i] = g
+        return out
+
+    rule.__name__ = getattr(func, "__name__", "host_gradient").strip("<>_") or "host_gradient"
+    rule.__wrapped__ = func
+    return rule
+
+
+def _parameters(func):
+    try:
+        return inspect.signature(func).parameters
+    except (TypeError, ValueError):  # a NumPy function
+        return ()
 
 
 def numpy_function(func, inp, Tout, name=None, stateful=True, grad=None, shape=None):
