@@ -31,6 +31,7 @@ _NAMES = {
         get_collection get_collection_ref gradient_override_map name_scope op_scope""",
     "regrad.autodiff.overrides": """Override OverrideError View attach bridge get_gradient_function overriding
         set_graph_rule""",
+    "regrad.autodiff.saved": "overrides_from_json overrides_to_json",
     "regrad.autodiff.transforms": """clip_gradient mask_gradient noise_gradient normalize_gradient reverse_gradient
         scale_gradient substitute zero_gradient""",
     "regrad.autodiff.surrogates": "spike straight_through",

@@ -16,7 +16,7 @@ import threading
 import warnings
 
 from regrad.autodiff import rules as rules_
-from regrad.autodiff.selectors import Group, as_selector
+from regrad.autodiff.selectors import Copies, Group, as_selector
 from regrad.core import gradient_registry, source
 from regrad.core.graph import RegradWarning, get_default_graph
 
@@ -347,6 +347,23 @@ def set_graph_rule(selector, rule, graph=None, order="all"):
     override = Override(selector, rule, order, "rule of the graph", graph)
     graph.gradient_rules.append(override)
     return GraphRule(graph, override)
+
+
+def moved(override, made):
+    """Returns the Override that holds for copies of operations as `override` does for the originals.
+
+    Args:
+      made: {original: copy}.
+    """
+    selector = override.selector
+    if isinstance(selector, Group):
+        copies = {t: c for op, copy in made.items() for t, c in zip(op.outputs, copy.outputs)}
+        selector = Group([copies.get(t, t) for t in selector.inputs], [copies.get(t, t) for t in selector.outputs], selector.name)
+    else:
+        selector = Copies(selector, made)
+    new = type(override)(selector, override.rule, override.order, override.layer, optional=override.optional)
+    new.where = override.where
+    return new
 
 
 class GraphRule:

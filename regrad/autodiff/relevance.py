@@ -16,7 +16,7 @@ an overview"; the presets are those of Zennit (Anders et al. 2021, arXiv 2106.13
 
 from regrad.autodiff import selectors as sel
 from regrad.autodiff.overrides import Override
-from regrad.autodiff.rules import Rule, as_grads
+from regrad.autodiff.rules import Rule, as_grads, ready_made
 from regrad.autodiff.walking import current_walk
 from regrad.core import gradient_registry
 from regrad.core.convert import convert_to_tensor
@@ -130,6 +130,7 @@ def _stable(z, epsilon):
 # -- LRP --------------------------------------------------------------------------------------------------
 
 
+@ready_made
 def lrp_epsilon(epsilon=1e-6):
     """LRP-epsilon: each input gets relevance in proportion to its contribution; `epsilon` absorbs where they cancel.
 
@@ -143,6 +144,7 @@ def lrp_epsilon(epsilon=1e-6):
     return Rule(rule, f"lrp_epsilon({epsilon})")
 
 
+@ready_made
 def lrp_gamma(gamma=0.25, epsilon=1e-9):
     """LRP-gamma: contributions of the output's own sign count 1 + gamma times.
 
@@ -160,6 +162,7 @@ def lrp_gamma(gamma=0.25, epsilon=1e-9):
     return Rule(rule, f"lrp_gamma({gamma})")
 
 
+@ready_made
 def lrp_alpha_beta(alpha=2.0, beta=1.0):
     """LRP-alpha-beta: `alpha` of the relevance by positive contributions, minus `beta` by negative ones.
 
@@ -182,6 +185,7 @@ def lrp_alpha_beta(alpha=2.0, beta=1.0):
     return Rule(rule, f"lrp_alpha_beta({alpha}, {beta})")
 
 
+@ready_made
 def lrp_z_plus():
     """LRP-z+: positive contributions only; alpha-beta with alpha 1. Montavon et al. 2017, arXiv 1512.02479."""
     rule = lrp_alpha_beta(1.0, 0.0)
@@ -189,11 +193,13 @@ def lrp_z_plus():
     return rule
 
 
+@ready_made
 def lrp_flat():
     """LRP-flat: relevance spread evenly over the inputs an output sees, as if inputs and weights were 1. Lapuschkin 2019."""
     return Rule(lambda op, r, *_, default: _even(op, "flat", r), "lrp_flat()")
 
 
+@ready_made
 def lrp_w_square():
     """LRP-w^2: in proportion to the squares of the weights. Montavon et al. 2017, arXiv 1512.02479, section 4.1."""
     return Rule(lambda op, r, *_, default: _even(op, "square", r), "lrp_w_square()")
@@ -204,6 +210,7 @@ def _even(op, kind, relevance):
     return part.divide(math.div_no_nan(relevance, part.value))
 
 
+@ready_made
 def lrp_z_box(low, high, epsilon=1e-9):
     """LRP-z^B for the first layer: inputs lie between `low` and `high` (numbers, or tensors that broadcast).
 
@@ -249,6 +256,7 @@ def _added(*lists):
 # -- excitation backprop --------------------------------------------------------------------------------
 
 
+@ready_made
 def excitation():
     """Excitation backprop for one linear operation: in proportion to x_i w_ij^+, inputs being not negative.
 

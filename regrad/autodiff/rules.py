@@ -26,6 +26,7 @@ class Rule:
     def __init__(self, function, name):
         self.function = function
         self.__name__ = name
+        self.recipe = None  # how it was made, (name, arguments, keywords): what is written down when it is saved
 
     def __call__(self, op, *grads, default):
         return self.function(op, *grads, default=default)
@@ -33,8 +34,8 @@ class Rule:
     def __rshift__(self, other):
         if not isinstance(other, Transform):
             raise TypeError(f"{self!r} >> {other!r}: what follows a rule is a transform of its gradients, such as clip(1.0).")
-        return Rule(lambda op, *grads, default: other.over(as_grads(self(op, *grads, default=default)), op),
-                    f"{self.__name__} >> {other.__name__}")
+        return _made(Rule(lambda op, *grads, default: other.over(as_grads(self(op, *grads, default=default)), op),
+                          f"{self.__name__} >> {other.__name__}"), ">>", self, other)
 
     def __repr__(self):
         return self.__name__
@@ -48,6 +49,7 @@ class Transform:
     def __init__(self, function, name):
         self.function = function
         self.__name__ = name
+        self.recipe = None
 
     def over(self, grads, op):
         return [None if g is None else self.function(g, op) for g in grads]
@@ -57,13 +59,33 @@ class Transform:
 
     def __rshift__(self, other):
         if isinstance(other, Transform):
-            return Transform(lambda g, op: other.function(self.function(g, op), op), f"{self.__name__} >> {other.__name__}")
+            return _made(Transform(lambda g, op: other.function(self.function(g, op), op),
+                                   f"{self.__name__} >> {other.__name__}"), ">>", self, other)
         rule = as_rule(other)
-        return Rule(lambda op, *grads, default: apply_rule(rule, op, self.over(grads, op), default),
-                    f"{self.__name__} >> {rule_name(rule)}")
+        return _made(Rule(lambda op, *grads, default: apply_rule(rule, op, self.over(grads, op), default),
+                          f"{self.__name__} >> {rule_name(rule)}"), ">>", self, other)
 
     def __repr__(self):
         return self.__name__
+
+
+def _made(rule, name, *args, **kwargs):
+    rule.recipe = (name, args, kwargs)
+    return rule
+
+
+def ready_made(factory):
+    """Decorator for functions of `regrad.rules` that make rules: what they make remembers how, so that it can be saved."""
+
+    @functools.wraps(factory)
+    def made(*args, **kwargs):
+        rule = _made(factory(*args, **kwargs), factory.__name__, *args, **kwargs)
+        if rule.__name__ in ("<lambda>", "derivative"):
+            given = [rule_name(a) for a in args] + [f"{k}={rule_name(a)}" for k, a in kwargs.items()]
+            rule.__name__ = f"{factory.__name__}({', '.join(given)})"
+        return rule
+
+    return made
 
 
 default = Rule(lambda op, *grads, default: default(*grads), "default")
@@ -76,6 +98,7 @@ def transform(function):
     return Transform(function if takes_op else lambda g, op: function(g), function.__name__)
 
 
+@ready_made
 def mix(weight, a, b):
     """Returns the rule `weight * a + (1 - weight) * b`.
 

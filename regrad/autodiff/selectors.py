@@ -210,6 +210,21 @@ def _tensors(xs):
     return tuple(h() if h is not None else x for x, h in zip(xs, handles))
 
 
+class Copies(Selector):
+    """The copies of what a selector means among the originals; `made` is {original: copy}."""
+
+    def __init__(self, inner, made):
+        self.inner, self.made = inner, made
+
+    def pick(self, ops):
+        there = set(ops)
+        originals = [original for original, copy in self.made.items() if copy in there]
+        return {self.made[op] for op in self.inner.pick(sorted(originals, key=lambda op: op.id))}
+
+    def __repr__(self):
+        return f"copies of {self.inner!r}"
+
+
 class Group(Selector):
     """A subgraph that one rule differentiates as a unit: everything between `inputs` and `outputs`.
 

@@ -20,11 +20,13 @@ def identity(x):
     return array.ones_like(x)
 
 
+@rules.ready_made
 def clipped(width=1.0):
     """1 where |x| <= width, else 0 (hard tanh). Courbariaux et al. 2016, arXiv 1602.02830."""
     return lambda x: math.cast(math.abs(x) <= _number(x, width), x.dtype)
 
 
+@rules.ready_made
 def tanh(temperature=1.0):
     """The derivative of tanh(x / temperature)."""
 
@@ -35,6 +37,7 @@ def tanh(temperature=1.0):
     return derivative
 
 
+@rules.ready_made
 def sigmoid(slope=1.0):
     """The derivative of sigmoid(slope x)."""
 
@@ -46,21 +49,25 @@ def sigmoid(slope=1.0):
     return derivative
 
 
+@rules.ready_made
 def fast_sigmoid(slope=10.0):
     """1 / (1 + slope |x|)^2. Zenke & Ganguli 2018 (SuperSpike), arXiv 1705.11146."""
     return lambda x: math.reciprocal(math.square(1.0 + _number(x, slope) * math.abs(x)))
 
 
+@rules.ready_made
 def arctan(alpha=2.0):
     """alpha / 2 / (1 + (pi / 2 alpha x)^2). Fang et al. 2021, arXiv 2007.05785."""
     return lambda x: 0.5 * _number(x, alpha) / (1.0 + math.square(0.5 * pymath.pi * _number(x, alpha) * x))
 
 
+@rules.ready_made
 def triangle(dampening=0.3, width=1.0):
     """dampening max(0, 1 - |x| / width). Bellec et al. 2018 (LSNN), arXiv 1803.09574."""
     return lambda x: _number(x, dampening) * math.maximum(1.0 - math.abs(x) / _number(x, width), array.zeros_like(x))
 
 
+@rules.ready_made
 def gaussian(sigma=0.5):
     """The normal density of standard deviation `sigma`."""
 
@@ -76,6 +83,7 @@ def approx_sign(x):
     return math.maximum(2.0 - 2.0 * math.abs(x), array.zeros_like(x))
 
 
+@rules.ready_made
 def swish_sign(beta=5.0):
     """The derivative of 2 sigmoid(beta x)(1 + beta x (1 - sigmoid(beta x))) - 1. Darabi et al. 2018, arXiv 1812.11800."""
 
@@ -90,6 +98,7 @@ def swish_sign(beta=5.0):
 # -- as rules and as functions -----------------------------------------------------------------------------
 
 
+@rules.ready_made
 def surrogate(derivative=identity):
     """Returns a rule for element-wise ops of one input: dx = dy derivative(x).
 

@@ -11,7 +11,7 @@ global step tensor.
 import numpy as np
 
 from regrad.autodiff import rules
-from regrad.autodiff.rules import Transform
+from regrad.autodiff.rules import Transform, ready_made
 from regrad.core import gradient_registry
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
@@ -43,6 +43,7 @@ def _strength(value, like):
 # -- transforms -----------------------------------------------------------------------------------
 
 
+@ready_made
 def scale(factor):
     """Multiplies the gradient by `factor` (a number, scalar tensor or schedule)."""
     return Transform(lambda g, op: _scaled(g, factor), f"scale({_text(factor)})")
@@ -56,11 +57,13 @@ def _scaled(g, factor):
     return g * _strength(factor, g)
 
 
+@ready_made
 def reverse(strength=1.0):
     """Reverses the gradient: g -> -strength * g. Ganin & Lempitsky 2015, arXiv 1409.7495."""
     return Transform(lambda g, op: -_scaled(g, strength), f"reverse({_text(strength)})")
 
 
+@ready_made
 def clip(low, high=None):
     """Clips each element to [low, high]; `clip(c)` to [-c, c]."""
 
@@ -72,6 +75,7 @@ def clip(low, high=None):
     return Transform(clipped, f"clip({_text(low)}{'' if high is None else ', ' + _text(high)})")
 
 
+@ready_made
 def clip_norm(limit, axis=None):
     """Scales the gradient down so that its Euclidean norm (over `axis`; all by default) is at most `limit`."""
 
@@ -88,6 +92,7 @@ def clip_norm(limit, axis=None):
     return Transform(clipped, f"clip_norm({_text(limit)})")
 
 
+@ready_made
 def clip_percentile(q):
     """Clips each element's size to the `q`-th percentile (0 to 100) of the sizes in this gradient."""
     if not 0 <= q <= 100:
@@ -106,11 +111,13 @@ def clip_percentile(q):
     return Transform(clipped, f"clip_percentile({q})")
 
 
+@ready_made
 def zero():
     """Makes the gradient zero. Unlike `stop_gradient`, the path is still there: the result is zeros, not None."""
     return Transform(lambda g, op: array.zeros_like(rules.dense(g)), "zero")
 
 
+@ready_made
 def mask(keep):
     """Keeps the gradient where `keep` (a bool or 0/1 tensor that broadcasts) is true; zero elsewhere."""
 
@@ -121,6 +128,7 @@ def mask(keep):
     return Transform(masked, "mask")
 
 
+@ready_made
 def normalize(axis=None, epsilon=1e-12):
     """Scales the gradient to Euclidean norm 1 (over `axis`; all by default); a zero gradient stays zero."""
 
@@ -132,6 +140,7 @@ def normalize(axis=None, epsilon=1e-12):
     return Transform(normalized, "normalize")
 
 
+@ready_made
 def noise(stddev, seed=None):
     """Adds Gaussian noise of standard deviation `stddev`. Neelakantan et al. 2015, arXiv 1511.06807."""
 
@@ -144,6 +153,7 @@ def noise(stddev, seed=None):
     return Transform(noisy, f"noise({_text(stddev)})")
 
 
+@ready_made
 def dropout(rate, seed=None):
     """Zeroes each element with probability `rate` and scales the others by 1 / (1 - rate)."""
 
@@ -157,6 +167,7 @@ def dropout(rate, seed=None):
     return Transform(dropped, f"dropout({_text(rate)})")
 
 
+@ready_made
 def quantize_gradient(bits, seed=None):
     """Quantises the gradient to `bits` bits with stochastic rounding. Zhou et al. 2016 (DoReFa), arXiv 1606.06160, eq. 12."""
 

@@ -604,7 +604,7 @@ class Graph:
         """Returns the graph in readable form, with TF's GraphDef fields (`node`, each `name op input attr`)."""
         from regrad.core.graph_def import GraphDef
 
-        return GraphDef(self._ops[from_version or 0:])
+        return GraphDef(self._ops[from_version or 0:], self.gradient_rules)
 
     # -- feeds and fetches ---------------------------------------------------------------
 

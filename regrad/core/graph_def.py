@@ -69,10 +69,11 @@ class NodeDef:
 
 
 class GraphDef:
-    """A list of NodeDefs, `node`."""
+    """A list of NodeDefs, `node`; `gradient_rules` are the overrides of the whole graph it was made of."""
 
-    def __init__(self, ops):
+    def __init__(self, ops, gradient_rules=()):
         self.node = [NodeDef(op) for op in ops]
+        self.gradient_rules = tuple(gradient_rules)
 
     def __str__(self):
         blocks = ("\n".join("  " + line for line in str(n).splitlines()) for n in self.node)
@@ -93,7 +94,8 @@ class GraphDef:
 def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None):
     """Adds the operations of a GraphDef to the default graph.
 
-    Gradient overrides recorded in it stay (`_gradient_op_type`); blocks in force here hold for what is imported too.
+    Gradient overrides recorded in it stay: those of blocks (`_gradient_op_type`), rules attached to operations, and rules of
+    the graph it was made of, which hold for what is imported. Blocks in force here hold for what is imported too.
 
     Args:
       graph_def: what `graph.as_graph_def()` gave.
@@ -138,6 +140,11 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
             if rule is not None and op.override_scope is None:
                 op._set_attr("_gradient_op_type", rule.value)
             op.attached_rules = old.attached_rules
+    if graph_def.gradient_rules:
+        from regrad.autodiff.overrides import moved
+
+        made = {node.operation: ops[node.name] for node in graph_def.node}
+        graph.gradient_rules += [moved(o, made) for o in graph_def.gradient_rules]
     missing = given.keys() - used
     if missing:
         raise ValueError(f"Attempted to map inputs that were not found in graph_def: {sorted(missing)}")

@@ -162,7 +162,8 @@ def host_gradient(func, grad=None, stateful=True):
             arguments = [*arrays[:n], *(None if dy is None else next(arriving) for dy in dys)]
             options = {"outputs": list(arriving)} if takes_outputs else {}
             returned = func(*arguments, **options)
-            values = list(returned) if isinstance(returned, (tuple, list)) and not (n == 1 and len(returned) != 1) else [returned]
+            several = isinstance(returned, (tuple, list)) and (n > 1 or len(returned) == 1)
+            values = list(returned) if several else [returned]
             if len(values) != n:
                 raise InvalidArgumentError(f"{rule.__name__} returns {len(values)} gradients, but its operation, "
                                            f"{op.describe()}, has {n} inputs; the function is at {source.of_function(func)}.")
