@@ -358,7 +358,8 @@ def moved(override, made):
     selector = override.selector
     if isinstance(selector, Group):
         copies = {t: c for op, copy in made.items() for t, c in zip(op.outputs, copy.outputs)}
-        selector = Group([copies.get(t, t) for t in selector.inputs], [copies.get(t, t) for t in selector.outputs], selector.name)
+        inputs, outputs = ([copies.get(t, t) for t in ts] for ts in (selector.inputs, selector.outputs))
+        selector = Group(inputs, outputs, selector.name)
     else:
         selector = Copies(selector, made)
     new = type(override)(selector, override.rule, override.order, override.layer, optional=override.optional)
