@@ -48,9 +48,11 @@ SELECTORS = {
 def holds(make):
     """Returns the gradients of a built graph on which `make(graph, x, y)` put rules, and of one that got them as text."""
     got = []
-    with tf.Graph().as_default() as graph:
+    with tf.Graph().as_default():
         x, y = build()
         plain = values(tf.gradients(y, x)[0])
+    with tf.Graph().as_default() as graph:
+        x, y = build()
         views = make(graph, x, y) or []
         got.append(values(tf.gradients(y, x, view=views[0] if views else None)[0]))
         text = tf.overrides_to_json(views=views)
