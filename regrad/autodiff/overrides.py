@@ -53,6 +53,23 @@ class Override:
     def holds(self, order):
         return self.order == "all" or self.order == order
 
+    def moved(self, made):
+        """Returns the Override that holds for copies of operations as this one does for the originals.
+
+        Args:
+          made: {original: copy}.
+        """
+        selector = self.selector
+        if isinstance(selector, Group):
+            copies = {t: c for op, copy in made.items() for t, c in zip(op.outputs, copy.outputs)}
+            inputs, outputs = ([copies.get(t, t) for t in ts] for ts in (selector.inputs, selector.outputs))
+            selector = Group(inputs, outputs, selector.name)
+        else:
+            selector = Copies(selector, made)
+        new = type(self)(selector, self.rule, self.order, self.layer, optional=self.optional)
+        new.where = self.where
+        return new
+
     def __repr__(self):
         order = "" if self.order == "all" else f", order={self.order}"
         return f"<{self.selector!r} -> {rules_.rule_name(self.rule)}{order}, {self.layer} at {self.where}>"
@@ -347,24 +364,6 @@ def set_graph_rule(selector, rule, graph=None, order="all"):
     override = Override(selector, rule, order, "rule of the graph", graph)
     graph.gradient_rules.append(override)
     return GraphRule(graph, override)
-
-
-def moved(override, made):
-    """Returns the Override that holds for copies of operations as `override` does for the originals.
-
-    Args:
-      made: {original: copy}.
-    """
-    selector = override.selector
-    if isinstance(selector, Group):
-        copies = {t: c for op, copy in made.items() for t, c in zip(op.outputs, copy.outputs)}
-        inputs, outputs = ([copies.get(t, t) for t in ts] for ts in (selector.inputs, selector.outputs))
-        selector = Group(inputs, outputs, selector.name)
-    else:
-        selector = Copies(selector, made)
-    new = type(override)(selector, override.rule, override.order, override.layer, optional=override.optional)
-    new.where = override.where
-    return new
 
 
 class GraphRule:

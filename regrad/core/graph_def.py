@@ -141,10 +141,8 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
                 op._set_attr("_gradient_op_type", rule.value)
             op.attached_rules = old.attached_rules
     if graph_def.gradient_rules:
-        from regrad.autodiff.overrides import moved
-
         made = {node.operation: ops[node.name] for node in graph_def.node}
-        graph.gradient_rules += [moved(o, made) for o in graph_def.gradient_rules]
+        graph.gradient_rules += [o.moved(made) for o in graph_def.gradient_rules]
     missing = given.keys() - used
     if missing:
         raise ValueError(f"Attempted to map inputs that were not found in graph_def: {sorted(missing)}")
