@@ -192,6 +192,77 @@ def glimpses(tf):
     return [run(tf, made), [str(t.shape) for t in made]]
 
 
+# -- measures -------------------------------------------------------------------------------------------
+_POSITIVE = np.random.RandomState(5).rand(3, 20) > 0.4
+_SCORES = np.random.RandomState(6).rand(3, 20).astype("f")
+_CLASSES = np.random.RandomState(7).randint(0, 4, [3, 20])
+_GUESSES = np.where(np.random.RandomState(8).rand(3, 20) > 0.4, _CLASSES, np.random.RandomState(9).randint(0, 4, [3, 20]))
+_RANKS = np.random.RandomState(10).rand(3, 20, 6).astype("f")
+_SEVERAL = np.random.RandomState(11).randint(-1, 7, [3, 20, 2])
+MEASURES = {  # name -> (labels, predictions, further arguments)
+    "accuracy": (_CLASSES, _GUESSES, {}),
+    "mean_squared_error": (_POSITIVE.astype("f"), _SCORES, {}),
+    "mean_relative_error": (_POSITIVE.astype("f"), _SCORES, {"normalizer": np.arange(20.0, dtype="f") % 3}),
+    "mean_cosine_distance": (_RANKS, _RANKS[:, ::-1], {"dim": 0}),
+    "mean_iou": (_CLASSES, _GUESSES, {"num_classes": 5}),
+    "mean_per_class_accuracy": (_CLASSES, _GUESSES, {"num_classes": 5}),
+    "auc": (_POSITIVE, _SCORES, {}),
+    "auc PR careful": (_POSITIVE, _SCORES, {"curve": "PR", "summation_method": "careful_interpolation"}),
+    "auc PR": (_POSITIVE, _SCORES, {"curve": "PR", "num_thresholds": 11}),
+    "auc minoring": (_POSITIVE, _SCORES, {"summation_method": "minoring", "thresholds": [0.7, 0.2, 0.5]}),
+    "auc majoring": (_POSITIVE, _SCORES, {"summation_method": "majoring", "num_thresholds": 7}),
+    "precision_at_thresholds": (_POSITIVE, _SCORES, {"thresholds": [0.1, 0.5, 2.0]}),
+    "recall_at_thresholds": (_POSITIVE, _SCORES, {"thresholds": [0.1, 0.5, 2.0]}),
+    "true_positives_at_thresholds": (_POSITIVE, _SCORES, {"thresholds": [0.1, 0.5]}),
+    "false_positives_at_thresholds": (_POSITIVE, _SCORES, {"thresholds": [0.1, 0.5]}),
+    "true_negatives_at_thresholds": (_POSITIVE, _SCORES, {"thresholds": [0.1, 0.5]}),
+    "false_negatives_at_thresholds": (_POSITIVE, _SCORES, {"thresholds": [0.1, 0.5]}),
+    "sensitivity_at_specificity": (_POSITIVE, _SCORES, {"specificity": 0.6}),
+    "specificity_at_sensitivity": (_POSITIVE, _SCORES, {"sensitivity": 0.6, "num_thresholds": 20}),
+    "recall_at_k": (_CLASSES, _RANKS, {"k": 2}),
+    "recall_at_k several": (_SEVERAL, _RANKS, {"k": 3}),
+    "recall_at_k class": (_SEVERAL, _RANKS, {"k": 3, "class_id": 2}),
+    "precision_at_k": (_SEVERAL, _RANKS, {"k": 2}),
+    "precision_at_k class": (_SEVERAL, _RANKS, {"k": 2, "class_id": 1}),
+    "average_precision_at_k": (np.abs(_SEVERAL), _RANKS, {"k": 3}),
+}
+
+
+def measure(name):
+    labels, predictions, arguments = MEASURES[name]
+
+    def program(tf):
+        function = getattr(tf.metrics, name.partition(" ")[0])
+        t, p = (tf.placeholder(tf.as_dtype(x.dtype), x.shape[1:]) for x in (labels, predictions))
+        more = {k: tf.constant(v) if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
+        w = tf.constant(np.linspace(0.5, 1.5, 20).astype("f"))
+        plain, weighted = (function(t, p, weights=weights, **more)
+                           for weights in (None, w[None, :6] if name == "mean_cosine_distance" else w))
+        with tf.Session() as sess:
+            sess.run(tf.local_variables_initializer())
+            found = [sess.run([plain[1], weighted[1]], {t: labels[i], p: predictions[i]}) for i in range(2)]
+            return [found, sess.run([plain[0], weighted[0]])]
+
+    return program
+
+
+PROGRAMS |= {f"metric {name}": measure(name) for name in MEASURES}
+
+
+@program
+def more_metrics(tf):
+    m = tf.metrics
+    x = tf.constant([[1.0, 2.0], [3.0, 5.0]])
+    sparse = tf.SparseTensor(np.array([[0, 0], [0, 1], [1, 0]], "i8"), np.array([1, 0, 2], "i8"), [2, 2])
+    ranks = tf.constant([[0.1, 0.7, 0.2], [0.5, 0.2, 0.3]])
+    few, two = tf.constant([[1], [2]], tf.int64), tf.constant([[0, 1], [0, 1]], tf.int64)
+    made = [m.mean_tensor(x), m.mean_tensor(x, [[1.0], [0.0]]), m.percentage_below(x, 3.0),
+            m.accuracy(tf.constant([[1], [2]]), tf.constant([1, 3])), m.mean_absolute_error(x[:, :1], x[:, 1]), m.recall_at_k(sparse, ranks, 2),
+            m.precision_at_k(sparse, ranks, 1), m.average_precision_at_k(sparse, ranks, 2),
+            m.recall_at_top_k(few, two), m.precision_at_top_k(few, two)]
+    return run(tf, [u for _, u in made])
+
+
 # -- all of them ----------------------------------------------------------------------------------------
 # How far apart the answers may be: JPEG decoders round in their own ways, and TensorFlow smooths colours only inside a crop.
 TOLERANCE = {"decoded_jpegs": dict(rtol=0, atol=8), "images_at_random": dict(rtol=1e-5, atol=1e-6)}
@@ -201,6 +272,10 @@ def results(tf):
     found = {}
     for name, function in PROGRAMS.items():
         with tf.Graph().as_default():
-            for i, value in enumerate(flat(function(tf))):
-                found[f"{name}/{i}"] = value
+            try:
+                values = flat(function(tf))
+            except Exception as error:
+                error.add_note(f"in the program {name!r}")
+                raise
+        found |= {f"{name}/{i}": value for i, value in enumerate(values)}
     return found
