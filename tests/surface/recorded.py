@@ -257,7 +257,8 @@ def more_metrics(tf):
     ranks = tf.constant([[0.1, 0.7, 0.2], [0.5, 0.2, 0.3]])
     few, two = tf.constant([[1], [2]], tf.int64), tf.constant([[0, 1], [0, 1]], tf.int64)
     made = [m.mean_tensor(x), m.mean_tensor(x, [[1.0], [0.0]]), m.percentage_below(x, 3.0),
-            m.accuracy(tf.constant([[1], [2]]), tf.constant([1, 3])), m.mean_absolute_error(x[:, :1], x[:, 1]), m.recall_at_k(sparse, ranks, 2),
+            m.accuracy(tf.constant([[1], [2]]), tf.constant([1, 3])),
+            m.mean_absolute_error(x[:, :1], x[:, 1]), m.recall_at_k(sparse, ranks, 2),
             m.precision_at_k(sparse, ranks, 1), m.average_precision_at_k(sparse, ranks, 2),
             m.recall_at_top_k(few, two), m.precision_at_top_k(few, two)]
     return run(tf, [u for _, u in made])
