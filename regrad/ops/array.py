@@ -12,7 +12,7 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, NUMERIC, as_dtype
 from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, same, spec_text
+from regrad.core.opdef import Known, Spec, define_op, same, spec_text
 from regrad.core.shapes import TensorShape, as_dims, broadcast, compatible, fully_known, merge, size_of, text
 
 
@@ -42,6 +42,7 @@ preventgradient_op = define_op("PreventGradient", "input", infer=same, attrs={"m
                                lower=lambda b, x, *, message: x)
 guaranteeconst_op = define_op("GuaranteeConst", "input", infer=same, lower=lambda b, x: x, partial=True)
 snapshot_op = define_op("Snapshot", "input", infer=same, lower=lambda b, x: x)
+debuggradientidentity_op = define_op("DebugGradientIdentity", "input", infer=same, lower=lambda b, x: x)
 
 
 def identity(input, name=None):
@@ -330,6 +331,36 @@ def _longer(*vectors):
     return None if None in lengths else max(lengths)
 
 
+def _reduced_axes(s0, s1):
+    """Returns the axes of the broadcast shape along which each of two shapes has size 1, or None while that is unknown."""
+    a, c = s0.value(), s1.value()
+    if a is None or c is None:
+        return None, None
+    a, c = tuple(map(int, a)), tuple(map(int, c))
+    try:
+        rank = len(np.broadcast_shapes(a, c))
+    except ValueError:
+        raise ShapeError(f"the shapes {list(a)} and {list(c)} do not broadcast") from None
+    if a == c:
+        return (), ()
+    padded = ((1,) * (rank - len(s)) + s for s in (a, c))
+    return tuple(tuple(i for i, d in enumerate(s) if d == 1) for s in padded)
+
+
+broadcastgradientargs_op = define_op(
+    "BroadcastGradientArgs", "s0: T, s1: T", types={"T": INDEX}, static=(0, 1), single=False,
+    infer=lambda s0, s1: [Spec((None if axes is None else len(axes),), s0.dtype) for axes in _reduced_axes(s0, s1)],
+    lower=lambda b, s0, s1: tuple(np.array(axes, s0.dtype) for axes in _reduced_axes(Known(s0), Known(s1))))
+
+
+def broadcast_gradient_args(s0, s1, name=None):
+    """Returns two vectors: the axes over which to sum a gradient of the broadcast shape for each of two operands.
+
+    An operand is then given its own shape by a reshape. `sum_to_like` does both.
+    """
+    return broadcastgradientargs_op(s0, s1, name=name)
+
+
 def broadcast_dynamic_shape(shape_x, shape_y):
     """Returns the shape, an int32 or int64 vector, of the broadcast of tensors of two shapes."""
     return broadcastargs_op(shape_x, shape_y)
@@ -608,6 +639,22 @@ def _concat_infer(values, axis):
 concat_op = define_op("ConcatV2", "values: N*T, axis: Tidx", types={"Tidx": INDEX}, static=(1,),
                       infer=_concat_infer,
                       partial=True, lower=lambda b, values, axis: b.np.concatenate(values, int(axis)))
+
+
+def _concat_offset(b, concat_dim, shapes):
+    lengths = {len(s) for s in shapes}
+    at = int(concat_dim)
+    if len(lengths) != 1 or not -len(shapes[0]) <= at < len(shapes[0]):
+        raise BadValue(f"ConcatOffset: shapes {[list(map(int, s)) for s in shapes]} cannot be joined along axis {at}")
+    at %= len(shapes[0])
+    if any(np.delete(s, at).tolist() != np.delete(shapes[0], at).tolist() for s in shapes):
+        raise BadValue(f"ConcatOffset: the shapes {[list(map(int, s)) for s in shapes]} differ along other axes than {at}")
+    starts = np.cumsum([0, *(int(s[at]) for s in shapes[:-1])])
+    return tuple(np.where(np.arange(len(s)) == at, start, 0).astype(s.dtype) for s, start in zip(shapes, starts))
+
+
+concatoffset_op = define_op("ConcatOffset", "concat_dim: int32, shape: N*T", types={"T": INDEX}, static=(0, 1), single=False,
+                            infer=lambda concat_dim, shapes: [Spec(s.dims, s.dtype) for s in shapes], lower=_concat_offset)
 
 
 def concat(values, axis=None, name="concat", concat_dim=None):

@@ -22,7 +22,7 @@ def _pass_on(op, *grads):
 
 
 for _op_type in ("Identity", "IdentityN", "Snapshot", "PlaceholderWithDefault", "EnsureShape",
-                 "GuaranteeConst"):
+                 "GuaranteeConst", "DebugGradientIdentity"):
     RegisterGradient(_op_type)(_pass_on)
 
 
@@ -38,7 +38,7 @@ def _checknumerics_grad(op, dy):
     return array.check_numerics(dy, f"{words} {op.get_attr('message')}")
 
 
-for _op_type in ("Bitcast", "BroadcastArgs", "Const", "StopGradient", "Shape", "ShapeN", "Rank", "Size",
+for _op_type in ("Bitcast", "BroadcastArgs", "BroadcastGradientArgs", "ConcatOffset", "Const", "StopGradient", "Shape", "ShapeN", "Rank", "Size",
                  "ZerosLike", "OnesLike", "InvertPermutation"):
     NotDifferentiable(_op_type)
 

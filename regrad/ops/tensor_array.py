@@ -12,9 +12,8 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import INDEX, as_dtype
 from regrad.core.errors import InvalidArgumentError, ShapeError
-from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, spec_text
-from regrad.core.shapes import as_dims, compatible, fully_known, merge
+from regrad.core.shapes import as_dims, compatible, fully_known, merge, size_of
 
 UNWRITTEN = (0,) * 7  # the row shape of an array nothing was written to
 
@@ -134,7 +133,33 @@ scatter_op = define_op("TensorArrayScatterV3", "flow_in: T, indices: Tidx, value
                        infer=_scatter_infer, lower=_scatter_lower)
 
 
+def _concat_infer(buffer):
+    row = _row_dims(buffer)
+    if row is None:
+        return Spec(None, buffer.dtype)
+    if not row:
+        raise ShapeError(f"TensorArray: scalars cannot be joined, the array is {spec_text(buffer)}; stack() makes a vector")
+    return Spec((size_of((buffer.dims[0], row[0])), *row[1:]), buffer.dtype)
+
+
+def _concat_lower(b, buffer):
+    return b.np.reshape(buffer, (buffer.shape[0] * buffer.shape[1], *buffer.shape[2:]))
+
+
+def _split_infer(value, *, num, length):
+    if value.dims is None:
+        return Spec(None, value.dtype)
+    if value.dims[0] not in (None, num * length):
+        raise ShapeError(f"TensorArray: {spec_text(value)} cannot be cut into {num} parts of length {length}")
+    return Spec((num, length, *value.dims[1:]), value.dtype)
+
+
 unstack_op = define_op("TensorArrayUnstack", "value", infer=lambda v: Spec(v.dims, v.dtype), lower=lambda b, v: v)
+concat_op = define_op("TensorArrayConcatV3", "flow_in: T", lower=_concat_lower, infer=_concat_infer)
+split_op = define_op("TensorArraySplitV3", "value: T", attrs={"num": 0, "length": 0}, infer=_split_infer,
+                     lower=lambda b, value, *, num, length: b.np.reshape(value, (num, length, *value.shape[1:])))
+size_op = define_op("TensorArraySizeV3", "flow_in: T", shape_only=(0,), partial=True, infer=lambda x: Spec((), dtypes.int32),
+                    lower=lambda b, x: np.asarray(x.shape[0], np.int32))
 
 
 class TensorArray:
@@ -245,16 +270,14 @@ class TensorArray:
 
     def concat(self, name=None):
         """Returns the elements joined along their first axis."""
-        from regrad.ops.array import concat, reshape, shape
+        from regrad.ops.array import concat
 
         if self._pieces is not None:
             return concat(self._pieces, 0, name=name or "concat")
-
-        with get_default_graph().name_scope(name or "TensorArrayConcat"):
-            row = self._element_shape
-            if row is not None and None not in row:
-                return reshape(self._flow, [-1, *row[1:]])
-            return reshape(self._flow, concat([[-1], shape(self._flow)[2:]], 0))
+        out = concat_op(self._flow, name=name or "TensorArrayConcatV3")
+        if self._element_shape:
+            out.set_shape((None, *self._element_shape[1:]))
+        return out
 
     def unstack(self, value, name=None):
         """Returns the array holding the rows of `value`."""
@@ -275,14 +298,15 @@ class TensorArray:
         Raises:
           ValueError: how many parts there are is not known while the graph is built.
         """
-        from regrad.ops.array import reshape, split
+        from regrad.ops.array import split
 
         value = convert_to_tensor(value)
         lengths = convert_to_tensor(lengths)
         known = lengths.value()
         if known is not None and len(set(known.tolist())) == 1 and value.rank is not None:
-            rows = [d if d is not None else -1 for d in value.dims[1:]]
-            return self.unstack(reshape(value, [len(known), int(known[0]), *rows]), name=name)
+            new = self._with(split_op(value, num=len(known), length=int(known[0]), name=name or "TensorArraySplitV3"))
+            new._element_shape = (int(known[0]), *value.dims[1:])
+            return new
         if not lengths.dims or lengths.dims[0] is None:
             raise ValueError("TensorArray.split: the number of parts must be known while the graph is built.")
         new = self._with(self._flow)
@@ -298,10 +322,7 @@ class TensorArray:
 
     def size(self, name=None):
         """Returns the number of elements, an int32 scalar."""
-        from regrad.ops.array import shape
-
-        with get_default_graph().name_scope(name or "TensorArraySize"):
-            return shape(self._flow)[0]
+        return size_op(self._flow, name=name or "TensorArraySizeV3")
 
     def close(self, name=None):
         """Returns an operation that does nothing: there is nothing to free."""

@@ -3,10 +3,11 @@
 from regrad.core.convert import convert_to_tensor
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.core.indexed_slices import IndexedSlices
-from regrad.ops.array import expand_dims, reshape, shape, zeros_like
+from regrad.ops.array import expand_dims, reshape, reshape_like, shape, zeros_like
 from regrad.ops.tensor_array import gather_op, read_op, scatter_op, write_op
 
 NotDifferentiable("TensorArrayV3")
+NotDifferentiable("TensorArraySizeV3")
 
 
 @RegisterGradient("TensorArrayWriteV3")
@@ -42,3 +43,13 @@ def _scatter_grad(op, dflow):
 def _unstack_grad(op, dflow):
     # Rows that were read come as slices: here, where the array began, they become whole.
     return convert_to_tensor(dflow)
+
+
+@RegisterGradient("TensorArrayConcatV3")
+def _concat_grad(op, dvalue):
+    return reshape_like(convert_to_tensor(dvalue), op.inputs[0])
+
+
+@RegisterGradient("TensorArraySplitV3")
+def _split_grad(op, dflow):
+    return reshape_like(convert_to_tensor(dflow), op.inputs[0])
