@@ -7,8 +7,9 @@ file: a sign, a comparison, a number, a dropped term, swapped arguments. A sampl
 seed, spread over the files by their size, is tried: the tests that cover a file run until one of them fails.
 
 Every fault runs in a fork of this process, which has loaded NumPy, JAX and pytest but nothing of Regrad; the child gets
-the changed source by an import hook, so that no file changes. First come the rows of `tests/cases` that NumPy can
-evaluate, which take a second; what they do not notice runs with XLA and with the other tests in TESTS.
+the changed source by an import hook, so that no file changes. There are three stages: first the rows of `tests/cases` that
+NumPy can evaluate, which take a second; what they do not notice meets the rows that need XLA and the other tests in TESTS,
+and what these do not notice all of it again, compiled.
 
 Each fault is a line of JSON in the results file; those that are there already are not tried again. JUDGED below says
 which faults cannot be noticed, since they change nothing.
@@ -60,6 +61,8 @@ STEPS = set("""
 
 BUILDER = ["tests/autodiff", "tests/test_silent_overrides.py", "tests/inspect/test_explain.py", "tests/ops",
            "tests/test_programs.py", "tests/test_tf1_behaviour.py"]
+
+STAGES = ("host", "xla", "all")
 
 # The families of rows, and the other tests, that cover a file; by default the family of its name.
 TESTS = {
@@ -219,7 +222,7 @@ def sample(seed, count):
 def preload():
     """Loads what is slow to load and has no part in what is tested."""
     for name in ("numpy", "scipy.special", "scipy.linalg", "scipy.signal", "scipy.ndimage", "pytest", "_pytest.assertion.rewrite",
-                 "hypothesis", "jax", "jax.numpy", "jax.lax", "jax.scipy.special", "jax.export", "rich"):
+                 "jax", "jax.numpy", "jax.lax", "jax.scipy.special", "jax.export", "rich"):
         __import__(name)
 
 
@@ -248,8 +251,8 @@ class Hook:
 class Choose:
     """A pytest plugin: only rows of some families, evaluated by NumPy alone or row by row with XLA; the first failure."""
 
-    def __init__(self, families, host):
-        self.families, self.host = families, host
+    def __init__(self, families, stage):
+        self.families, self.stage = families, stage
         self.failed = ""
 
     def pytest_collection_modifyitems(self, items):
@@ -270,20 +273,22 @@ class Choose:
 
         from tests import opcheck
 
-        if not self.host:
-            opcheck.BATCH = 1
-            return
+        host = self.stage == "host"
 
-        def measured(self, case):
+        def measured(measurements, case):
             m = opcheck.Measured(case)
-            if m.error is None and not all(m.on_host.values()):
-                pytest.skip("needs XLA")
-            if m.error is None:
+            if m.error is None and self.stage != "all" and host != all(m.on_host.values()):
+                pytest.skip("another stage")
+            if m.error is None and host:
                 m.session = m.host[m.known[-1]][0]
+            elif m.error is None:
+                opcheck.measure([m])
+                test_ops._run_session([m])
             return m
 
         test_ops.Measurements.__getitem__ = measured
-        opcheck.Built.host_only = opcheck.Built.on_host
+        if host:
+            opcheck.Built.host_only = opcheck.Built.on_host
 
     def pytest_collectreport(self, report):
         if report.failed and not self.failed:
@@ -302,10 +307,10 @@ def child(path, source, stage, families, tests, log):
 
     if source is not None:
         sys.meta_path.insert(0, Hook(path, source))
-    chosen = (["tests/test_ops.py"] if families else []) + (tests if stage == "full" else [])
+    chosen = (["tests/test_ops.py"] if families else []) + (tests if stage == "xla" else [])
     if not chosen:
         return "", 5
-    if stage == "full":
+    if stage != "host":
         import jax
 
         jax.config.update("jax_compilation_cache_dir", os.environ["MUTATION_CACHE"] + "/jax")
@@ -314,8 +319,8 @@ def child(path, source, stage, families, tests, log):
     sys.stdout = sys.stderr = log
     os.dup2(log.fileno(), 1)
     os.dup2(log.fileno(), 2)
-    plugin = Choose(families, stage == "host")
-    code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:warnings", "--tb=line", *chosen],
+    plugin = Choose(families, stage)
+    code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line", *chosen],
                        plugins=[plugin])
     return plugin.failed, int(code)
 
@@ -367,7 +372,7 @@ def try_fault(path, mutant, limits):
         compile(source, str(path), "exec")
     except SyntaxError as error:
         return {**mutant, "outcome": "no program", "by": str(error)}
-    for stage in ("host", "full"):
+    for stage in STAGES:
         outcome, by, seconds = attempt(path, source, stage, limits[stage])
         mutant["seconds"] = round(mutant["seconds"] + seconds, 2)
         if outcome in ("killed", "timeout"):
@@ -403,7 +408,7 @@ def run(args):
         path = paths[mutant["file"]]
         if path.stem not in limits:
             limits[path.stem] = {}
-            for stage in ("host", "full"):
+            for stage in STAGES:
                 outcome, by, seconds = attempt(path, None, stage, 1800)
                 print(f"{path.stem}, no fault, {stage}: {outcome} {by} ({seconds:.1f} s)", flush=True)
                 if outcome in ("killed", "timeout"):

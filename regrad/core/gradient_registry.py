@@ -15,6 +15,10 @@ ALIASES = {
     "MatrixDiag": "MatrixDiagV2", "MatrixDiagV3": "MatrixDiagV2", "MatrixDiagPart": "MatrixDiagPartV2",
     "MatrixDiagPartV3": "MatrixDiagPartV2", "MatrixSetDiag": "MatrixSetDiagV2", "MatrixSetDiagV3": "MatrixSetDiagV2",
     "SpaceToBatch": "SpaceToBatchND", "BatchToSpace": "BatchToSpaceND", "ScatterNdNonAliasingAdd": "TensorScatterAdd",
+    "DebugGradientRefIdentity": "DebugGradientIdentity", "StatelessIf": "If", "StatelessWhile": "While",
+    "SparseMatMul": "MatMul", "XlaEinsum": "Einsum",
+    **{f"TensorArray{kind}{old}": f"TensorArray{kind}V3" for old in ("", "V2")
+       for kind in ("Concat", "Gather", "Read", "Scatter", "Size", "Split", "Write")},
     "RefIdentity": "Identity", "Reverse": "ReverseV2", "ParallelDynamicStitch": "DynamicStitch",
 }
 

@@ -15,7 +15,7 @@ FAMILIES = (
     "linalg", "linalg_grad", "math", "math_grad", "matmul", "matmul_grad", "nn", "nn_grad", "norm", "norm_grad",
     "operators", "partition", "partition_grad", "pool", "pool_grad", "quantise", "quantise_grad", "random",
     "random_grad", "reduce", "reduce_grad", "script", "segment", "segment_grad", "sort", "sort_grad", "sparse",
-    "special", "special_grad", "spectral", "state", "state_grad", "strings", "summary", "tensor_array",
+    "sparse_grad", "special", "special_grad", "spectral", "state", "state_grad", "strings", "summary", "tensor_array",
     "tensor_array_grad", "train", "train_grad", "vjp",
 )
 

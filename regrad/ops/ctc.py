@@ -282,3 +282,65 @@ def ctc_beam_search_decoder(inputs, sequence_length, beam_width=100, top_paths=1
 def ctc_beam_search_decoder_v2(inputs, sequence_length, beam_width=100, top_paths=1):
     """Decodes by beam search, keeping repeated labels; as `ctc_beam_search_decoder`."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
+
+
+# -- edit distance ---------------------------------------------------------------------------------
+def _levenshtein(a, b):
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        before, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (x != y))
+    return row[-1]
+
+
+def _sequences(indices, values):
+    found = {}
+    for at, v in zip(indices.tolist(), values.tolist()):
+        found.setdefault(tuple(at[:-1]), []).append(v)
+    return found
+
+
+def _edit_distance_lower(b, h_indices, h_values, h_shape, t_indices, t_values, t_shape, *, normalize):
+    hypotheses, truths = _sequences(h_indices, h_values), _sequences(t_indices, t_values)
+    out = np.zeros(tuple(np.maximum(h_shape, t_shape)[:-1]), np.float32)
+    for at in hypotheses.keys() | truths.keys():
+        hypothesis, truth = hypotheses.get(at, ()), truths.get(at, ())
+        distance = _levenshtein(hypothesis, truth)
+        if normalize:  # what is compared with nothing is infinitely far away
+            distance = distance / len(truth) if truth else np.inf if hypothesis else 0
+        out[at] = distance
+    return out
+
+
+def _edit_distance_infer(h_indices, h_values, h_shape, t_indices, t_values, t_shape, *, normalize):
+    a, b = h_shape.partial(), t_shape.partial()
+    if a is None or b is None:
+        return Spec(None, dtypes.float32)
+    if len(a) != len(b):
+        raise ShapeError(f"edit_distance: hypothesis and truth must have one rank, their shapes are {list(a)} and {list(b)}")
+    return Spec(tuple(None if None in (m, n) else max(m, n) for m, n in zip(a[:-1], b[:-1])), dtypes.float32)
+
+
+editdistance_op = define_op(
+    "EditDistance", "hypothesis_indices: int64, hypothesis_values: T, hypothesis_shape: int64, truth_indices: int64, "
+    "truth_values: T, truth_shape: int64", attrs={"normalize": True}, host=True, infer=_edit_distance_infer,
+    lower=_edit_distance_lower)
+NotDifferentiable("EditDistance")
+
+
+def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):
+    """Returns the Levenshtein distances between the sequences of two sparse tensors, float32 of their shape but the last axis.
+
+    Args:
+      hypothesis, truth: SparseTensors of one dtype and rank, whose last axis is that of the sequences.
+      normalize: divide by the length of the truth; infinity where that is empty and the hypothesis is not.
+    """
+    from regrad.ops.sparse import SparseTensor, SparseTensorValue
+
+    for what, x in (("Hypothesis", hypothesis), ("Truth", truth)):
+        if not isinstance(x, (SparseTensor, SparseTensorValue)):
+            raise TypeError(f"{what} must be a SparseTensor.")
+    h, t = SparseTensor.from_value(hypothesis), SparseTensor.from_value(truth)
+    return editdistance_op(h.indices, h.values, h.dense_shape, t.indices, t.values, t.dense_shape, normalize=normalize,
+                           name=name)

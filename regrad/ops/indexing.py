@@ -619,14 +619,14 @@ def _coordinates(indices):
     return tuple(indices[..., i] for i in range(indices.shape[-1]))
 
 
-def _gather_nd_lower(b, params, indices):
+def gather_nd_lower(b, params, indices):
     if not indices.shape[-1]:
         return b.np.broadcast_to(params, indices.shape[:-1] + params.shape)
     return take(b, params, _coordinates(indices))
 
 
 gathernd_op = define_op("GatherNd", "params: T, indices: Tindices", types={"Tindices": INDEX},
-                        infer=_gather_nd_infer, lower=_gather_nd_lower)
+                        infer=_gather_nd_infer, lower=gather_nd_lower)
 
 
 def gather_nd(params, indices, name=None, batch_dims=0):

@@ -1,4 +1,8 @@
-"""SparseTensor: coordinates and values, as three tensors. Fed and fetched as `SparseTensorValue`."""
+"""SparseTensor: coordinates and values, as three tensors. Fed and fetched as `SparseTensorValue`.
+
+The ops take and give the three tensors one by one, as TensorFlow's do. Those whose number of elements depends on values run
+on the host. Gradients, to the values and to dense operands: `sparse_grad.py`.
+"""
 
 import collections
 
@@ -6,11 +10,12 @@ import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
-from regrad.core.shapes import TensorShape
-from regrad.ops.array import broadcast_to, expand_dims, fill, placeholder, shape, transpose
-from regrad.ops.indexing import gather, scatter_nd, tensor_scatter_update
-from regrad.ops.math import cast
-from regrad.ops.segment import unsorted_segment_sum
+from regrad.core.dtypes import INDEX, NUMERIC
+from regrad.core.errors import InvalidArgumentError, ShapeError
+from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.shapes import TensorShape, broadcast
+from regrad.ops.array import BadValue, one_of, placeholder
+from regrad.ops.indexing import gather_nd_lower
 
 SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
 
@@ -67,6 +72,20 @@ class SparseTensor:
 
         return (session or get_default_session()).run(self, feed_dict)
 
+    def __mul__(self, dense):
+        """Returns this tensor with its elements multiplied by those of a dense one, which may broadcast to its shape."""
+        return self._with_values(sparsedensecwisemul_op(self.indices, self.values, self.dense_shape,
+                                                        convert_to_tensor(dense, dtype=self.dtype), name="mul"))
+
+    def __truediv__(self, dense):
+        return self._with_values(sparsedensecwisediv_op(self.indices, self.values, self.dense_shape,
+                                                        convert_to_tensor(dense, dtype=self.dtype), name="truediv"))
+
+    __div__ = __truediv__
+
+    def _with_values(self, values):
+        return SparseTensor(self.indices, values, self.dense_shape)
+
     def __repr__(self):
         return f"SparseTensor(indices={self.indices}, values={self.values}, dense_shape={self.dense_shape})"
 
@@ -81,34 +100,390 @@ def sparse_placeholder(dtype, shape=None, name=None):
                         placeholder(dtypes.int64, [rank], name + "/shape"))
 
 
-def sparse_tensor_to_dense(sp_input, default_value=None, validate_indices=True, name=None):
-    """Returns the dense tensor, `default_value` (0) where nothing is given. The gradient reaches the values."""
+def _check_parts(indices, values, dense_shape):
+    if indices.rank not in (None, 2):
+        raise ShapeError(f"the indices of a sparse tensor are a matrix, a row for each element, got {spec_text(indices)}")
+    if values.rank not in (None, 1) or dense_shape.rank not in (None, 1):
+        raise ShapeError(f"values and shape of a sparse tensor are vectors, got {spec_text(values)} and "
+                         f"{spec_text(dense_shape)}")
 
-    dims = cast(sp_input.dense_shape, dtypes.int64)
-    if default_value is None:
-        return scatter_nd(sp_input.indices, sp_input.values, dims, name=name)
-    return tensor_scatter_update(fill(dims, convert_to_tensor(default_value, dtype=sp_input.dtype)), sp_input.indices,
-                                 sp_input.values)
+
+def _parts(x):
+    x = SparseTensor.from_value(x)
+    return x.indices, x.values, x.dense_shape
+
+
+# -- to dense -----------------------------------------------------------------------------------
+def _to_dense_infer(indices, output_shape, values, default_value, *, validate_indices):
+    return Spec(output_shape.partial(), values.dtype)
+
+
+def _to_dense_lower(b, indices, output_shape, values, default_value, *, validate_indices):
+    dims = tuple(int(d) for d in output_shape)
+    at = b.np.reshape(indices, (-1, len(dims)))
+    values = b.np.broadcast_to(values, at.shape[:1])
+    if b.is_host:
+        if validate_indices:
+            _validate(at, dims)
+        out = np.full(dims, default_value, values.dtype)
+        out[tuple(at.T)] = values
+        return out
+    full = b.np.broadcast_to(default_value, dims)
+    return full.at[tuple(at.T)].set(values, mode="drop", wrap_negative_indices=False)
+
+
+def _validate(indices, dims):
+    """Raises InvalidArgumentError for coordinates outside, repeated, or out of order."""
+    last = None
+    for i, row in enumerate(indices.tolist()):
+        if any(not 0 <= c < d for c, d in zip(row, dims)):
+            raise InvalidArgumentError(f"indices[{i}] = {row} is out of bounds: need 0 <= index < {list(dims)}")
+        if last is not None and row <= last:
+            what = "is repeated" if row == last else "is out of order"
+            raise InvalidArgumentError(f"indices[{i}] = {row} {what}. Many sparse ops require sorted indices: "
+                                       "sparse_reorder sorts them")
+        last = row
+
+
+sparsetodense_op = define_op(
+    "SparseToDense", "sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T",
+    attrs={"validate_indices": True}, types={"Tindices": INDEX}, static=(1,), infer=_to_dense_infer, lower=_to_dense_lower)
 
 
 def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0, validate_indices=True, name=None):
-    """Returns a dense tensor of `output_shape` with `sparse_values` at `sparse_indices` and `default_value` elsewhere."""
+    """Returns a dense tensor of `output_shape` with `sparse_values` at `sparse_indices` and `default_value` elsewhere.
 
-    indices, values = convert_to_tensor(sparse_indices), convert_to_tensor(sparse_values)
-    if indices.rank == 0:
-        indices = expand_dims(indices, 0)
-    if indices.rank == 1:
-        indices = expand_dims(indices, 1)
-    if values.rank == 0:
-        values = broadcast_to(values, shape(indices)[:1])
-    return tensor_scatter_update(fill(output_shape, convert_to_tensor(default_value, dtype=values.dtype)), indices, values)
+    Args:
+      sparse_indices: int32 or int64: [n, rank], [n] for a vector, or a scalar.
+      output_shape: vector of the dtype of the indices.
+      sparse_values: [n], or a scalar for all.
+      default_value: a scalar.
+      validate_indices: on the host, indices that are repeated or out of order are an InvalidArgumentError.
+
+    Gradient: to values and default value.
+    """
+    values = convert_to_tensor(sparse_values)
+    return sparsetodense_op(sparse_indices, output_shape, values, convert_to_tensor(default_value, dtype=values.dtype),
+                            validate_indices=validate_indices, name=name)
+
+
+def sparse_tensor_to_dense(sp_input, default_value=None, validate_indices=True, name=None):
+    """Returns the dense tensor, `default_value` (0) where nothing is given. The gradient reaches the values."""
+    indices, values, dims = _parts(sp_input)
+    if default_value is None:
+        default_value = b"" if values.dtype is dtypes.string else 0
+    return sparse_to_dense(indices, dims, values, default_value, validate_indices, name)
+
+
+# -- with dense operands --------------------------------------------------------------------------
+def _matmul_infer(a_indices, a_values, a_shape, c, *, adjoint_a, adjoint_b):
+    _check_parts(a_indices, a_values, a_shape)
+    if c.rank not in (None, 2):
+        raise ShapeError(f"b must be a matrix, got {spec_text(c)}")
+    a, c_dims = a_shape.partial() or (None, None), c.dims or (None, None)
+    if len(a) != 2:
+        raise ShapeError(f"a must be a matrix, its shape is {list(a)}")
+    n, k = a[::-1] if adjoint_a else a
+    k2, m = c_dims[::-1] if adjoint_b else c_dims
+    if None not in (k, k2) and k != k2:
+        raise ShapeError(f"a is {list(a)} and b is {spec_text(c)}; the inner sizes {k} and {k2} differ "
+                         f"(adjoint_a={adjoint_a}, adjoint_b={adjoint_b})")
+    return Spec((n, m), a_values.dtype)
+
+
+def _matmul_lower(b, indices, values, a_shape, c, *, adjoint_a, adjoint_b):
+    # Rows of b, weighed and added up: nothing of the size of a is made.
+    rows, columns = indices[:, 0], indices[:, 1]
+    n = int(a_shape[1] if adjoint_a else a_shape[0])
+    if adjoint_a:
+        rows, columns, values = columns, rows, b.np.conj(values)
+    if adjoint_b:
+        c = b.np.conj(c).T
+    terms = values[:, None] * b.np.take(c, columns, axis=0)
+    if b.is_host:
+        out = np.zeros((n, c.shape[1]), terms.dtype)
+        np.add.at(out, rows, terms)
+        return out
+    return b.np.zeros((n, c.shape[1]), terms.dtype).at[rows].add(terms)
+
+
+sparsetensordensematmul_op = define_op(
+    "SparseTensorDenseMatMul", "a_indices: Tindices, a_values: T, a_shape: int64, b: T",
+    attrs={"adjoint_a": False, "adjoint_b": False}, types={"Tindices": INDEX, "T": NUMERIC}, static=(2,),
+    infer=_matmul_infer, lower=_matmul_lower)
 
 
 def sparse_tensor_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
-    """Returns the product of a sparse matrix and a dense one, by gathering rows and adding: gradients reach both."""
+    """Returns the product of a sparse matrix and a dense one: [n, k] times [k, m] gives [n, m].
 
-    b = convert_to_tensor(b)
-    b = transpose(b) if adjoint_b else b
-    rows, columns = sp_a.indices[:, 0], sp_a.indices[:, 1]
-    rows, columns, n = (columns, rows, sp_a.dense_shape[1]) if adjoint_a else (rows, columns, sp_a.dense_shape[0])
-    return unsorted_segment_sum(gather(b, columns) * expand_dims(sp_a.values, 1), rows, n, name=name)
+    Args:
+      sp_a: SparseTensor of rank 2.
+      b: dense matrix of the same dtype.
+      adjoint_a, adjoint_b: use the conjugate transpose of that operand.
+
+    Gradient: to the values of `sp_a` and to `b`.
+    """
+    return sparsetensordensematmul_op(*_parts(sp_a), b, adjoint_a=adjoint_a, adjoint_b=adjoint_b, name=name)
+
+
+def positions_in(b, indices, dense_dims):
+    """Returns the coordinates in a dense operand that broadcasts of the elements of a sparse one."""
+    own = indices[:, indices.shape[1] - len(dense_dims):]
+    return own * np.array([d != 1 for d in dense_dims], indices.dtype)
+
+
+def _cwise(op_type, function):
+    def infer(indices, values, dims, dense):
+        _check_parts(indices, values, dims)
+        sparse_dims = dims.partial()
+        if sparse_dims is not None and dense.dims is not None and (
+                len(dense.dims) > len(sparse_dims)
+                or None not in sparse_dims and broadcast(sparse_dims, dense.dims) != tuple(sparse_dims)):
+            raise ShapeError(f"the dense tensor {spec_text(dense)} does not broadcast to the shape {list(sparse_dims)} of the "
+                             "sparse one")
+        return Spec(values.dims, values.dtype)
+
+    def lower(b, indices, values, dims, dense):
+        return getattr(b.np, function)(values, gather_nd_lower(b, dense, positions_in(b, indices, dense.shape)))
+
+    return define_op(op_type, "sp_indices: int64, sp_values: T, sp_shape: int64, dense: T", types={"T": NUMERIC},
+                     infer=infer, lower=lower)
+
+
+sparsedensecwisemul_op = _cwise("SparseDenseCwiseMul", "multiply")
+sparsedensecwisediv_op = _cwise("SparseDenseCwiseDiv", "divide")
+
+
+def _dense_add_infer(indices, values, dims, dense):
+    _check_parts(indices, values, dims)
+    return Spec(dense.dims if dense.dims is not None else dims.partial(), values.dtype)
+
+
+def _dense_add_lower(b, indices, values, dims, dense):
+    if b.is_host:
+        out = np.array(dense)
+        np.add.at(out, tuple(indices.T), values)
+        return out
+    return b.np.asarray(dense).at[tuple(indices.T)].add(values, mode="drop", wrap_negative_indices=False)
+
+
+sparsetensordenseadd_op = define_op(
+    "SparseTensorDenseAdd", "a_indices: Tindices, a_values: T, a_shape: Tindices, b: T",
+    types={"Tindices": INDEX, "T": NUMERIC}, infer=_dense_add_infer, lower=_dense_add_lower)
+
+
+# -- sums -------------------------------------------------------------------------------------------
+def _add_lower(b, a_indices, a_values, a_shape, b_indices, b_values, b_shape, thresh):
+    if a_shape.tolist() != b_shape.tolist():
+        raise BadValue(f"SparseAdd: operands' shapes do not match: got {a_shape.tolist()} and {b_shape.tolist()}")
+    sums = {}
+    for indices, values in ((a_indices, a_values), (b_indices, b_values)):
+        for at, v in zip(map(tuple, indices.tolist()), values):
+            sums[at] = sums[at] + v if at in sums else v
+    kept = sorted(at for at, v in sums.items() if abs(v) >= thresh)
+    return (np.array(kept, a_indices.dtype).reshape(-1, a_indices.shape[1]),
+            np.array([sums[at] for at in kept], a_values.dtype), a_shape)
+
+
+def _add_infer(a_indices, a_values, a_shape, b_indices, b_values, b_shape, thresh):
+    _check_parts(a_indices, a_values, a_shape)
+    _check_parts(b_indices, b_values, b_shape)
+    rank = a_indices.dims[1] if a_indices.dims is not None else None
+    return [Spec((None, rank), a_indices.dtype), Spec((None,), a_values.dtype), Spec(a_shape.dims or (rank,), a_shape.dtype)]
+
+
+sparseadd_op = define_op(
+    "SparseAdd", "a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64, "
+    "thresh: Treal", types={"T": NUMERIC}, host=True, single=False, infer=_add_infer, lower=_add_lower)
+
+
+def sparse_add(a, b, threshold=None, thresh=None, name=None):
+    """Returns the sum of two tensors, of which one at least is sparse: sparse if both are, else dense.
+
+    Args:
+      a, b: SparseTensors of one shape, or one of them and a dense tensor.
+      threshold, thresh: elements of a sparse sum that are smaller in magnitude are left out; 0 keeps all.
+    """
+    threshold = one_of("threshold", threshold, "thresh", thresh) if thresh is not None else threshold or 0
+    sparse = [isinstance(x, (SparseTensor, SparseTensorValue)) for x in (a, b)]
+    if not any(sparse):
+        raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
+    if not all(sparse):
+        a, b = (a, b) if sparse[0] else (b, a)
+        return sparsetensordenseadd_op(*_parts(a), convert_to_tensor(b), name=name)
+    a = SparseTensor.from_value(a)
+    thresh = convert_to_tensor(threshold, dtype=a.dtype.real_dtype)
+    return SparseTensor(*sparseadd_op(*_parts(a), *_parts(b), thresh, name=name))
+
+
+def reduced(axes, rank):
+    """Returns for each axis of a sparse tensor whether a reduction over `axes` (all if there are none) removes it."""
+    given = np.atleast_1d(axes).tolist()
+    if any(not -rank <= a < rank for a in given):
+        raise BadValue(f"SparseReduceSum: reduction axes {given} for a tensor of {rank} axes")
+    chosen = {a % rank for a in given} or set(range(rank))
+    return [i in chosen for i in range(rank)]
+
+
+def _reduced_dims(dims, axes, keep_dims):
+    gone = reduced(axes, len(dims))
+    return tuple(1 if g else d for g, d in zip(gone, dims) if keep_dims or not g)
+
+
+def _reduce_sum_infer(indices, values, dims, axes, *, keep_dims):
+    _check_parts(indices, values, dims)
+    sizes, known = dims.partial(), axes.value()
+    return Spec(None if sizes is None or known is None else _reduced_dims(sizes, known, keep_dims), values.dtype)
+
+
+def _reduce_sum_lower(b, indices, values, dims, axes, *, keep_dims):
+    sizes = tuple(int(d) for d in dims)
+    gone = reduced(axes, len(sizes))
+    left = [i for i, g in enumerate(gone) if not g]
+    out_dims = tuple(sizes[i] for i in left)
+    where = tuple(indices[:, i] for i in left)
+    if not left:
+        out = b.np.sum(values, dtype=values.dtype)
+    elif b.is_host:
+        out = np.zeros(out_dims, values.dtype)
+        np.add.at(out, where, values)
+    else:
+        out = b.np.zeros(out_dims, values.dtype).at[where].add(values)
+    return b.np.reshape(out, _reduced_dims(sizes, axes, keep_dims))
+
+
+sparsereducesum_op = define_op(
+    "SparseReduceSum", "input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32",
+    attrs={"keep_dims": False}, types={"T": NUMERIC}, static=(2, 3), infer=_reduce_sum_infer, lower=_reduce_sum_lower)
+
+
+def sparse_reduce_sum(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None):
+    """Returns the sum of a sparse tensor's elements over `axis` (an axis, a list of them, None for all), a dense tensor."""
+    axis = one_of("axis", axis, "reduction_axes", reduction_axes) if axis is not None or reduction_axes is not None else None
+    keep = keepdims if keepdims is not None else keep_dims
+    axes = convert_to_tensor([] if axis is None else axis, dtype=dtypes.int32)
+    return sparsereducesum_op(*_parts(sp_input), axes, keep_dims=bool(keep))
+
+
+# -- other elements, other places ---------------------------------------------------------------------
+def _reorder_lower(b, indices, values, dims):
+    order = b.np.lexsort(tuple(indices[:, i] for i in reversed(range(indices.shape[1]))))
+    return indices[order], values[order]
+
+
+def _like_parts(indices, values, dims):
+    _check_parts(indices, values, dims)
+    return [Spec(indices.dims, indices.dtype), Spec(values.dims, values.dtype)]
+
+
+sparsereorder_op = define_op("SparseReorder", "input_indices: int64, input_values: T, input_shape: int64", single=False,
+                             infer=_like_parts, lower=_reorder_lower)
+
+
+def sparse_reorder(sp_input, name=None):
+    """Returns the SparseTensor with its elements in row-major order."""
+    indices, values, dims = _parts(sp_input)
+    return SparseTensor(*sparsereorder_op(indices, values, dims, name=name), dims)
+
+
+def _slice_infer(indices, values, dims, start, size):
+    _check_parts(indices, values, dims)
+    rank = indices.dims[1] if indices.dims is not None else None
+    return [Spec((None, rank), indices.dtype), Spec((None,), values.dtype), Spec(dims.dims or (rank,), dims.dtype)]
+
+
+def _slice_lower(b, indices, values, dims, start, size):
+    end = np.minimum(start + size, dims)
+    inside = np.all((indices >= start) & (indices < end), axis=1)
+    return indices[inside] - start, values[inside], np.maximum(end - start, 0)
+
+
+sparseslice_op = define_op("SparseSlice", "indices: int64, values: T, shape: int64, start: int64, size: int64", host=True,
+                           single=False, infer=_slice_infer, lower=_slice_lower)
+
+
+def sparse_slice(sp_input, start, size, name=None):
+    """Returns the part of a SparseTensor that begins at `start` and is of `size`, as far as there is so much."""
+    return SparseTensor(*sparseslice_op(*_parts(sp_input), convert_to_tensor(start, dtype=dtypes.int64),
+                                        convert_to_tensor(size, dtype=dtypes.int64), name=name))
+
+
+def _positions_lower(b, indices, wanted):
+    place = {tuple(at): i for i, at in enumerate(indices.tolist())}
+    return np.array([place.get(tuple(at), len(indices)) for at in wanted.tolist()], np.int64)
+
+
+# Where elements of one sparse tensor are in another; the number of its elements for those that are not.
+sparsepositions_op = define_op("SparsePositions", "indices: int64, wanted: int64", host=True, lower=_positions_lower,
+                               infer=lambda indices, wanted: Spec(None if wanted.dims is None else wanted.dims[:1],
+                                                                  dtypes.int64))
+
+
+def _fill_rows_infer(indices, values, dims, default_value):
+    _check_parts(indices, values, dims)
+    sizes = dims.partial()
+    return [Spec((None, indices.dims[1] if indices.dims is not None else None), indices.dtype), Spec((None,), values.dtype),
+            Spec((None if not sizes else sizes[0],), dtypes.bool_), Spec(values.dims, dtypes.int64)]
+
+
+def _fill_rows_lower(b, indices, values, dims, default_value):
+    rows = int(dims[0])
+    if len(indices) and not (0 <= indices[:, 0].min() and indices[:, 0].max() < rows):
+        raise InvalidArgumentError(f"SparseFillEmptyRows: an index is outside of the {rows} rows")
+    empty = np.ones(rows, bool)
+    empty[indices[:, 0]] = False
+    added = np.zeros((int(empty.sum()), indices.shape[1]), indices.dtype)
+    added[:, 0] = np.flatnonzero(empty)
+    all_indices = np.concatenate([indices, added])
+    all_values = np.concatenate([values, np.full(len(added), default_value, values.dtype)])
+    order = np.argsort(all_indices[:, 0], kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return all_indices[order], all_values[order], empty, place[:len(indices)]
+
+
+sparsefillemptyrows_op = define_op(
+    "SparseFillEmptyRows", "indices: int64, values: T, dense_shape: int64, default_value: T", host=True, single=False,
+    infer=_fill_rows_infer, lower=_fill_rows_lower)
+
+
+def sparse_fill_empty_rows(sp_input, default_value, name=None):
+    """Returns (SparseTensor with `default_value` in the first column of each row that was empty, bool vector: which)."""
+    indices, values, dims = _parts(sp_input)
+    out = sparsefillemptyrows_op(indices, values, dims, convert_to_tensor(default_value, dtype=values.dtype), name=name)
+    return SparseTensor(out[0], out[1], dims), out[2]
+
+
+# -- softmax ----------------------------------------------------------------------------------------------
+def _row_numbers(b, indices):
+    """Returns the number of the row (all axes but the last) of each element, counted in the order they come."""
+    new = b.np.any(indices[1:, :-1] != indices[:-1, :-1], axis=1)
+    return b.np.concatenate([b.np.zeros((min(1, indices.shape[0]),), np.int64), b.np.cumsum(new.astype(np.int64))])
+
+
+sparserownumbers_op = define_op("SparseRowNumbers", "sp_indices: int64", lower=_row_numbers,
+                                infer=lambda indices: Spec(None if indices.dims is None else indices.dims[:1], dtypes.int64))
+
+
+def _softmax_lower(b, indices, values, dims):
+    rows, n = _row_numbers(b, indices), values.shape[0]
+    low = b.np.full((n,), -np.inf, values.dtype)
+    if b.is_host:
+        np.maximum.at(low, rows, values)
+        e = np.exp(values - low[rows])
+        total = np.zeros(n, values.dtype)
+        np.add.at(total, rows, e)
+        return (e / total[rows]).astype(values.dtype)
+    e = b.np.exp(values - low.at[rows].max(values)[rows])
+    return e / b.np.zeros((n,), values.dtype).at[rows].add(e)[rows]
+
+
+sparsesoftmax_op = define_op("SparseSoftmax", "sp_indices: int64, sp_values: T, sp_shape: int64",
+                             types={"T": dtypes.FLOATING}, lower=_softmax_lower,
+                             infer=lambda indices, values, dims: _like_parts(indices, values, dims)[1])
+
+
+def sparse_softmax(sp_input, name=None):
+    """Returns the SparseTensor of softmax over the last axis, of the elements that are given (in row-major order)."""
+    indices, values, dims = _parts(sp_input)
+    return SparseTensor(indices, sparsesoftmax_op(indices, values, dims, name=name), dims)

@@ -1,0 +1,105 @@
+"""Rows for `regrad/ops/sparse.py`: the ops, on indices, values and shapes one by one."""
+
+import numpy as np
+
+import regrad as tf
+from regrad.core.errors import InvalidArgumentError
+from regrad.ops import sparse
+from tests.cases import Bad, Case
+
+P = np.array
+AT = P([[0, 1], [1, 0], [1, 3], [2, 2]])  # of a [3, 4] matrix
+DIMS = P([3, 4])
+UNSORTED = P([[1, 3], [0, 1], [2, 2], [1, 0]])
+ALL = ("float16", "float32", "complex64")
+COMPLEX = P([1 + 2j, -0.5j, 0.7 + 0.1j, -1.0])
+NONE = np.zeros((0, 2), np.int64)
+
+
+def dense(at, values, dims, default=0):
+    out = np.full(tuple(dims), default, np.asarray(values).dtype)
+    out[tuple(np.reshape(at, (-1, len(dims))).T)] = values
+    return out
+
+
+def to_dense(at, dims, values, default, **_):
+    return dense(at, values, dims, default)
+
+
+def product(at, values, dims, c, adjoint_a=False, adjoint_b=False):
+    a = dense(at, values, dims)
+    return (a.conj().T if adjoint_a else a) @ (c.conj().T if adjoint_b else c)
+
+
+def cwise(function):
+    return lambda at, values, dims, c: function(values, np.broadcast_to(c, tuple(dims))[tuple(at.T)])
+
+
+def softmax(at, values, dims):
+    out = np.empty_like(values)
+    for row in {tuple(r) for r in at[:, :-1].tolist()}:
+        mine = np.all(at[:, :-1] == row, axis=1)
+        e = np.exp(values[mine] - values[mine].max())
+        out[mine] = e / e.sum()
+    return out
+
+
+def total(at, values, dims, axes, keep_dims=False):
+    return dense(at, values, dims).sum(tuple(np.atleast_1d(axes).tolist()) or None, keepdims=keep_dims)
+
+
+CASES = [
+    Case("SparseToDense", sparse.sparsetodense_op, to_dense, (AT, DIMS, (4,), ()), dtypes=ALL),
+    Case("SparseToDense", sparse.sparsetodense_op, to_dense, (P([1, 3]), P([5]), (2,), ()), note="vector"),
+    Case("SparseToDense", sparse.sparsetodense_op, to_dense, (P(2), P([4]), (), ()), note="scalar"),
+    Case("SparseToDense", sparse.sparsetodense_op, to_dense, (AT, DIMS, (), ()), note="one value for all"),
+    Case("SparseToDense", sparse.sparsetodense_op, to_dense, (NONE, DIMS, (0,), ()), note="empty"),
+    Case("SparseTensorDenseMatMul", sparse.sparsetensordensematmul_op, product, (AT, (4,), DIMS, (4, 2)), dtypes=ALL),
+    *(Case("SparseTensorDenseMatMul", sparse.sparsetensordensematmul_op, product,
+           (AT, COMPLEX, DIMS, np.outer(COMPLEX[:3 if a else 4], [1, 1j]).T if b else np.outer(COMPLEX[:3 if a else 4], [1, 1j])),
+           {"adjoint_a": a, "adjoint_b": b}, dtypes=(), note=f"{a} {b}") for a in (False, True) for b in (False, True)),
+    Case("SparseTensorDenseMatMul", sparse.sparsetensordensematmul_op, product, (NONE, (0,), DIMS, (4, 2)), note="empty"),
+    *(Case(op_type, op, cwise(f), (AT, (4,), DIMS, dims), low=0.5, dtypes=ALL if not i else (), note=str(dims))
+      for op_type, op, f in (("SparseDenseCwiseMul", sparse.sparsedensecwisemul_op, np.multiply),
+                             ("SparseDenseCwiseDiv", sparse.sparsedensecwisediv_op, np.divide))
+      for i, dims in enumerate([(3, 4), (4,), (1, 4), (3, 1), ()])),
+    Case("SparseDenseCwiseMul", sparse.sparsedensecwisemul_op, cwise(np.multiply), (AT, COMPLEX, DIMS, COMPLEX[::-1].copy()),
+         note="complex"),
+    Case("SparseDenseCwiseDiv", sparse.sparsedensecwisediv_op, cwise(np.divide), (AT, COMPLEX, DIMS, COMPLEX[::-1] + 2),
+         note="complex"),
+    Case("SparseTensorDenseAdd", sparse.sparsetensordenseadd_op, lambda at, v, dims, c: dense(at, v, dims) + c,
+         (AT, (4,), DIMS, (3, 4)), dtypes=ALL),
+    Case("SparseAdd", sparse.sparseadd_op,
+         lambda *_: (P([[0, 0], [0, 1], [1, 0], [1, 3], [2, 2]]), P([8.0, 1.0, 2.0, 2.0, 4.0]), DIMS),
+         (AT, P([1.0, 2, 3, 4]), DIMS, P([[0, 0], [1, 3]]), P([8.0, -1]), DIMS, P(0.0)), wrt=(1, 4)),
+    Case("SparseAdd", sparse.sparseadd_op, lambda *_: (P([[0, 0], [2, 2]]), P([8.0, 4.0]), DIMS),
+         (AT, P([1.0, 2, 3, 4]), DIMS, P([[0, 0], [1, 3]]), P([8.0, -1]), DIMS, P(2.5)), wrt=(1, 4), note="threshold"),
+    *(Case("SparseReduceSum", sparse.sparsereducesum_op, total, (AT, (4,), DIMS, P(axes, np.int32)), {"keep_dims": keep},
+           dtypes=ALL if axes == [1] else ("float32",), note=f"{axes} {keep}")
+      for axes in ([1], [0], [-1], [0, 1], [0, -1], [], 1) for keep in (False, True)),
+    Case("SparseReorder", sparse.sparsereorder_op, lambda at, v, dims: (AT, v[[1, 3, 0, 2]]), (UNSORTED, (4,), DIMS),
+         dtypes=ALL),
+    Case("SparseReorder", sparse.sparsereorder_op, lambda at, v, dims: (NONE, v), (NONE, (0,), DIMS), note="empty"),
+    Case("SparseSlice", sparse.sparseslice_op, lambda at, v, *_: (P([[0, 0], [1, 2]]), v[[1, 3]], P([2, 3])),
+         (AT, (4,), DIMS, P([1, 0]), P([5, 3])), dtypes=ALL),
+    Case("SparseFillEmptyRows", sparse.sparsefillemptyrows_op,
+         lambda at, v, dims, d: (P([[0, 1], [1, 0], [1, 3], [2, 0], [3, 2], [4, 0]]), P([v[0], v[1], v[2], d, v[3], d]),
+                                 P([False, False, False, True, False, True])[[0, 1, 3, 4, 5]], P([0, 1, 2, 4])),
+         (P([[0, 1], [1, 0], [1, 3], [3, 2]]), (4,), P([5, 4]), ())),
+    Case("SparseSoftmax", sparse.sparsesoftmax_op, softmax, (AT, (4,), DIMS), dtypes=("float32",)),
+    Case("SparseSoftmax", sparse.sparsesoftmax_op, softmax, (P([[0, 0, 1], [0, 0, 2], [1, 0, 0], [1, 1, 0], [1, 1, 3]]), (5,),
+                                                            P([2, 2, 4])), note="rank 3"),
+    Case("SparseSoftmax", sparse.sparsesoftmax_op, softmax, (AT, P([800.0, 900, -900, 1000]), DIMS), note="extreme"),
+    Case("SparseSoftmax", sparse.sparsesoftmax_op, softmax, (NONE, (0,), DIMS), note="empty"),
+    # Refusals.
+    Bad("SparseToDense", lambda: sparse.sparse_to_dense([[0, 1], [0, 0]], [2, 2], [1.0, 2.0]), InvalidArgumentError,
+        "out of order", run=True),
+    Bad("SparseToDense", lambda: sparse.sparse_to_dense([[0, 0], [0, 0]], [2, 2], [1.0, 2.0]), InvalidArgumentError,
+        "is repeated", run=True),
+    Bad("SparseToDense", lambda: sparse.sparse_to_dense([[0, 5]], [2, 2], [1.0]), InvalidArgumentError, "out of bounds",
+        run=True),
+    Bad("SparseTensorDenseMatMul", lambda: sparse.sparse_tensor_dense_matmul(tf.SparseTensor(AT, [1.0] * 4, DIMS),
+                                                                             tf.zeros([3, 2])), ValueError, "inner sizes 4 and 3"),
+    Bad("SparseDenseCwiseMul", lambda: tf.SparseTensor(AT, [1.0] * 4, DIMS) * tf.zeros([2, 4]), ValueError, "2"),
+    Bad("SparseAdd", lambda: sparse.sparse_add(tf.zeros([2]), tf.zeros([2])), TypeError, "At least one input should be"),
+]
