@@ -41,8 +41,9 @@ _NAMES = {
     "regrad.inspect": "audit compare diagnose explain_gradients why_none",
     "regrad.runtime.trace": "ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata RunOptions",
     "regrad.ops.ctc": "edit_distance",
-    "regrad.ops.sparse": """SparseTensor SparseTensorValue sparse_add sparse_fill_empty_rows sparse_placeholder sparse_reduce_sum
-        sparse_reorder sparse_slice sparse_softmax sparse_tensor_dense_matmul sparse_tensor_to_dense sparse_to_dense""",
+    "regrad.ops.sparse": """SparseTensor SparseTensorValue sparse_add sparse_fill_empty_rows sparse_placeholder
+        sparse_reduce_sum sparse_reorder sparse_slice sparse_softmax sparse_tensor_dense_matmul
+        sparse_tensor_to_dense sparse_to_dense""",
     "regrad.runtime.session": "InteractiveSession Session",
     "regrad.ops.math": """abs acos acosh add add_n asin asinh atan atan2 atanh cast ceil cos cosh div div_no_nan divide exp
         expm1 floor floor_div floordiv floormod log log1p maximum minimum mod multiply negative pow realdiv reciprocal rint

@@ -198,7 +198,7 @@ def mutate(path, mutant):
 
     source = path.read_text()
     changed = mutate_code(source, operators()[mutant["operator"]](), mutant["occurrence"])
-    diff = [d for d in difflib.unified_diff(source.splitlines(), changed.splitlines(), n=0, lineterm="")][3:]
+    diff = list(difflib.unified_diff(source.splitlines(), changed.splitlines(), n=0, lineterm=""))[3:]
     before = " ".join(d[1:].strip() for d in diff if d.startswith("-"))
     after = " ".join(d[1:].strip() for d in diff if d.startswith("+"))
     return changed, before, after
@@ -221,7 +221,7 @@ def sample(seed, count):
 
 def preload():
     """Loads what is slow to load and has no part in what is tested."""
-    for name in ("numpy", "scipy.special", "scipy.linalg", "scipy.signal", "scipy.ndimage", "pytest", "_pytest.assertion.rewrite",
+    for name in ("numpy", "scipy.special", "scipy.linalg", "scipy.signal", "scipy.ndimage", "pytest",
                  "jax", "jax.numpy", "jax.lax", "jax.scipy.special", "jax.export", "rich"):
         __import__(name)
 

@@ -3,8 +3,9 @@
     python tests/oracle.py [family ...]     (with TensorFlow 2.x, used as its version 1)
 
 writes `tests/cases/tensorflow.npz` (or $ORACLE_FILE): for each row that TensorFlow can build, its outputs and their
-first and second derivatives. The tables build their graphs through `regrad.ops...`; here those names lead to TensorFlow's
-functions and op types, so that the very same rows run. `tests/test_ops.py` compares.
+first and second derivatives. With families named, what is recorded of the others stays. The tables build their graphs
+through `regrad.ops...`; here those names lead to TensorFlow's functions and op types, so that the very same rows run.
+`tests/test_ops.py` compares.
 """
 
 import importlib
@@ -151,6 +152,15 @@ def record_row(tf, case):
     return {"fingerprint": fingerprint(case, arrays), "outputs": values, "levels": levels, "missing": missing}
 
 
+def _named(row, arrays):
+    """Moves a row's arrays to `arrays`, leaving their names."""
+    for group in (row["outputs"], *row["levels"]):
+        for i, v in enumerate(group):
+            if v is not None:
+                group[i] = f"a{len(arrays)}"
+                arrays[group[i]] = np.asarray(v)
+
+
 def main(families):
     from tests.recorded import tensorflow_1
 
@@ -159,6 +169,10 @@ def main(families):
     from tests import cases
 
     rows, arrays, failed = {}, {}, 0
+    if families:
+        rows = {k: v for k, v in recorded().items() if k.partition("-")[0] not in families}
+        for row in rows.values():
+            _named(row, arrays)
     for family in families or sorted(p.stem for p in (HERE / "cases").glob("[a-z]*.py")):
         try:
             table = importlib.import_module(f"tests.cases.{family}").CASES
@@ -177,13 +191,7 @@ def main(families):
                 continue
             if any(v.dtype.kind in "OSV" or v.dtype.name == "bfloat16" for v in row["outputs"]):
                 continue
-            for kind in ("outputs", "levels"):
-                for group in [row["outputs"]] if kind == "outputs" else row["levels"]:
-                    for i, v in enumerate(group):
-                        if v is not None:
-                            name = f"a{len(arrays)}"
-                            arrays[name] = np.asarray(v)
-                            group[i] = name
+            _named(row, arrays)
             rows[key] = row
     print(f"{len(rows)} rows recorded, {failed} not")
     np.savez_compressed(FILE, rows=json.dumps(rows), **arrays)

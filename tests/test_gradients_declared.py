@@ -2,6 +2,7 @@
 
 import regrad.ops
 from regrad.core import gradient_registry, opdef
+from tests import tf_gradients
 from tests.cases import Bad, Case, Edge, families
 
 regrad.ops.load()
@@ -23,11 +24,6 @@ ELSEWHERE = {
     "RandomGammaGrad": "the second derivatives of the rows of RandomGamma",
     "SliceGrad": "the second derivatives of the rows of Slice",
     "StridedSliceGrad": "the second derivatives of the rows of StridedSlice",
-    "TensorArrayGatherV3": "tests of tensor arrays",
-    "TensorArrayReadV3": "tests of tensor arrays",
-    "TensorArrayScatterV3": "tests of tensor arrays",
-    "TensorArrayUnstack": "tests of tensor arrays",
-    "TensorArrayWriteV3": "tests of tensor arrays",
     "TileGrad": "the second derivatives of the rows of Tile",
     "While": "tests/autodiff: derivatives of loops",
 }
@@ -61,3 +57,18 @@ def test_every_rule_has_a_row():
              and _in_ops(t)}
     assert ruled - tested - set(ELSEWHERE) == set(), "rules that no row of tests/cases is about"
     assert set(ELSEWHERE) & tested == set(), "rows exist for these by now"
+
+
+def _kind(op_type):
+    found = gradient_registry.find(op_type)
+    return "none" if found is None else "not differentiable" if found.function is None else "rule"
+
+
+def test_what_tensorflow_differentiates_is_here_or_said_to_be_absent():
+    wanted = (tf_gradients.DIFFERENTIABLE | tf_gradients.OLDER | tf_gradients.HELPERS | tf_gradients.NOT_DIFFERENTIABLE)
+    absent = {t for t in wanted if opdef.find_op(gradient_registry.canonical(t)) is None}
+    assert absent - set(tf_gradients.ABSENT) == set(), "op types of TensorFlow without a word why they are absent"
+    assert set(tf_gradients.ABSENT) - absent == set(), "reasons for what is here by now"
+    otherwise = {t for t in wanted - absent
+                 if (_kind(t) == "rule") != (t not in tf_gradients.NOT_DIFFERENTIABLE) or _kind(t) == "none"}
+    assert otherwise == set(tf_gradients.OTHERWISE), "where Regrad says otherwise than TensorFlow whether there is a gradient"

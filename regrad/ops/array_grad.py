@@ -38,8 +38,8 @@ def _checknumerics_grad(op, dy):
     return array.check_numerics(dy, f"{words} {op.get_attr('message')}")
 
 
-for _op_type in ("Bitcast", "BroadcastArgs", "BroadcastGradientArgs", "ConcatOffset", "Const", "StopGradient", "Shape", "ShapeN", "Rank", "Size",
-                 "ZerosLike", "OnesLike", "InvertPermutation"):
+for _op_type in ("Bitcast", "BroadcastArgs", "BroadcastGradientArgs", "ConcatOffset", "Const", "StopGradient", "Shape",
+                 "ShapeN", "Rank", "Size", "ZerosLike", "OnesLike", "InvertPermutation"):
     NotDifferentiable(_op_type)
 
 

@@ -14,7 +14,8 @@ from regrad.core.dtypes import INDEX, NUMERIC
 from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.core.shapes import TensorShape, broadcast
-from regrad.ops.array import BadValue, one_of, placeholder
+from regrad.ops.array import BadValue, one_of, placeholder, size
+from regrad.ops.generate import range as range_
 from regrad.ops.indexing import gather_nd_lower
 
 SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
@@ -276,11 +277,15 @@ sparsetensordenseadd_op = define_op(
 def _add_lower(b, a_indices, a_values, a_shape, b_indices, b_values, b_shape, thresh):
     if a_shape.tolist() != b_shape.tolist():
         raise BadValue(f"SparseAdd: operands' shapes do not match: got {a_shape.tolist()} and {b_shape.tolist()}")
-    sums = {}
-    for indices, values in ((a_indices, a_values), (b_indices, b_values)):
-        for at, v in zip(map(tuple, indices.tolist()), values):
-            sums[at] = sums[at] + v if at in sums else v
-    kept = sorted(at for at, v in sums.items() if abs(v) >= thresh)
+    sums = dict(zip(map(tuple, a_indices.tolist()), a_values))
+    for at, v in zip(map(tuple, b_indices.tolist()), b_values):
+        if at not in sums:
+            sums[at] = v
+        elif abs(sums[at] + v) < thresh:  # as in TF, only what is really a sum may be left out
+            del sums[at]
+        else:
+            sums[at] = sums[at] + v
+    kept = sorted(sums)
     return (np.array(kept, a_indices.dtype).reshape(-1, a_indices.shape[1]),
             np.array([sums[at] for at in kept], a_values.dtype), a_shape)
 
@@ -302,7 +307,7 @@ def sparse_add(a, b, threshold=None, thresh=None, name=None):
 
     Args:
       a, b: SparseTensors of one shape, or one of them and a dense tensor.
-      threshold, thresh: elements of a sparse sum that are smaller in magnitude are left out; 0 keeps all.
+      threshold, thresh: sums of two elements that are smaller in magnitude are left out; 0 keeps all.
     """
     threshold = one_of("threshold", threshold, "thresh", thresh) if thresh is not None else threshold or 0
     sparse = [isinstance(x, (SparseTensor, SparseTensorValue)) for x in (a, b)]
@@ -317,11 +322,11 @@ def sparse_add(a, b, threshold=None, thresh=None, name=None):
 
 
 def reduced(axes, rank):
-    """Returns for each axis of a sparse tensor whether a reduction over `axes` (all if there are none) removes it."""
+    """Returns for each axis of a sparse tensor whether a reduction over `axes` removes it."""
     given = np.atleast_1d(axes).tolist()
     if any(not -rank <= a < rank for a in given):
         raise BadValue(f"SparseReduceSum: reduction axes {given} for a tensor of {rank} axes")
-    chosen = {a % rank for a in given} or set(range(rank))
+    chosen = {a % rank for a in given}
     return [i in chosen for i in range(rank)]
 
 
@@ -361,8 +366,9 @@ def sparse_reduce_sum(sp_input, axis=None, keepdims=None, reduction_axes=None, k
     """Returns the sum of a sparse tensor's elements over `axis` (an axis, a list of them, None for all), a dense tensor."""
     axis = one_of("axis", axis, "reduction_axes", reduction_axes) if axis is not None or reduction_axes is not None else None
     keep = keepdims if keepdims is not None else keep_dims
-    axes = convert_to_tensor([] if axis is None else axis, dtype=dtypes.int32)
-    return sparsereducesum_op(*_parts(sp_input), axes, keep_dims=bool(keep))
+    indices, values, dims = _parts(sp_input)
+    axes = range_(size(dims)) if axis is None else axis
+    return sparsereducesum_op(indices, values, dims, convert_to_tensor(axes, dtype=dtypes.int32), keep_dims=bool(keep))
 
 
 # -- other elements, other places ---------------------------------------------------------------------

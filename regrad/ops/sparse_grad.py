@@ -85,7 +85,7 @@ def _sparsereducesum_grad(op, dy):
     indices, _, dims, axes = op.inputs
     rank = size(dims, out_type=axes.dtype)
     chosen = reduce_sum(one_hot((reshape(axes, [-1]) + rank) % rank, rank, dtype=dtypes.int64), 0)
-    left = cast(chosen < cast(size(axes) > 0, dtypes.int64), dtypes.int64)  # no axes at all mean all of them
+    left = cast(chosen < 1, dtypes.int64)
     return None, gather_nd(reshape(dy, dims * left + (1 - left)), indices * left), None, None
 
 

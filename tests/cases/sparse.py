@@ -45,7 +45,7 @@ def softmax(at, values, dims):
 
 
 def total(at, values, dims, axes, keep_dims=False):
-    return dense(at, values, dims).sum(tuple(np.atleast_1d(axes).tolist()) or None, keepdims=keep_dims)
+    return dense(at, values, dims).sum(tuple(np.atleast_1d(axes).tolist()), keepdims=keep_dims)
 
 
 CASES = [
@@ -72,7 +72,7 @@ CASES = [
     Case("SparseAdd", sparse.sparseadd_op,
          lambda *_: (P([[0, 0], [0, 1], [1, 0], [1, 3], [2, 2]]), P([8.0, 1.0, 2.0, 2.0, 4.0]), DIMS),
          (AT, P([1.0, 2, 3, 4]), DIMS, P([[0, 0], [1, 3]]), P([8.0, -1]), DIMS, P(0.0)), wrt=(1, 4)),
-    Case("SparseAdd", sparse.sparseadd_op, lambda *_: (P([[0, 0], [2, 2]]), P([8.0, 4.0]), DIMS),
+    Case("SparseAdd", sparse.sparseadd_op, lambda *_: (P([[0, 0], [0, 1], [1, 0], [2, 2]]), P([8.0, 1.0, 2.0, 4.0]), DIMS),
          (AT, P([1.0, 2, 3, 4]), DIMS, P([[0, 0], [1, 3]]), P([8.0, -1]), DIMS, P(2.5)), wrt=(1, 4), note="threshold"),
     *(Case("SparseReduceSum", sparse.sparsereducesum_op, total, (AT, (4,), DIMS, P(axes, np.int32)), {"keep_dims": keep},
            dtypes=ALL if axes == [1] else ("float32",), note=f"{axes} {keep}")
