@@ -1,4 +1,4 @@
-"""The command line: `regrad run script.py` and `regrad explain script.py`, also as `python -m regrad ...`."""
+"""The command line: `regrad run`, `regrad explain` and `regrad doctor` with a script, also as `python -m regrad ...`."""
 
 import argparse
 import os
@@ -42,7 +42,27 @@ def _parser():
     explain.add_argument("--html", metavar="FILE", help="write a page with both graphs drawn")
     explain.add_argument("--json", metavar="FILE", help="write the explanation as JSON")
     explain.add_argument("--dot", metavar="FILE", help="write the graphs for Graphviz")
+    doctor = commands.add_parser("doctor", help="run a script, then tell which of its gradient overrides did nothing")
+    doctor.add_argument("script", help="the Python file")
+    doctor.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments for the script")
     return parser
+
+
+def _doctor(options):
+    """Runs a script and prints what its overrides caught; returns 1 when one did nothing."""
+    from regrad.core import gradient_registry, graph
+    from regrad.inspect import overrides_in_use
+
+    known = set(gradient_registry.names())
+    graph.kept = [graph.get_default_graph()]
+    try:
+        run_module(options.script, options.arguments)
+    finally:
+        found = overrides_in_use(graph.kept)
+        graph.kept = None
+        found.rows = [r for r in found.rows if r.kind != "registered" or r.what not in known]
+        found.show()
+    return 0 if found else 1
 
 
 def _explain(options):
@@ -78,6 +98,8 @@ def main(argv=None):
         return 2
     if options.command == "explain":
         return _explain(options)
+    if options.command == "doctor":
+        return _doctor(options)
     run_module(options.script, options.arguments)
     return 0
 

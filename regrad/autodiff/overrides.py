@@ -18,7 +18,7 @@ import warnings
 from regrad.autodiff import rules as rules_
 from regrad.autodiff.selectors import Copies, Group, as_selector
 from regrad.core import gradient_registry, source
-from regrad.core.graph import RegradWarning, get_default_graph
+from regrad.core.graph import OverrideScope, RegradWarning, get_default_graph
 
 
 class OverrideError(ValueError):
@@ -106,7 +106,7 @@ class BoundRule:
       function: the rule.
       name: the name it was found under.
       why: words, such as "gradient_override_map at train.py:12".
-      override: the Override it came from, or None.
+      override: the Override or the block of gradient_override_map it came from, or None.
       below: function that returns the BoundRule this one replaces (None: nothing flows).
     """
 
@@ -184,14 +184,14 @@ class Resolution:
         return [(o.selector, o) for o in self.all if isinstance(o.selector, Group) and o.holds(self.order)]
 
     def candidates(self, op):
-        """Yields (rule or name, why, Override or None) for `op`, first the one that counts, the registry last."""
+        """Yields (rule or name, why, Override, block or None) for `op`, first the one that counts, the registry last."""
         for override, layer in self.upper.get(op, ()):
             yield override.rule, f"{layer}: {override.selector!r} at {override.where}", override
         scope = op.override_scope
         if scope is not None:
             block = scope.block_for(op.opdef.type)
             while block is not None:
-                yield block.mapping[op.opdef.type], f"gradient_override_map at {block.where}", None
+                yield block.mapping[op.opdef.type], f"gradient_override_map at {block.where}", block
                 block = block.parent.block_for(op.opdef.type) if block.parent is not None else None
         attr = op.attrs.get("_gradient_op_type")
         if attr is not None:
@@ -216,7 +216,10 @@ class Resolution:
             return _registered(op)
         rule = self._bind(op, self.candidates(op))
         if rule is not None and rule.override is not None:
-            rule.override.caught += 1
+            if type(rule.override) is OverrideScope:
+                rule.override.used += 1
+            else:
+                rule.override.caught += 1
         return rule
 
     def _bind(self, op, candidates):
@@ -255,6 +258,7 @@ def _registered(op):
         raise missing_rule(op)
     if found.function is None:
         return None
+    found.used += 1
     return BoundRule(found.function, found.name, "registered for the op type")
 
 

@@ -255,13 +255,14 @@ def _session(session, what, verb):
 class OverrideScope:
     """One open `gradient_override_map` block: a frozen link in the chain that ops made inside it keep."""
 
-    __slots__ = ("mapping", "parent", "where", "caught")
+    __slots__ = ("mapping", "parent", "where", "caught", "used")
 
     def __init__(self, mapping, parent, where):
         self.mapping = mapping
         self.parent = parent
         self.where = where
-        self.caught = 0
+        self.caught = 0  # operations of its types made inside it
+        self.used = 0  # how often one of them was differentiated by its rule
 
     def named_rule(self, op_type):
         """Returns the rule name for `op_type` in the innermost block that names it, or None."""
@@ -278,6 +279,9 @@ class OverrideScope:
         while scope is not None and op_type not in scope.mapping:
             scope = scope.parent
         return scope
+
+
+kept: list | None = None  # `regrad doctor` puts a list here, to which every graph that is made is added
 
 
 class Graph:
@@ -302,6 +306,9 @@ class Graph:
         self._container = ""
         self._functions = weakref.WeakSet()
         self.gradient_rules = []  # overrides for the whole graph, latest last
+        self.override_blocks = []  # every gradient_override_map that was opened
+        if kept is not None:
+            kept.append(self)
         self.seed = None
         self.outer_graph = None
 
@@ -496,6 +503,7 @@ class Graph:
         mapping = checked_override_map(op_type_map)
         parent = self._override_scope
         scope = OverrideScope(mapping, parent, source.here())
+        self.override_blocks.append(scope)
         made_before = len(self._ops)
         self._override_scope = scope
         try:
@@ -512,6 +520,10 @@ class Graph:
             what = (f"no operation of these types was made inside the block, only {', '.join(made)}" if made else
                     "no operation was added to this graph inside the block; operations made before it keep their rules, and "
                     "new ones go to the default graph, which may be another one")
+            before = [op for op in self._ops[:made_before] if op.type in mapping and op.forward_op is None]
+            if before:
+                what += (f"; {len(before)} of these types were made before it, the first at {before[0].location}: "
+                         "tf.attach(selector, rule) and gradients(..., overrides={selector: rule}) reach those")
             warnings.warn(f"gradient_override_map({op_type_map!r}) at {scope.where} overrides nothing: {what}.",
                           RegradWarning, stacklevel=3)
 
@@ -683,6 +695,7 @@ class FuncGraph(Graph):
         self._device = outer_graph._device
         self._collections = outer_graph._collections
         self.gradient_rules = outer_graph.gradient_rules
+        self.override_blocks = outer_graph.override_blocks
         outer_graph._functions.add(self)
 
     @property

@@ -6,7 +6,7 @@ _WHERE = {
     "Explanation": "explain", "explain_gradients": "explain", "why_none": "explain", "Report": "report",
     "ablate": "studies", "bias": "studies", "coverage": "studies", "forward_against_reverse": "studies",
     "expect": "contracts", "expect_gradient": "contracts",
-    "audit": "auditing", "diagnose": "diagnosis", "compare": "comparing",
+    "overrides_in_use": "inventory", "audit": "auditing", "diagnose": "diagnosis", "compare": "comparing",
 }
 
 

@@ -355,7 +355,8 @@ def _bodies_of(op, out_grads):
 def _unchanged(graph, overrides):
     """Keeps the graphs from getting operations, and the counts of what was caught and used as they are."""
     counts = [(o, "caught", o.caught) for o in overrides]
-    counts += [(r, "used", r.used) for r in gradient_registry._rules.values()]
+    counts += [(r, "used", r.used) for r in [*gradient_registry._rules.values(), *graph.override_blocks]]
+    counts += [(r, "caught", r.caught) for op in graph._ops for r in op.attached_rules or () if isinstance(r, rules.Override)]
     graphs = []
     while graph is not None:
         graphs.append((graph, graph._finalized))

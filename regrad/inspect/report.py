@@ -59,13 +59,14 @@ class Report:
         return json.dumps(_plain(self.data()), indent=indent, ensure_ascii=False)
 
     def show(self):
-        """Prints the report, with Rich if it is installed."""
-        try:
-            from rich.console import Console
-        except ImportError:
-            print(self)
+        """Prints the report: in colour, folded to its width, on a terminal; as plain text elsewhere."""
+        from rich.console import Console
+
+        console = Console()
+        if console.is_terminal:
+            console.print(*(t.rich() for t in self.tables()), sep="\n")
         else:
-            Console().print(*(t.rich() for t in self.tables()), sep="\n")
+            print(self)
 
     def __rich_console__(self, console, options):
         yield from (t.rich() for t in self.tables())

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import regrad as tf
 from regrad import cli
 
 SCRIPT = """
@@ -45,3 +46,51 @@ def test_names(script, arguments, code, words, capsys):
 def test_no_such_script(capsys):
     assert cli.main(["explain", "nowhere.py", "--ys", "y"]) == 2
     assert "regrad explain: no such file" in capsys.readouterr().err
+
+
+DOCTOR = """
+import tensorflow as tf
+
+@tf.RegisterGradient("DoctorUsed{n}")
+def _used(op, dy): return 2.0 * dy
+
+@tf.RegisterGradient("DoctorUnused{n}")
+def _unused(op, dy): return dy
+
+with tf.Graph().as_default() as g:
+    x = tf.placeholder(tf.float32, [2])
+    h = tf.nn.relu6(x)
+    with g.gradient_override_map({{"Identity": "DoctorUsed{n}"}}):
+        h = tf.identity(h)
+    with g.gradient_override_map({{"Relu": "DoctorUsed{n}"}}):
+        tf.nn.relu(x)
+    {block}
+    tf.gradients(h, x)
+"""
+NOTHING = 'with g.gradient_override_map({"Relu6": "DoctorUsed2"}): y = tf.tanh(x)'
+
+
+def test_the_doctor_names_what_did_nothing(tmp_path, capsys):
+    path = tmp_path / "old.py"
+    path.write_text(DOCTOR.format(n=1, block="h = h * 2.0"))
+    assert cli.main(["doctor", str(path)]) == 1
+    told = " ".join(capsys.readouterr().out.split())
+    assert "2 of 4 overrides and rules did nothing" in told and "old.py" in told
+    path.write_text(DOCTOR.format(n=2, block=NOTHING))
+    with pytest.warns(tf.RegradWarning, match=r"(?s)overrides nothing.*1 of these types were made before it.*old.py:12.*attach"):
+        assert cli.main(["doctor", str(path)]) == 1
+
+
+def test_a_program_without_fault(fresh_graph):
+    x = tf.constant([1.0])
+    y = tf.tanh(x)
+    tf.attach("Tanh", lambda op, dy: dy)
+    tf.set_graph_rule("Sin", lambda op, dy: dy)
+    before = {r.kind: r.problem for r in tf.inspect.overrides_in_use().rows if r.kind != "registered"}
+    tf.explain_gradients(tf.sin(y), x)
+    assert {r.kind: r.used for r in tf.inspect.overrides_in_use().rows if r.kind != "registered"} == dict.fromkeys(before, 0)
+    tf.gradients(tf.sin(y), x)
+    after = {r.kind: r.problem for r in tf.inspect.overrides_in_use().rows if r.kind != "registered"}
+    assert before == {"attached": "no gradients() call went through one of its operations", "rule of the graph":
+                      "its selector matches no operation"}
+    assert after == {"attached": "", "rule of the graph": ""}
