@@ -45,7 +45,8 @@ class Inventory(Report):
 
     def tables(self):
         title = (f"{len(self.problems)} of {len(self.rows)} overrides and rules did nothing" if self.problems else
-                 f"All {len(self.rows)} overrides and rules were used" if self.rows else "No override was made, no rule registered")
+                 f"All {len(self.rows)} overrides and rules were used" if self.rows else
+                 "No override was made, no rule registered")
         rows = sorted(self.rows, key=lambda r: not r.problem)
         return [Table(title, ["kind", "what", "at", "operations", "used", "problem"],
                       [(r.kind, r.what, r.at, r.operations, r.used, r.problem) for r in rows])]

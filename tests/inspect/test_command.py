@@ -77,7 +77,7 @@ def test_the_doctor_names_what_did_nothing(tmp_path, capsys):
     told = " ".join(capsys.readouterr().out.split())
     assert "2 of 4 overrides and rules did nothing" in told and "old.py" in told
     path.write_text(DOCTOR.format(n=2, block=NOTHING))
-    with pytest.warns(tf.RegradWarning, match=r"(?s)overrides nothing.*1 of these types were made before it.*old.py:12.*attach"):
+    with pytest.warns(tf.RegradWarning, match=r"(?s)overrides nothing.*1 of these types.*before it.*old.py:12.*attach"):
         assert cli.main(["doctor", str(path)]) == 1
 
 
