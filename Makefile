@@ -3,6 +3,8 @@
 # make lint    ruff and mypy
 # make bench   side by side with TensorFlow, PyTorch and JAX  (ARGS="--quick" for a short look)
 # make oracle  record again what TensorFlow answers for the programs in tests/programs
+# make pages   write docs/ops.md again, from the code and the test tables
+# make mutation  try a sample of small faults in the gradients: how many do the tests notice?
 # make clean   remove everything these targets made
 #
 # Each target makes the environment it needs, and makes it again when pyproject.toml has changed.
@@ -12,7 +14,7 @@ ARGS   ?=
 RUN    := .venv/bin/python
 ORACLE := .oracle/bin/python
 
-.PHONY: demo test lint bench oracle clean
+.PHONY: demo test lint bench oracle pages mutation clean
 .DELETE_ON_ERROR:
 
 demo: .venv/ready
@@ -32,6 +34,13 @@ bench: .venv/ready
 
 oracle: .oracle/ready
 	$(ORACLE) tests/programs/record.py $(ARGS)
+
+pages: .venv/ready
+	$(RUN) tests/ops_page.py
+
+mutation: .venv/ready
+	$(RUN) -m pip install --quiet 'cosmic-ray==8.*'
+	$(RUN) tests/mutation.py $(ARGS)
 
 clean:
 	rm -rf .venv .oracle .bench build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
