@@ -2,7 +2,7 @@
 # make test    all tests, in two processes               (ARGS="-k matmul" to choose)
 # make lint    ruff and mypy
 # make bench   side by side with TensorFlow, PyTorch and JAX  (ARGS="--quick" for a short look)
-# make oracle  record again what TensorFlow answers for the programs in tests/programs
+# make oracle  record again what TensorFlow answers: programs, layers and optimizers, every row of the op tables
 # make pages   write docs/ops.md again, from the code and the test tables
 # make mutation  try a sample of small faults in the gradients: how many do the tests notice?
 # make clean   remove everything these targets made
@@ -34,6 +34,8 @@ bench: .venv/ready
 
 oracle: .oracle/ready
 	$(ORACLE) tests/programs/record.py $(ARGS)
+	$(ORACLE) tests/recorded.py $(notdir $(patsubst %/recorded.py,%,$(wildcard tests/*/recorded.py)))
+	$(ORACLE) tests/oracle.py
 
 pages: .venv/ready
 	$(RUN) tests/ops_page.py
