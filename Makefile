@@ -43,6 +43,7 @@ pages: .venv/ready
 mutation: .venv/ready
 	$(RUN) -m pip install --quiet 'cosmic-ray==8.*'
 	$(RUN) tests/mutation.py $(ARGS)
+	$(ORACLE) tests/autodiff/random_programs.py
 
 clean:
 	rm -rf .venv .oracle .bench build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -233,7 +233,8 @@ class GroupStep:
             members = [op for op in walk.path if op in self.ops]
             for op in reversed(members):
                 walk.step(op, sums)
-            return [sums.total(t) for t in self.inputs]
+            totals = {t: sums.total(t) for t in self.inputs}
+            return [totals.pop(t, None) for t in self.inputs]  # a tensor that is an input twice gets its gradient once
 
         return rules.BoundRule(function, "default", "the group's own operations")
 

@@ -1,7 +1,7 @@
 """Laws of gradients and of overriding, on random graphs: flat, inside a branch, inside a loop.
 
-A program is a list of steps (kind, first operand, second operand) over matrices; operands count backwards from the latest.
-Nothing here knows a derivative: laws compare gradients with each other, and with JAX's derivative of the same graph.
+The programs are those of `random_programs.py`. Nothing here knows a derivative: laws compare gradients with each other, with
+JAX's derivative of the same graph, and, for a sample, with what TensorFlow answered.
 """
 
 import jax
@@ -15,35 +15,21 @@ import regrad as tf
 from regrad import rules, sel
 from regrad.core.graph import op_arguments
 from regrad.runtime.backend import XLA, x64
+from tests.autodiff import random_programs
+from tests.autodiff.random_programs import SIZE, C, U, X
 
-SIZE = 3
-X = np.random.RandomState(11).uniform(-1, 1, (SIZE, SIZE))
-C = np.random.RandomState(12).uniform(-1, 1, (SIZE, SIZE))
-U = np.random.RandomState(13).uniform(-1, 1, (SIZE, SIZE))
 
-STEPS = {
-    "tanh": lambda a, b: tf.tanh(a),
-    "sin": lambda a, b: tf.sin(a),
-    "sigmoid": lambda a, b: tf.sigmoid(a),
-    "bump": lambda a, b: tf.exp(-tf.square(a)),
-    "relu": lambda a, b: tf.nn.relu(a + 0.1),
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - 0.5 * b,
-    "mul": lambda a, b: a * b,
-    "max": lambda a, b: tf.maximum(a, b * 0.9),
-    "div": lambda a, b: a / (1.5 + tf.square(b)),
-    "matmul": lambda a, b: tf.matmul(a, b) * 0.5,
-    "transposed": lambda a, b: tf.matmul(a, b, transpose_b=True) * 0.5,
-    "mean": lambda a, b: a * tf.reduce_mean(b, axis=1, keepdims=True),
-    "sum": lambda a, b: a + 0.1 * tf.reduce_sum(b),
-    "softmax": lambda a, b: tf.nn.softmax(a),
-    "columns": lambda a, b: tf.concat([a[:, 1:], b[:, :1]], 1),
-    "choice": lambda a, b: tf.cond(tf.reduce_sum(a) > 0.0, lambda: tf.sin(a) * b, lambda: a + tf.tanh(b)),
-    "loop": lambda a, b: tf.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, tf.tanh(h * b + a)), (0, a))[1],
-}
+
+def host_sin(x):
+    """sin(x) computed by NumPy, with gradients of two orders by NumPy."""
+    second = tf.host_gradient(lambda v, dy, g: (-np.sin(v) * dy * g, np.cos(v) * g))
+    return tf.py_func(np.sin, [x], tf.float64, grad=tf.host_gradient(lambda v, dy: np.cos(v) * dy, second), shape=x.shape)
+
+
+STEPS = random_programs.table(tf) | {"host": lambda a, b: host_sin(a) * b}
 FLAT = sorted(set(STEPS) - {"choice", "loop"})
 TYPES = ["Tanh", "Sin", "Sigmoid", "Exp", "Square", "Relu", "Add", "Sub", "Mul", "Maximum", "RealDiv", "MatMul", "Mean", "Sum",
-         "Softmax", "ConcatV2", "StridedSlice"]
+         "Softmax", "ConcatV2", "StridedSlice", "PyFunc"]
 
 
 def programs(kinds=tuple(STEPS)):
@@ -73,22 +59,11 @@ def laws(examples):
 
 
 def steps(program, x, c, each=lambda i, t: t):
-    """Returns the matrices that a program makes of `x` and `c`; `each` may replace them as they are made."""
-    made = [c, x]
-    for i, (kind, a, b) in enumerate(program):
-        made.append(each(i, STEPS[kind](made[-1 - a % len(made)], made[-1 - b % len(made)])))
-    return made[2:]
+    return random_programs.steps(tf, program, x, c, each, STEPS)
 
 
 def place(program, where, x, c):
-    body = lambda h: steps(program, h, c)[-1]  # noqa: E731
-    if where == "branch":
-        return tf.cond(tf.reduce_sum(x) > -100.0, lambda: body(x), lambda: x)
-    if where == "loop":  # one turn
-        return tf.while_loop(lambda i, h: i < 1, lambda i, h: (i + 1, body(h)), (0, x))[1]
-    if where == "recomputed":
-        return tf.recompute_grad(body)(x)
-    return body(x)
+    return random_programs.place(tf, program, where, x, c, STEPS)
 
 
 class Example:
@@ -138,6 +113,8 @@ def interpret(graph, known, wanted):
         if kind == "If":
             branch = op.attrs["branches"][0 if bool(inputs[0]) else 1]
             out = interpret(branch, zip(branch.inputs, inputs[1:]), branch.outputs)
+        elif kind == "PyFunc":
+            out = jnp.sin(inputs[0])  # the one host function here
         elif kind == "While":
             n, test, body = op.attrs["n_carry"], op.attrs["cond"], op.attrs["body"]
             carry, captures = inputs[1:1 + n], inputs[1 + n:]
@@ -217,6 +194,43 @@ def test_2_k_times_default_scales_the_paths_through_the_op(program, at, k):
         through = e.gradient(t, grad_ys=tf.gradients(y, t, unconnected_gradients="zero"))
         plain, cut, scaled = e.run([e.gradient(y), through, e.gradient(y, view=tf.View("v", {t: times(k)}))])
     np.testing.assert_allclose(scaled, plain + (k - 1) * cut, rtol=1e-9, atol=1e-10)
+
+
+def _operands(program, made, at, x, c):
+    """Returns the matrices that step `at` was made of."""
+    before = [c, x, *made[:at]]
+    return [before[-1 - i % len(before)] for i in program[at][1:]]
+
+
+@laws(10)
+@given(programs(), st.integers(0, 7), st.floats(-3, 3))
+def test_2_k_times_the_default_of_a_group_scales_the_paths_through_it(program, at, k):
+    with Example() as e:
+        made = steps(program, e.x, e.c)
+        at %= len(made)
+        y, t = made[-1], made[at]
+        group = sel.group(_operands(program, made, at, e.x, e.c), [t])
+        through = e.gradient(t, grad_ys=tf.gradients(y, t, unconnected_gradients="zero"))
+        same = e.gradient(y, view=tf.View("same", {group: rules.default}))
+        plain, same, cut, scaled = e.run([e.gradient(y), same, through, e.gradient(y, view=tf.View("v", {group: times(k)}))])
+    np.testing.assert_allclose(same, plain, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(scaled, plain + (k - 1) * cut, rtol=1e-9, atol=1e-10)
+
+
+@laws(10)
+@given(programs(), st.integers(0, 7), st.integers(0, 7))
+def test_8_a_group_is_a_unit_or_an_error_that_names_the_leak(program, i, j):
+    with Example() as e:
+        made = steps(program, e.x, e.c)
+        i, j = sorted((i % len(made), j % len(made)))
+        view = tf.View("v", {sel.group([e.x, e.c, *made[:i]], [made[j]], "some"): rules.default})
+        try:
+            whole = e.gradient(made[-1], view=view)
+        except tf.OverrideError as error:
+            assert "group 'some'" in str(error) and ("leaks" in str(error) or "no unit" in str(error))
+            return
+        plain, whole = e.run([e.gradient(made[-1]), whole])
+    np.testing.assert_allclose(whole, plain, rtol=1e-12, atol=1e-14)
 
 
 @laws(12)
@@ -383,3 +397,18 @@ def test_10_views_together_are_views_one_at_a_time(program, where, a, b):
         together = e.run(passes)
         for view in views:
             np.testing.assert_allclose(together[view.name][0], e.run(e.gradient(y, view=view)), rtol=1e-12, atol=1e-14)
+
+
+# -- against TensorFlow ------------------------------------------------------------------------------------
+
+random_programs.register(tf)
+
+
+@pytest.mark.filterwarnings("ignore::regrad.RegradWarning")  # a block around a program without the types it names
+def test_a_sample_equals_what_tensorflow_answers():
+    recorded, compared = np.load(random_programs.RECORDED), 0
+    for i, (program, where) in enumerate(random_programs.sample()):
+        for name, value in random_programs.answers(tf, program, where).items():
+            np.testing.assert_allclose(value, recorded[f"{i} {name}"], rtol=1e-9, atol=1e-11, err_msg=f"{program} {where} {name}")
+            compared += 1
+    assert compared == len(recorded.files) > 70
