@@ -19,7 +19,6 @@ from tests.autodiff import random_programs
 from tests.autodiff.random_programs import SIZE, C, U, X
 
 
-
 def host_sin(x):
     """sin(x) computed by NumPy, with gradients of two orders by NumPy."""
     second = tf.host_gradient(lambda v, dy, g: (-np.sin(v) * dy * g, np.cos(v) * g))
@@ -409,6 +408,7 @@ def test_a_sample_equals_what_tensorflow_answers():
     recorded, compared = np.load(random_programs.RECORDED), 0
     for i, (program, where) in enumerate(random_programs.sample()):
         for name, value in random_programs.answers(tf, program, where).items():
-            np.testing.assert_allclose(value, recorded[f"{i} {name}"], rtol=1e-9, atol=1e-11, err_msg=f"{program} {where} {name}")
+            np.testing.assert_allclose(value, recorded[f"{i} {name}"], rtol=1e-9, atol=1e-11,
+                                       err_msg=f"{program} {where} {name}")
             compared += 1
     assert compared == len(recorded.files) > 70
