@@ -36,6 +36,7 @@ oracle: .oracle/ready
 	$(ORACLE) tests/programs/record.py $(ARGS)
 	$(ORACLE) tests/recorded.py $(notdir $(patsubst %/recorded.py,%,$(wildcard tests/*/recorded.py)))
 	$(ORACLE) tests/oracle.py
+	$(ORACLE) tests/autodiff/random_programs.py
 
 pages: .venv/ready
 	$(RUN) tests/ops_page.py
@@ -43,7 +44,6 @@ pages: .venv/ready
 mutation: .venv/ready
 	$(RUN) -m pip install --quiet 'cosmic-ray==8.*'
 	$(RUN) tests/mutation.py $(ARGS)
-	$(ORACLE) tests/autodiff/random_programs.py
 
 clean:
 	rm -rf .venv .oracle .bench build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

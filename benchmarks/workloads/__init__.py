@@ -25,4 +25,5 @@ ORDER = (
     "vgg16_guided",
     "graph_build",
     "op_families",
+    "overriding",
 )
