@@ -163,7 +163,7 @@ def selecting(tf, data, n):
                 "between": sel.between(x, h), "combined": (sel.type("Tanh") & sel.scope("block1", "block2")) - sel.name("*_5"),
             }
             for name, selector in selectors.items():
-                cost, = alternating(3, lambda selector=selector: selector.select(graph))  # noqa: B023
+                cost, = alternating(3, lambda selector=selector: selector.select(graph))
                 figures.setdefault(name, []).append(cost / len(graph.get_operations()))
     return ({f"selecting, {name}: us per op": costs[1] * 1e6 for name, costs in figures.items()}
             | {f"selecting, {name}: growth": costs[1] / costs[0] for name, costs in figures.items()})
