@@ -14,10 +14,7 @@ RECORDED = {name: corpus.load_json(f"behaviour_{name}.json") for name in behavio
 # What Regrad does not do as TensorFlow does, and why; a row that begins to pass must leave this list.
 WAITING = {
     "names-attributes of a convolution": "string attributes are text that equals and decodes like TensorFlow's bytes",
-    "errors-integer division by zero": "a compiled program does not raise: see docs/differences.md",
     "errors-labels out of range": "a compiled program does not raise: see docs/differences.md",
-    "errors-non-positive Cholesky": "a compiled program gives NaN: see docs/differences.md",
-    "errors-singular inverse": "a compiled program gives infinities: see docs/differences.md",
 }
 
 

@@ -6,6 +6,7 @@ None where one is unknown, so that `tf.reshape(x, [tf.shape(x)[0], 3, -1])` has 
 
 import numpy as np
 
+from regrad.core.errors import OpError
 from regrad.core.graph import Tensor, op_arguments
 from regrad.core.host import HOST, UNKNOWN, UnknownSize
 from regrad.core.shapes import TensorShape, size_of
@@ -59,7 +60,7 @@ def _evaluate(tensor, depth):
             return None
         n = len(source) if opdef.type == "Rank" else size_of(source)
         return None if n is None else np.asarray(n, tensor.dtype.as_numpy_dtype)
-    if not opdef.partial or op.forward_op is not None and depth < _MAX_DEPTH and len(op.inputs) > 64:
+    if not (opdef.partial or _foldable(opdef)) or op.forward_op is not None and depth < _MAX_DEPTH and len(op.inputs) > 64:
         return None
     cached = tensor._partial if hasattr(tensor, "_partial") else _UNSET
     if cached is not _UNSET:
@@ -72,10 +73,20 @@ def _evaluate(tensor, depth):
     return result
 
 
+def _foldable(opdef):
+    """True when NumPy computes the op from the values of its inputs alone, and no run may say otherwise."""
+    if opdef.type == "PlaceholderWithDefault" or not opdef.pure():
+        return False
+    return not (opdef.xla_only or opdef.shape_only or opdef.extra.get("has_bodies"))
+
+
 def _fold(op, index, depth):
     values = []
+    whole = not op.opdef.partial
     for t in op.inputs:
         v = _evaluate(t, depth - 1)
+        if whole and (v is None or v.dtype == np.object_ and any(e is UNKNOWN for e in v.flat)):
+            return None
         if v is None:
             # A vector of known length still says how long it is; a scalar is one unknown size.
             if t.dims == () and t.dtype.is_integer:
@@ -84,9 +95,11 @@ def _fold(op, index, depth):
             else:
                 return None
         values.append(v)
+    attrs = {k: v for k, v in op.attrs.items() if k in op.opdef.attrs}
     try:
-        result = op.opdef.lower(HOST, *op_arguments(op, values), **op.attrs)
-    except (UnknownSize, TypeError, ValueError, NotImplementedError, IndexError, ZeroDivisionError, AttributeError):
+        with np.errstate(all="ignore"):
+            result = op.opdef.lower(HOST, *op_arguments(op, values), **attrs)
+    except (UnknownSize, TypeError, ValueError, NotImplementedError, IndexError, ZeroDivisionError, AttributeError, OpError):
         return None
     if isinstance(result, (tuple, list)):
         result = result[index]

@@ -352,6 +352,9 @@ def _build_checked(opdef, graph, inputs, name, attrs):
         if arg.is_list:
             if not isinstance(value, (list, tuple)):
                 raise TypeError(f"Expected list for '{arg.name}' argument to '{opdef.type}' Op, not {value!r}.")
+            if not value and arg.var is not None and not arg.mixed:
+                raise ValueError(f"List argument '{arg.name}' to '{opdef.type}' Op with length 0 shorter than minimum "
+                                 "length 1.")
             groups.append(len(value))
             for i, v in enumerate(value):
                 flat.append(_input(opdef, graph, arg, v, types, f"{op_name}{arg.name}_{i}/"))

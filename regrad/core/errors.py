@@ -5,7 +5,7 @@
     │   ├── CancelledError ... UnauthenticatedError      one class per TF error code
     │   ├── InvalidArgumentError    bad value met while running
     │   └── FailedPreconditionError uninitialised variable, closed queue ...
-    ├── ShapeError(ValueError)      shapes that cannot go together, found while building
+    ├── ShapeError                  shapes that cannot go together: InvalidArgumentError and ValueError in one
     ├── GradientError(LookupError)  no rule for an op on the path
     └── RuleError(ValueError)       a rule returned something it must not
 
@@ -163,8 +163,12 @@ class UnauthenticatedError(OpError):
     error_code = UNAUTHENTICATED
 
 
-class ShapeError(ValueError):
-    """Shapes that do not fit together, found while the graph is built."""
+class ShapeError(InvalidArgumentError, ValueError):
+    """Shapes that do not fit together.
+
+    TF refuses what it finds while building with ValueError, and what it finds when running with InvalidArgumentError.
+    Regrad finds more while building, so that what it refuses there is both.
+    """
 
 
 class GradientError(LookupError):
@@ -177,6 +181,16 @@ class RuleError(ValueError):
 
 class RuleTypeError(RuleError, TypeError):
     """A gradient rule returned a value of the wrong type or dtype."""
+
+
+def lowering_failure(error, op):
+    """Returns TF's error for what the computation of `op` raised, or None: then it is to be passed on as it is.
+
+    A lowering that is handed what it cannot take fails with the words of NumPy or JAX.
+    """
+    if isinstance(error, (ValueError, TypeError, IndexError, ZeroDivisionError)):
+        return InvalidArgumentError(None, op, f"{op.type}: {error}")
+    return None
 
 
 _BY_CODE = {

@@ -8,7 +8,7 @@ import weakref
 
 from regrad.core import context, gradient_registry, shapes, source
 from regrad.core import opdef as opdefs
-from regrad.core.errors import ShapeError, nearest
+from regrad.core.errors import OpError, ShapeError, nearest
 from regrad.core.opdef import Spec, spec_text
 from regrad.core.shapes import TensorShape
 
@@ -117,7 +117,8 @@ class Tensor:
     def __iter__(self):
         if self.dims is None or not self.dims or self.dims[0] is None:
             raise TypeError(f"Tensor {self.name} of shape {self.shape} cannot be iterated over: the size of its first "
-                            "axis is not known while the graph is built. Use tf.map_fn, tf.scan or tf.while_loop.")
+                            "axis is not known while the graph is built, and Tensor objects are only iterable where it is. "
+                            "Use tf.map_fn, tf.scan or tf.while_loop.")
         return (self[i] for i in range(self.dims[0]))
 
     def __array__(self, *args, **kwargs):
@@ -812,6 +813,8 @@ def _explain_inference(error, op):
     if inputs and inputs not in text:
         text += f" (inputs: {inputs})"
     error.args = (f"{text}; made at {op.location}.",)
+    if isinstance(error, OpError):
+        error.message = error.args[0]
 
 
 def op_arguments(op, values=None):

@@ -21,6 +21,7 @@ import sys
 import numpy as np
 
 from regrad.core import dtypes, source
+from regrad.core.errors import ShapeError
 from regrad.core.shapes import broadcast, fully_known, size_of
 
 
@@ -77,6 +78,18 @@ def spec_text(x):
     if x.dims is None:
         return f"{x.dtype.name}<unknown rank>"
     return f"{x.dtype.name}[{','.join('?' if d is None else str(d) for d in x.dims)}]"
+
+
+def rank_is(x, rank, what):
+    """Refuses an `x` that is known to have another number of axes than `rank`."""
+    if x.dims is not None and len(x.dims) != rank:
+        raise ShapeError(f"Shape must be rank {rank} but is rank {len(x.dims)} for {what}, {spec_text(x)}")
+
+
+def rank_at_least(x, rank, what):
+    """Refuses an `x` that is known to have fewer than `rank` axes."""
+    if x.dims is not None and len(x.dims) < rank:
+        raise ShapeError(f"Shape must be at least rank {rank} but is rank {len(x.dims)} for {what}, {spec_text(x)}")
 
 
 # -- shape rules that many ops share ---------------------------------------------------
@@ -217,6 +230,35 @@ def define_op(type, signature, *, infer, lower=None, attrs=None, types=None, sta
     return opdef
 
 
+class Refusal:
+    """What an op cannot be computed for, where only values tell: an integer divided by zero, a singular matrix.
+
+    A compiled program cannot stop half-way. It gives one more bool for such an op, and the run raises when that is True,
+    before any variable has changed. Not for what every training step holds: nothing after it may overwrite a variable's
+    memory, as long as the run may fail. Inside compiled branches and loops it is not looked at.
+
+    Attributes:
+      message: of the InvalidArgumentError.
+      finds: `finds(b, result, *operands, **attrs)` -> bool scalar, True when the op is to be refused.
+      types: the dtypes of the first input that it is for; None for all.
+    """
+
+    __slots__ = ("message", "finds", "types")
+
+    def __init__(self, message, finds, types=None):
+        self.message = message
+        self.finds = finds
+        self.types = types
+
+
+def refusal_of(op):
+    """Returns the Refusal that holds for an operation, or None."""
+    refusal = op.opdef.extra.get("refusal")
+    if refusal is None or refusal.types is not None and op.inputs[0].dtype not in refusal.types:
+        return None
+    return refusal
+
+
 def find_op(type):
     """Returns the OpDef of an op type, or None."""
     opdef = _defs.get(type)
@@ -233,5 +275,5 @@ def op_types():
 
 
 
-__all__ = ["Known", "OpDef", "Spec", "broadcasted", "compared", "define_op", "find_op", "fully_known", "no_output",
-           "op_types", "partial_of", "same", "size_of", "spec_text"]
+__all__ = ["Known", "OpDef", "Refusal", "Spec", "broadcasted", "compared", "define_op", "find_op", "fully_known", "no_output",
+           "op_types", "partial_of", "rank_at_least", "rank_is", "refusal_of", "same", "size_of", "spec_text"]

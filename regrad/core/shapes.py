@@ -74,8 +74,13 @@ def merge(a, b, what="shapes"):
         return b
     if b is None:
         return a
-    if not compatible(a, b):
-        raise ShapeError(f"{what} {text(a)} and {text(b)} are not compatible.")
+    if len(a) != len(b):
+        raise ShapeError(f"{what} {text(a)} and {text(b)} are incompatible: Shapes must be equal rank, but are {len(a)} and "
+                         f"{len(b)}.")
+    for i, (x, y) in enumerate(zip(a, b)):
+        if x != y and x is not None and y is not None:
+            raise ShapeError(f"{what} {text(a)} and {text(b)} are incompatible: Dimension {i} in both shapes must be equal, "
+                             f"but are {x} and {y}.")
     return tuple(y if x is None else x for x, y in zip(a, b))
 
 

@@ -12,7 +12,8 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, NUMERIC, as_dtype
 from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Known, Spec, define_op, same, spec_text
+from regrad.core.indexed_slices import IndexedSlices
+from regrad.core.opdef import Known, Spec, define_op, rank_is, same, spec_text
 from regrad.core.shapes import TensorShape, as_dims, broadcast, compatible, fully_known, merge, size_of, text
 
 
@@ -156,8 +157,20 @@ rank_op = define_op("Rank", "input", infer=lambda x: Spec((), dtypes.int32), sha
                     lower=lambda b, x: np.asarray(len(x.shape), np.int32))
 
 
+def _sparse_dims(input, dtype):
+    """Returns the dense_shape of a SparseTensor or SparseTensorValue as a tensor, None for anything else."""
+    if not (hasattr(input, "dense_shape") and hasattr(input, "indices")) or isinstance(input, IndexedSlices):
+        return None
+    from regrad.ops.math import cast
+
+    return cast(input.dense_shape, dtype)
+
+
 def shape(input, name=None, out_type=dtypes.int32):
     """Returns the shape at run time, an int32 (or int64) vector; a constant where it is known statically."""
+    sparse = _sparse_dims(input, out_type)
+    if sparse is not None:
+        return sparse
     x = convert_to_tensor(input)
     if fully_known(x.dims):
         return constant(np.array(x.dims, as_dtype(out_type).as_numpy_dtype), name=name or "Shape")
@@ -170,7 +183,12 @@ def shape_n(input, out_type=dtypes.int32, name=None):
 
 
 def size(input, name=None, out_type=dtypes.int32):
-    """Returns the number of elements at run time, a scalar."""
+    """Returns the number of elements at run time, a scalar; of a SparseTensor, those it leaves out included."""
+    sparse = _sparse_dims(input, out_type)
+    if sparse is not None:
+        from regrad.ops.reduce import reduce_prod
+
+        return reduce_prod(sparse, 0, name=name)
     x = convert_to_tensor(input)
     if fully_known(x.dims):
         return constant(size_of(x.dims), as_dtype(out_type), name=name or "Size")
@@ -179,6 +197,9 @@ def size(input, name=None, out_type=dtypes.int32):
 
 def rank(input, name=None):
     """Returns the number of axes, an int32 scalar."""
+    sparse = _sparse_dims(input, dtypes.int32)
+    if sparse is not None:
+        return size(sparse, name=name)
     x = convert_to_tensor(input)
     if x.dims is None:
         return rank_op(x, name=name)
@@ -188,8 +209,7 @@ def rank(input, name=None):
 # -- filling -----------------------------------------------------------------------------
 def _dims_from(spec, what):
     """Returns dims from a shape tensor, as far as its value is known; refuses what is no vector of sizes."""
-    if spec.dims is not None and len(spec.dims) != 1:
-        raise ShapeError(f"{what} must be a vector of sizes, got {spec_text(spec)}")
+    rank_is(spec, 1, f"{what}, a vector of sizes")
     dims = spec.partial()
     if dims is not None and any(d is not None and d < 0 for d in dims):
         raise ShapeError(f"{what} must hold sizes of at least 0, got {list(dims)}")
@@ -325,8 +345,7 @@ broadcastargs_op = define_op("BroadcastArgs", "s0, s1", types={"T": INDEX}, part
 
 def _longer(*vectors):
     for v in vectors:
-        if v.rank not in (None, 1):
-            raise ShapeError(f"a shape must be a vector, got {spec_text(v)}")
+        rank_is(v, 1, "a shape, a vector")
     lengths = [None if v.dims is None else v.dims[0] for v in vectors]
     return None if None in lengths else max(lengths)
 
@@ -376,8 +395,7 @@ def broadcast_static_shape(shape_x, shape_y):
 
 # -- Reshape -------------------------------------------------------------------------------
 def _reshape_infer(x, shape):
-    if shape.dims is not None and len(shape.dims) != 1:
-        raise ShapeError(f"shape must be a vector, got {spec_text(shape)}")
+    rank_is(shape, 1, "shape, a vector")
     target = shape.partial()
     if target is None:
         return Spec(None, x.dtype)
@@ -390,7 +408,7 @@ def _reshape_infer(x, shape):
     if -1 in target and None not in target and n is not None:
         rest = size_of(tuple(d for d in target if d != -1))
         if rest == 0 and n == 0:
-            dims = tuple(0 if d == -1 else d for d in target)
+            dims = _without_zeros(x.dims, target)
         elif rest == 0 or n % rest:
             raise ShapeError(f"Cannot reshape a tensor with {n} elements to shape {list(target)}: {n} is not "
                              f"divisible by {rest}")
@@ -406,8 +424,19 @@ def _reshape_infer(x, shape):
     return Spec(dims, x.dtype)
 
 
+def _without_zeros(dims, target):
+    """Returns `target` with its -1 worked out for an empty tensor: what the sizes other than 0 leave for it."""
+    n, rest = (size_of(tuple(d for d in sizes if d > 0)) for sizes in (dims, target))
+    if n % rest:
+        raise ShapeError(f"Cannot reshape a tensor of shape {text(dims)} to shape {list(target)}: {n} is not divisible "
+                         f"by {rest}")
+    return tuple(n // rest if d == -1 else d for d in target)
+
+
 def _reshape_lower(b, x, shape):
     sizes = tuple(int(d) for d in shape)
+    if -1 in sizes and 0 in sizes and 0 in x.shape:
+        sizes = _without_zeros(x.shape, sizes)
     if -1 not in sizes and size_of(sizes) != size_of(x.shape):
         raise BadValue(f"Input to reshape is a tensor with {size_of(x.shape)} values, but the requested "
                        f"shape {text(sizes)} has {size_of(sizes)}")
@@ -439,17 +468,21 @@ def reshape_like(x, like):
 
 
 # -- one axis more or less --------------------------------------------------------------------
-def axis_in(axis, rank, what="axis"):
+def axis_in(axis, rank, what="axis", outside=" is out of valid range"):
     """Returns `axis` counted from 0; ShapeError when a tensor of `rank` axes has no such axis."""
     if not -rank <= axis < rank:
-        raise ShapeError(f"{what} {axis} is not in [-{rank}, {rank}): the tensor has {rank} axes")
+        least = axis + 1 if axis >= 0 else -axis
+        raise ShapeError(f"{what} {axis}{outside} [-{rank}, {rank}): Shape must be at least rank {least} but is "
+                         f"rank {rank}")
     return axis % rank
 
 
 def _expand_dims_infer(x, dim):
     axis = dim.partial()
     if isinstance(axis, tuple):
-        axis = axis[0] if len(axis) == 1 else None
+        if len(axis) != 1:
+            raise ShapeError(f"axis must be a tensor with a single value, got {spec_text(dim)}")
+        axis = axis[0]
     if x.dims is None or axis is None:
         return Spec(None if x.dims is None else (None,) * (len(x.dims) + 1), x.dtype)
     axis = axis_in(axis, len(x.dims) + 1)
@@ -507,6 +540,7 @@ def _transpose_infer(x, perm):
     if order is None or None in order or x.dims is None:
         n = len(order) if order is not None else x.rank
         return Spec(None if n is None else (None,) * n, x.dtype)
+    order = [i + len(x.dims) if i < 0 else i for i in order]
     if sorted(order) != list(range(len(x.dims))):
         raise ShapeError(f"perm {list(order)} is not a permutation of the {len(x.dims)} axes")
     return Spec(tuple(x.dims[i] for i in order), x.dtype)
@@ -562,8 +596,24 @@ def invert_permutation(x, name=None):
     return invertpermutation_op(x, name=name)
 
 
-invertpermutation_op = define_op("InvertPermutation", "x", infer=same, types={"T": INDEX}, partial=True,
-                                 lower=lambda b, x: b.np.argsort(x).astype(x.dtype))
+def _permutation_infer(x):
+    rank_is(x, 1, "x, a permutation")
+    return same(x)
+
+
+def _invert_permutation(b, x):
+    if b.is_host:
+        bad = [int(i) for i in x if not 0 <= i < len(x)]
+        if bad:
+            raise BadValue(f"{bad[0]} is not between 0 and {len(x)}")
+        times = np.bincount(x, minlength=len(x))
+        if np.any(times > 1):
+            raise BadValue(f"{int(np.argmax(times > 1))} is duplicated in the input.")
+    return b.np.argsort(x).astype(x.dtype)
+
+
+invertpermutation_op = define_op("InvertPermutation", "x", infer=_permutation_infer, types={"T": INDEX}, partial=True,
+                                 lower=_invert_permutation)
 
 
 # -- joining ----------------------------------------------------------------------------------
@@ -573,7 +623,7 @@ def _pack_infer(values, *, axis):
         dims = merge(dims, v.dims, "the tensors to stack must have one shape;")
     if dims is None:
         return Spec(None, values[0].dtype)
-    axis = axis_in(axis, len(dims) + 1)
+    axis = axis_in(axis, len(dims) + 1, "axis =", " not in")
     return Spec(dims[:axis] + (len(values),) + dims[axis:], values[0].dtype)
 
 
@@ -585,12 +635,10 @@ def stack(values, axis=0, name="stack"):
     """Returns the tensors of a list, all of one shape, joined along a new axis.
 
     Raises:
-      ValueError: the list is empty, shapes differ, or `axis` is out of range.
+      ValueError: shapes differ, or `axis` is out of range.
     """
     if not hasattr(values, "_as_graph_element") and not isinstance(values, np.ndarray):
         values = list(values)
-        if not values:
-            raise ValueError("stack: the list of tensors is empty.")
     elif hasattr(values, "_as_graph_element"):
         values = list(convert_to_tensor(values))
     if axis == 0:
@@ -611,11 +659,12 @@ def parallel_stack(values, name="parallel_stack"):
 
 
 def _concat_infer(values, axis):
+    rank_is(axis, 0, "axis")
     at = axis.partial()
     rank = next((len(v.dims) for v in values if v.dims is not None), None)
     if rank == 0:
         raise ShapeError("Can't concatenate scalars (use tf.stack instead)")
-    if rank is None or at is None or isinstance(at, tuple):
+    if rank is None or at is None:
         return Spec(None if rank is None else (None,) * rank, values[0].dtype)
     at = axis_in(at, rank)
     dims = None
@@ -624,14 +673,9 @@ def _concat_infer(values, axis):
         if v.dims is None:
             total = None
             continue
-        if len(v.dims) != rank:
-            raise ShapeError(f"the tensors must have one rank; number 0 has {rank} axes, number {i} is "
-                             f"{spec_text(v)}")
+        rank_is(v, rank, f"tensor {i} (tensor 0 has {rank} axes)")
         others = v.dims[:at] + (None,) + v.dims[at + 1:]
-        if not compatible(dims, others):
-            raise ShapeError(f"sizes other than along axis {at} must agree; tensor {i} is {spec_text(v)}, "
-                             f"the ones before it {text(dims)}")
-        dims = merge(dims, others)
+        dims = merge(dims, others, f"sizes other than along axis {at}, of tensor {i} and those before it,")
         total = None if total is None or v.dims[at] is None else total + v.dims[at]
     return Spec(dims[:at] + (total,) + dims[at + 1:], values[0].dtype)
 
@@ -666,8 +710,8 @@ def concat(values, axis=None, name="concat", concat_dim=None):
     """
     axis = one_of("axis", axis, "concat_dim", concat_dim)
     if isinstance(axis, (list, tuple)):
-        raise TypeError("tf.concat(values, axis): the list of tensors comes first (before TensorFlow 1.0 the "
-                        "axis did).")
+        raise ShapeError("Shape must be rank 0 for axis, got a list: tf.concat(values, axis) takes the list of tensors first "
+                         "(before TensorFlow 1.0 the axis came first).")
     if not isinstance(values, (list, tuple)):
         values = [values]
     if len(values) == 1:
@@ -703,10 +747,10 @@ def unstack(value, num=None, axis=0, name="unstack"):
     value = convert_to_tensor(value)
     if num is None:
         if value.dims is not None:
-            num = value.dims[axis_in(axis, len(value.dims))]
+            num = value.dims[axis_in(axis, len(value.dims), "axis =", " not in")]
         if num is None:
             raise ValueError(f"Cannot infer num from shape {value.shape}: pass num= to unstack {value.name}.")
-    return unpack_op(value, num=int(num), axis=axis, name=name)
+    return unpack_op(value, num=int(num), axis=axis, name=name) if num else []
 
 
 def _split_sizes(dims, at, sizes):
@@ -714,6 +758,8 @@ def _split_sizes(dims, at, sizes):
 
 
 def _split_infer(split_dim, value, *, num_split):
+    if num_split < 1:
+        raise ValueError(f"num_split must be at least 1, got {num_split}: passed less than the minimum 1")
     at = split_dim.partial()
     if value.dims is None or at is None:
         return [Spec(None if value.dims is None else (None,) * len(value.dims), value.dtype)] * num_split
@@ -741,7 +787,9 @@ def _splitv_infer(value, size_splits, split_dim, *, num_split):
     if total is not None and None not in sizes:
         rest = total - sum(s for s in sizes if s != -1)
         if sizes.count(-1) > 1 or rest < 0 or -1 not in sizes and rest:
-            raise ShapeError(f"size_splits {list(sizes)} do not add up to the size {total} of axis {at}")
+            several = "; size_splits can only have one -1" if sizes.count(-1) > 1 else ""
+            raise ShapeError(f"can't split axis of size {total} into pieces of size {list(sizes)}: size_splits must match "
+                             f"the size of axis {at} exactly{several}")
         sizes = tuple(rest if s == -1 else s for s in sizes)
     sizes = [None if s == -1 else s for s in sizes]
     return [Spec(d, value.dtype) for d in _split_sizes(value.dims, at, sizes)]

@@ -12,7 +12,7 @@ import numpy as np
 from regrad.core.dtypes import float32, int32, int64
 from regrad.core.errors import ShapeError
 from regrad.core.gradient_registry import NotDifferentiable
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.ops.random import get_seed
 
 CandidateSampler = collections.namedtuple(
@@ -23,8 +23,7 @@ _ATTRS = {"num_true": 1, "num_sampled": None, "unique": True, "range_max": None,
 
 
 def _true_classes(true_classes, num_true):
-    if true_classes.rank not in (None, 2):
-        raise ShapeError(f"true_classes must be a matrix [batch, num_true], got {spec_text(true_classes)}")
+    rank_is(true_classes, 2, "true_classes, a matrix [batch, num_true]")
     dims = true_classes.dims or (None, num_true)
     if dims[1] not in (None, num_true):
         raise ShapeError(f"true_classes must have num_true = {num_true} columns, got "

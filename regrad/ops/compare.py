@@ -89,6 +89,8 @@ def _select_infer(condition, t, e):
     if c is not None and dims is not None and len(c) not in (0, 1, len(dims)):
         raise ShapeError(f"the condition {spec_text(condition)} must be a scalar, a vector as long as the first axis, or "
                          f"of the shape of {spec_text(t)}")
+    if c is not None and dims is not None and len(c) == 1 < len(dims):
+        merge(c, dims[:1], "Select's condition and the first axis of its tensors:")
     if c is not None and dims is not None and len(c) == len(dims):
         dims = merge(dims, c, "Select's condition and tensors:")
     return Spec(dims, t.dtype)

@@ -13,18 +13,13 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import FLOATING
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import compatible, text
 from regrad.ops import array, convolve
 from regrad.ops.array import one_of
 from regrad.ops.window import as_format, as_padding, as_text, conv_windows, cropped, per_axis, taps, untap
 
 # -- shape rules ------------------------------------------------------------------------------------
-
-
-def _rank_is(spec, rank, what):
-    if spec.rank not in (None, rank):
-        raise ShapeError(f"Shape must be rank {rank} but is rank {spec.rank} for {what}, {spec_text(spec)}")
 
 
 def _put(dims, values):
@@ -34,8 +29,8 @@ def _put(dims, values):
 
 def _conv_infer(x, w, *, strides, padding, data_format, dilations, explicit_paddings=(), **attrs):
     rank, channels = len(data_format), data_format.index("C")
-    _rank_is(x, rank, "input")
-    _rank_is(w, rank, "filter")
+    rank_is(x, rank, "input")
+    rank_is(w, rank, "filter")
     dims, kernel = x.dims or (None,) * rank, w.dims or (None,) * rank
     c, per_group, out = dims[channels], kernel[-2], kernel[-1]
     if None not in (c, per_group) and (per_group == 0 or c % per_group):
@@ -50,8 +45,7 @@ def _conv_infer(x, w, *, strides, padding, data_format, dilations, explicit_padd
 
 def _sizes_of(spec, rank, what):
     """Returns the dims that a vector of sizes gives, unknown ones where it is not known."""
-    if spec.rank not in (None, 1):
-        raise ShapeError(f"{what} must be a vector of {rank} sizes, got {spec_text(spec)}")
+    rank_is(spec, 1, f"{what}, a vector of {rank} sizes")
     dims = spec.partial()
     if dims is None:
         return (None,) * rank
@@ -70,8 +64,8 @@ def _agree(forward, dy, what):
 
 def _conv_input_infer(input_sizes, w, dy, *, data_format, infer=_conv_infer, **attrs):
     rank = len(data_format)
-    _rank_is(w, rank, "filter")
-    _rank_is(dy, rank, "out_backprop")
+    rank_is(w, rank, "filter")
+    rank_is(dy, rank, "out_backprop")
     dims = _sizes_of(input_sizes, rank, "input_sizes")
     if dy.dims is not None and dims[0] is None:
         dims = (dy.dims[0], *dims[1:])
@@ -82,8 +76,8 @@ def _conv_input_infer(input_sizes, w, dy, *, data_format, infer=_conv_infer, **a
 
 def _conv_filter_infer(x, filter_sizes, dy, *, data_format, infer=_conv_infer, **attrs):
     rank = len(data_format)
-    _rank_is(x, rank, "input")
-    _rank_is(dy, rank, "out_backprop")
+    rank_is(x, rank, "input")
+    rank_is(dy, rank, "out_backprop")
     dims = _sizes_of(filter_sizes, rank, "filter_sizes")
     forward = infer(x, Spec(dims, dy.dtype), data_format=data_format, **attrs)
     _agree(forward, dy, f"{spec_text(x)} with filter_sizes {text(dims)}")
@@ -249,8 +243,8 @@ def conv3d_backprop_filter_v2(input, filter_sizes, out_backprop, strides, paddin
 
 # -- depthwise: every input channel has filters of its own -----------------------------------------------
 def _depthwise_infer(x, w, *, data_format, **attrs):
-    _rank_is(x, 4, "input")
-    _rank_is(w, 4, "filter")
+    rank_is(x, 4, "input")
+    rank_is(w, 4, "filter")
     channels = data_format.index("C")
     c = x.dims[channels] if x.dims is not None else None
     if w.dims is None:
@@ -481,8 +475,8 @@ def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_f
 
 # -- Dilation2D: the largest of input plus filter ------------------------------------------------------------
 def _dilation_infer(x, w, *, strides, rates, padding):
-    _rank_is(x, 4, "input")
-    _rank_is(w, 3, "filter")
+    rank_is(x, 4, "input")
+    rank_is(w, 3, "filter")
     dims, kernel = x.dims or (None,) * 4, w.dims or (None,) * 3
     if None not in (dims[3], kernel[2]) and dims[3] != kernel[2]:
         raise ShapeError(f"Dimensions must be equal: the input {spec_text(x)} has {dims[3]} channels, the "

@@ -8,7 +8,7 @@ from regrad.core.dtypes import as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import compatible
 from regrad.ops import array, compare, indexing, math, reduce
 
@@ -19,7 +19,11 @@ def _bincount_infer(arr, size, weights):
     if weights.dims != (0,) and not compatible(arr.dims, weights.dims):
         raise ShapeError(f"weights must be empty or of the shape of arr, but arr is {spec_text(arr)} and weights "
                          f"{spec_text(weights)}")
-    return Spec((size.partial(),), weights.dtype)
+    rank_is(size, 0, "size")
+    n = size.partial()
+    if n is not None and n < 0:
+        raise ShapeError(f"size ({n}) must be non-negative")
+    return Spec((n,), weights.dtype)
 
 
 def _bincount_lower(b, arr, size, weights):
@@ -29,6 +33,8 @@ def _bincount_lower(b, arr, size, weights):
     # What does not fit goes to one more bin, which is cut off.
     arr = b.np.where(arr < size, arr, size)
     if b.is_host:
+        if arr.size and arr.min() < 0:
+            raise array.BadValue("Input arr must be non-negative!")
         out = np.zeros(size + 1, weights.dtype)
         np.add.at(out, arr, weights)
         return out[:size]

@@ -9,9 +9,9 @@ import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
-from regrad.core.errors import InvalidArgumentError, ShapeError
+from regrad.core.errors import InvalidArgumentError
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, define_op, rank_is
 from regrad.ops import array
 
 _FLOAT = {"T": frozenset((dtypes.float32, dtypes.float64))}
@@ -19,10 +19,8 @@ _FLOAT = {"T": frozenset((dtypes.float32, dtypes.float64))}
 
 def _inputs(x, sequence_length):
     """Returns (time, batch, classes), checked."""
-    if x.rank not in (None, 3):
-        raise ShapeError(f"inputs must have 3 axes, [time, batch, classes], got {spec_text(x)}")
-    if sequence_length.rank not in (None, 1):
-        raise ShapeError(f"sequence_length must be a vector [batch], got {spec_text(sequence_length)}")
+    rank_is(x, 3, "inputs [time, batch, classes]")
+    rank_is(sequence_length, 1, "sequence_length [batch]")
     return x.dims or (None, None, None)
 
 

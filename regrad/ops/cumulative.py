@@ -5,14 +5,16 @@ import numpy as np
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, NUMERIC
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op
+from regrad.core.opdef import Spec, define_op, rank_is
 from regrad.ops.array import axis_in
 
 
 def _infer(x, axis, *, exclusive, reverse):
+    rank_is(axis, 0, "axis (must be a scalar)")
     at = axis.value()
     if at is not None and x.dims is not None:
-        axis_in(int(at), len(x.dims))
+        rank = len(x.dims)
+        axis_in(int(at), rank, f"Expected scan axis in the range [-{rank}, {rank}):")
     return Spec(x.dims, x.dtype)
 
 

@@ -4,15 +4,14 @@ import numpy as np
 
 from regrad.core.dtypes import INDEX
 from regrad.core.errors import ShapeError
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import merge
 from regrad.ops.layout import pad_with
 
 
 # -- Diag: a tensor of rank r on the diagonal of one of rank 2r ---------------------------------------
 def _diag_infer(x):
-    if x.dims == ():
-        raise ShapeError("diagonal must have at least 1 axis, got a scalar")
+    rank_at_least(x, 1, "diagonal")
     return Spec(None if x.dims is None else x.dims * 2, x.dtype)
 
 
@@ -124,8 +123,7 @@ def _check_align(align):
 
 def _matrix_diag_infer(x, k, num_rows, num_cols, padding, *, align):
     _check_align(align)
-    if x.dims == ():
-        raise ShapeError("diagonal must have at least 1 axis, got a scalar")
+    rank_at_least(x, 1, "diagonal (must be at least 1-dim)")
     if x.dims is None or k.value() is None:
         return Spec(None, x.dtype)
     low, high = _diagonals(k.value())
@@ -157,8 +155,7 @@ matrixdiag_op = define_op("MatrixDiagV2", "diagonal: T, k: int32, num_rows: int3
 
 def _matrix_diag_part_infer(x, k, padding, *, align):
     _check_align(align)
-    if x.dims is not None and len(x.dims) < 2:
-        raise ShapeError(f"input must have at least 2 axes, got {spec_text(x)}")
+    rank_at_least(x, 2, "input (must be at least 2-dim)")
     if x.dims is None or k.value() is None:
         return Spec(None, x.dtype)
     low, high = _diagonals(k.value())
@@ -193,8 +190,11 @@ matrixdiagpart_op = define_op("MatrixDiagPartV2", "input: T, k: int32, padding_v
 
 def _matrix_set_diag_infer(x, diagonal, k, *, align):
     _check_align(align)
-    if x.dims is not None and len(x.dims) < 2:
-        raise ShapeError(f"input must have at least 2 axes, got {spec_text(x)}")
+    rank_at_least(x, 2, "input (must be at least 2-dim)")
+    rank_at_least(diagonal, 1, "diagonal (must be at least 1-dim)")
+    if x.dims is None and diagonal.dims is not None and k.value() is not None:
+        several = np.size(k.value()) > 1
+        return Spec((*diagonal.dims[:-1 - several], None, None), x.dtype)
     if x.dims is None or diagonal.dims is None or k.value() is None:
         return Spec(x.dims, x.dtype)
     low, high = _diagonals(k.value())
@@ -244,11 +244,9 @@ def matrix_set_diag(input, diagonal, name="set_diag", k=0, align="LEFT_LEFT"):
 
 # -- MatrixBandPart ------------------------------------------------------------------------------
 def _band_infer(x, num_lower, num_upper):
-    if x.dims is not None and len(x.dims) < 2:
-        raise ShapeError(f"input must have at least 2 axes, got {spec_text(x)}")
+    rank_at_least(x, 2, "input")
     for v, what in ((num_lower, "num_lower"), (num_upper, "num_upper")):
-        if v.rank not in (None, 0):
-            raise ShapeError(f"{what} must be a scalar, got {spec_text(v)}")
+        rank_is(v, 0, what)
     return Spec(x.dims, x.dtype)
 
 

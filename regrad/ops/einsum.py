@@ -116,14 +116,14 @@ def tensordot(a, b, axes, name=None):
     """Returns the sum of products over pairs of axes: a transposition and reshaping of a matrix product.
 
     Args:
-      a, b: tensors of one dtype and of known rank.
+      a, b: tensors of one dtype; their shapes may be unknown.
       axes: an int n: the last n axes of `a` with the first n of `b`; or two lists of axes, of `a` and of `b`.
 
     Returns:
       The remaining axes of `a`, then those of `b`.
 
     Raises:
-      ValueError: `axes` does not fit, or a rank is not known.
+      ValueError: `axes` does not fit.
     """
     from regrad.ops import array
     from regrad.ops.matmul import matmul
@@ -132,7 +132,7 @@ def tensordot(a, b, axes, name=None):
         a = convert_to_tensor(a, name="a")
         b = convert_to_tensor(b, name="b", dtype=None if hasattr(b, "dtype") else a.dtype)
         if a.dims is None or b.dims is None:
-            raise ValueError("tensordot: the ranks of both tensors must be known; set_shape gives one")
+            return _tensordot_of_any_rank(a, b, axes, scope)
         a_axes, b_axes = _axes(axes, len(a.dims), len(b.dims))
         for i, j in zip(a_axes, b_axes):
             if None not in (a.dims[i], b.dims[j]) and a.dims[i] != b.dims[j]:
@@ -149,22 +149,60 @@ def tensordot(a, b, axes, name=None):
         return result
 
 
-def _axes(axes, a_rank, b_rank):
-    from regrad.ops.array import axis_in
+def _tensordot_of_any_rank(a, b, axes, scope):
+    """`tensordot` of tensors whose ranks a run tells: the order of their axes is computed too."""
+    from regrad.ops import array
+    from regrad.ops.generate import range as range_
+    from regrad.ops.indexing import gather
+    from regrad.ops.matmul import matmul
+    from regrad.ops.partition import setdiff1d
+    from regrad.ops.reduce import reduce_prod
 
+    def as_matrix(x, contracted, last):
+        sizes = array.shape(x)
+        free, _ = setdiff1d(range_(array.rank(x)), contracted)
+        x = array.transpose(x, array.concat([free, contracted] if last else [contracted, free], 0))
+        inner, outer = reduce_prod(gather(sizes, contracted)), reduce_prod(gather(sizes, free))
+        return array.reshape(x, [outer, inner] if last else [inner, outer]), gather(sizes, free)
+
+    ranks = array.rank(a), array.rank(b)
+    pair = _axes_pair(axes)
+    if pair is None:
+        n = int(np.asarray(axes))
+        a_axes, b_axes = range_(ranks[0] - n, ranks[0]), range_(n)
+    else:
+        a_axes, b_axes = (convert_to_tensor([i if i >= 0 else i + r for i in v], dtype=dtypes.int32)
+                          for v, r in zip(pair, ranks))
+    rows, a_free = as_matrix(a, a_axes, last=True)
+    columns, b_free = as_matrix(b, b_axes, last=False)
+    return array.reshape(matmul(rows, columns), array.concat([a_free, b_free], 0), name=scope)
+
+
+def _axes_pair(axes):
+    """Returns two lists of axes of equal length, or None for an int, which needs no more checking than its sign."""
     axes = getattr(axes, "tolist", lambda: axes)()
     if isinstance(axes, int):
         if axes < 0:
             raise ValueError("'axes' must be at least 0.")
-        if axes > min(a_rank, b_rank):
-            raise ValueError(f"'axes' must not be larger than the number of dimensions of tensors: {axes}")
-        return list(range(a_rank - axes, a_rank)), list(range(axes))
+        return None
     if not isinstance(axes, (list, tuple)) or len(axes) != 2:
         raise ValueError("'axes' must be an integer or have length 2.")
     first, second = ([v] if isinstance(v, int) else list(v) for v in axes)
     if len(first) != len(second):
         raise ValueError(f"Different number of contraction axes 'a' and 'b', {len(first)} != {len(second)}.")
-    return [axis_in(int(i), a_rank) for i in first], [axis_in(int(i), b_rank) for i in second]
+    return [int(i) for i in first], [int(i) for i in second]
+
+
+def _axes(axes, a_rank, b_rank):
+    from regrad.ops.array import axis_in
+
+    pair = _axes_pair(axes)
+    if pair is None:
+        n = int(np.asarray(axes))
+        if n > min(a_rank, b_rank):
+            raise ValueError(f"'axes' must not be larger than the number of dimensions of tensors: {n}")
+        return list(range(a_rank - n, a_rank)), list(range(n))
+    return [axis_in(i, a_rank) for i in pair[0]], [axis_in(i, b_rank) for i in pair[1]]
 
 
 def _sizes(x, axes):

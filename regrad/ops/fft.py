@@ -10,14 +10,13 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import COMPLEX, as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, define_op, rank_at_least, spec_text
 
 _NAMES = {1: "", 2: "2D", 3: "3D"}
 
 
 def _check_rank(x, axes):
-    if x.dims is not None and len(x.dims) < axes:
-        raise ShapeError(f"input must have at least {axes} axes but is {spec_text(x)}")
+    rank_at_least(x, axes, "input")
 
 
 def _complex_transform(op_type, function, axes):

@@ -12,7 +12,7 @@ import numpy as np
 
 from regrad.core.dtypes import FLOATING, REAL, int64
 from regrad.core.errors import ShapeError
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import compatible
 from regrad.ops.indexing import add_at
 
@@ -126,8 +126,7 @@ def _avg_back(b, dy, regions):
 
 # -- drawing and pooling -----------------------------------------------------------------------------------
 def _drawn_infer(x, *, pooling_ratio, **attrs):
-    if x.rank not in (None, 4):
-        raise ShapeError(f"Shape must be rank 4 but is rank {x.rank} for value, {spec_text(x)}")
+    rank_is(x, 4, "value")
     dims = x.dims or (None,) * 4
     out = tuple(None if d is None else int(d / r) for d, r in zip(dims, pooling_ratio))
     if 0 in (out[1], out[2]):
@@ -150,8 +149,7 @@ def _drawn(pool):
 def _given_infer(x, *rest, overlapping):
     *others, rows, columns = rest
     for s in (rows, columns):
-        if s.rank not in (None, 1):
-            raise ShapeError(f"a pooling sequence must be a vector, got {spec_text(s)}")
+        rank_is(s, 1, "a pooling sequence, a vector")
     outs = [None if s.dims is None or s.dims[0] is None else s.dims[0] - 1 for s in (rows, columns)]
     dims = x.dims or (None,) * 4
     return (dims[0], *outs, dims[3])

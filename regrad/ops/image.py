@@ -13,7 +13,7 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import FLOATING, REAL, as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import Tensor, get_default_graph
-from regrad.core.opdef import Spec, define_op, same, spec_text
+from regrad.core.opdef import Spec, define_op, rank_is, same, spec_text
 from regrad.core.shapes import compatible
 from regrad.ops import array, math
 from regrad.ops.array import one_of
@@ -82,8 +82,7 @@ def resize_weights(kind, n, m, align_corners=False, half_pixel_centers=False):
 
 def _resize_infer(out_dtype):
     def infer(x, size, *, align_corners, half_pixel_centers=False):
-        if x.dims is not None and len(x.dims) != 4:
-            raise ShapeError(f"images must have 4 axes [batch, height, width, channels], got {spec_text(x)}")
+        rank_is(x, 4, "images [batch, height, width, channels]")
         if not compatible(size.dims, (2,)):
             raise ShapeError(f"size must hold 2 numbers, height and width, got {spec_text(size)}")
         if align_corners and half_pixel_centers:
@@ -200,8 +199,7 @@ def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners=Fals
 
 def _crop_infer(image, boxes, box_ind, crop_size, *, method, extrapolation_value):
     for what, t, rank in (("image", image, 4), ("boxes", boxes, 2), ("box_ind", box_ind, 1), ("crop_size", crop_size, 1)):
-        if t.dims is not None and len(t.dims) != rank:
-            raise ShapeError(f"crop_and_resize: {what} must have {rank} axes, got {spec_text(t)}")
+        rank_is(t, rank, what)
     if boxes.dims is not None and boxes.dims[1] not in (None, 4):
         raise ShapeError(f"crop_and_resize: boxes must be [boxes, 4], got {spec_text(boxes)}")
     if method not in ("bilinear", "nearest"):

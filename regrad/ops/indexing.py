@@ -8,7 +8,7 @@ from regrad.core.dtypes import INDEX, NUMERIC, REAL
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import Dimension, broadcast, compatible, merge, size_of
 from regrad.ops.array import (
     BadValue,
@@ -274,14 +274,15 @@ def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, el
     known = _known_apart_from_indices(begin, end, strides, masks)
     op = stridedslice_op if known is None else _stridedslice_at_op
     part = op(x, begin, end, strides, _known=known, **masks, name=name)
-    if var is not None:
-        assign_op = stridedsliceassign_op if known is None else _stridedsliceassign_at_op
+    assign_op = stridedsliceassign_op if known is None else _stridedsliceassign_at_op
 
-        def assign(value, name=None):
-            """Assigns `value` to this slice of the variable; returns the variable's new value."""
-            return assign_op(_storage(var), begin, end, strides, value, _known=known, **masks, name=name)
+    def assign(value, name=None):
+        """Assigns `value` to this slice of the variable; returns the variable's new value."""
+        if var is None:
+            raise ValueError(f"Sliced assignment is only supported for variables, not for {x.name}.")
+        return assign_op(_storage(var), begin, end, strides, value, _known=known, **masks, name=name)
 
-        part.assign = assign
+    part.assign = assign
     return part
 
 
@@ -367,6 +368,8 @@ def _stacked(*vectors):
 
 # -- Slice -----------------------------------------------------------------------------------
 def _slice_infer(x, begin, size):
+    rank_is(begin, 1, "begin")
+    rank_is(size, 1, "size")
     starts, sizes = begin.partial(), size.partial()
     n = next((len(v) for v in (starts, sizes) if v is not None), None)
     dims = x.dims if x.dims is not None else None if n is None else (None,) * n
@@ -394,8 +397,10 @@ def _slice_lower(b, x, begin, size):
         begin = [int(i) for i in begin]
         limit = [d if s == -1 else i + int(s) for i, s, d in zip(begin, size, x.shape)]
         for axis, (i, stop, d) in enumerate(zip(begin, limit, x.shape)):
-            if i < 0 or stop > d:
-                raise OutOfRange(f"Expected begin[{axis}] in [0, {d - stop + i}], but got {i}")
+            if not 0 <= i <= d:
+                raise OutOfRange(f"Expected begin[{axis}] in [0, {d}], but got {i}")
+            if stop > d:
+                raise OutOfRange(f"Expected size[{axis}] in [0, {d - i}], but got {stop - i}")
         return x[tuple(map(slice, begin, limit))] if b.is_host else b.lax.slice(x, begin, limit)
     size = [int(s) for s in size]
     inside = _block_inside(b, begin, [d - s for d, s in zip(x.shape, size)])
@@ -467,8 +472,8 @@ def _gather_axes(params_rank, indices_rank, axis, batch_dims):
 
 def _gather_infer(params, indices, axis, *, batch_dims):
     at = axis.partial()
-    if params.dims is not None and not params.dims:
-        raise ShapeError(f"params must have at least 1 axis, got {spec_text(params)}")
+    rank_is(axis, 0, "axis")
+    rank_at_least(params, 1, "params")
     if params.dims is None or indices.dims is None:
         return Spec(None, params.dtype)
     if at is None:
@@ -486,19 +491,28 @@ def _batch_index(b, indices, batch):
     return (*iotas, indices)
 
 
-def check_index(x_shape, index):
-    """Raises OutOfRange when one of the index arrays does not fit its axis."""
+def check_index(x_shape, index, coordinates=None):
+    """Raises OutOfRange when one of the index arrays does not fit its axis.
+
+    Args:
+      coordinates: the arrays are the columns of one tensor of coordinates, whose bad row the message is to give; says
+        what they index into.
+    """
     for axis, i in enumerate(index):
         outside = (i < 0) | (i >= x_shape[axis])
         if np.any(outside):
-            raise OutOfRange(f"indices{list(map(int, np.argwhere(outside)[0]))} = {np.ravel(i[outside])[0]} "
-                             f"is not in [0, {x_shape[axis]})")
+            place = np.argwhere(outside)[0]
+            where = f"indices[{','.join(str(p) for p in place)}]"
+            if coordinates:
+                bad = [int(c[tuple(place[-c.ndim:] if c.ndim else ())]) for c in np.broadcast_arrays(*index)]
+                raise OutOfRange(f"{where} = {bad} does not index into {coordinates} {list(x_shape)}")
+            raise OutOfRange(f"{where} = {np.ravel(i[outside])[0]} is not in [0, {x_shape[axis]})")
 
 
-def take(b, x, index):
+def take(b, x, index, coordinates=None):
     """Returns x[index] for index arrays; what is out of range is an error on the host, NaN when compiled."""
     if b.is_host:
-        check_index(x.shape, index)
+        check_index(x.shape, index, coordinates)
         return x[index]
     return x.at[index].get(mode="fill", wrap_negative_indices=False)
 
@@ -507,7 +521,7 @@ _UFUNCS = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "div
            "max": np.maximum, "min": np.minimum}
 
 
-def update_at(b, x, index, updates, method):
+def update_at(b, x, index, updates, method, coordinates=None):
     """Returns `x` with `method` ("set", "add", "max" ...) applied at a tuple of index arrays, repeated ones
     included.
 
@@ -515,7 +529,7 @@ def update_at(b, x, index, updates, method):
     """
     if not b.is_host:
         return getattr(x.at[index], method)(updates, mode="drop", wrap_negative_indices=False)
-    check_index(x.shape, index)
+    check_index(x.shape, index, coordinates)
     out = np.array(x)
     if method == "set":
         out[index] = updates
@@ -599,8 +613,7 @@ def batch_gather(params, indices, name=None):
 # -- GatherNd, ScatterNd: the last axis of the indices holds coordinates ---------------------------------
 def _depth(x, indices, what):
     """Returns how many leading axes of `x` the indices address, None if unknown."""
-    if indices.dims == ():
-        raise ShapeError(f"indices must have at least 1 axis, got {spec_text(indices)}")
+    rank_at_least(indices, 1, "indices")
     depth = None if indices.dims is None else indices.dims[-1]
     if None not in (depth, x.rank) and depth > x.rank:
         raise ShapeError(f"index innermost dimension length must be <= rank of {what}; saw: {depth} vs. "
@@ -622,7 +635,7 @@ def _coordinates(indices):
 def gather_nd_lower(b, params, indices):
     if not indices.shape[-1]:
         return b.np.broadcast_to(params, indices.shape[:-1] + params.shape)
-    return take(b, params, _coordinates(indices))
+    return take(b, params, _coordinates(indices), "param shape")
 
 
 gathernd_op = define_op("GatherNd", "params: T, indices: Tindices", types={"Tindices": INDEX},
@@ -665,6 +678,9 @@ def _check_updates(x, indices, updates, what):
     depth = _depth(x, indices, what)
     if depth is None or x.dims is None:
         return
+    if size_of(x.dims) == 0 and size_of(indices.dims):
+        raise ShapeError(f"Indices and updates specified for empty output: {what} is {spec_text(x)}, indices "
+                         f"{spec_text(indices)}")
     if not compatible(indices.dims[:-1] + x.dims[depth:], updates.dims):
         raise ShapeError(f"updates must have the shape of the indices but for the last axis, then that of "
                          f"{what} after "
@@ -684,7 +700,7 @@ def _update_nd(b, x, indices, updates, method):
     if not indices.shape[-1]:  # every update is for the whole
         row = b.np.zeros(updates.shape[:updates.ndim - x.ndim], "int32")
         return update_at(b, x[None], (row,), updates, method)[0]
-    return update_at(b, x, _coordinates(indices), updates, method)
+    return update_at(b, x, _coordinates(indices), updates, method, "shape")
 
 
 scatternd_op = define_op("ScatterNd", "indices: Tindices, updates: T, shape: Tindices",
@@ -903,14 +919,15 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool_, name=None):
 
 # -- OneHot ----------------------------------------------------------------------------------------
 def _one_hot_infer(indices, depth, on_value, off_value, *, axis):
+    if axis < -1:
+        raise ShapeError(f"axis must be >= -1, got {axis}")
+    rank_is(depth, 0, "depth, a scalar")
     n = depth.partial()
-    if isinstance(n, tuple):
-        raise ShapeError(f"depth must be a scalar, got {spec_text(depth)}")
     if n is not None and n < 0:
         raise ShapeError(f"depth must be non-negative, got {n}")
     if indices.dims is None:
         return Spec(None, on_value.dtype)
-    at = axis_in(axis, len(indices.dims) + 1)
+    at = axis_in(axis, len(indices.dims) + 1, "Expected axis to be -1 or between [0, rank of indices], but")
     return Spec((*indices.dims[:at], n, *indices.dims[at:]), on_value.dtype)
 
 

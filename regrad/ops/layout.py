@@ -10,18 +10,18 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import INDEX
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import merge
 from regrad.ops.array import axis_in, broadcast_to, one_of, reshape, shape, size, stack, variant
 
 
 # -- Tile ------------------------------------------------------------------------------------
 def _tile_infer(x, multiples):
+    rank_is(multiples, 1, "multiples")
     times = multiples.partial()
     if times is None:
         return Spec(None if x.dims is None else (None,) * len(x.dims), x.dtype)
-    if x.dims is not None and len(times) != len(x.dims):
-        raise ShapeError(f"multiples must have one entry per axis of {spec_text(x)}, got {len(times)}")
+    rank_is(x, len(times), f"input ({len(times)} multiples)")
     if any(m is not None and m < 0 for m in times):
         raise ShapeError(f"multiples must be at least 0, got {list(times)}")
     dims = x.dims or (None,) * len(times)
@@ -91,11 +91,12 @@ def _pairs(paddings):
 
 def _check_paddings(x, paddings):
     """Returns the (before, after) pairs if they are known; refuses what does not fit the tensor."""
-    if paddings.dims is not None and (len(paddings.dims) != 2 or paddings.dims[1] not in (None, 2)):
-        raise ShapeError(f"paddings must be a matrix with 2 columns, got {spec_text(paddings)}")
+    rank_is(paddings, 2, "paddings, a matrix with 2 columns")
+    if paddings.dims is not None and paddings.dims[1] not in (None, 2):
+        raise ShapeError(f"Dimension must be 2 but is {paddings.dims[1]}: paddings has 2 columns, got {spec_text(paddings)}")
     n = None if paddings.dims is None else paddings.dims[0]
-    if None not in (n, x.rank) and n != x.rank:
-        raise ShapeError(f"paddings must have one row per axis of {spec_text(x)}, got {n}")
+    if n is not None:
+        rank_is(x, n, f"input: paddings {spec_text(paddings)} has one row per axis of")
     value = paddings.value()
     if value is None:
         return None
@@ -135,8 +136,9 @@ def _mirror_infer(x, paddings, *, mode):
     edge = mode == "REFLECT"  # the outermost element is not repeated
     for i, (d, pair) in enumerate(zip(x.dims or (), _check_paddings(x, paddings) or ())):
         if d is not None and max(pair) > d - edge:
-            raise ShapeError(f"paddings must be at most {d - edge} along axis {i} of {spec_text(x)} in mode "
-                             f"{mode}, got {list(pair)}")
+            most = "less" if edge else "no greater"
+            raise ShapeError(f"paddings must be {most} than the dimension size in mode {mode}: {list(pair)} for the size {d} "
+                             f"of axis {i}")
     return _pad_infer(x, paddings)
 
 
@@ -182,6 +184,10 @@ mirrorpadgrad_op = define_op("MirrorPadGrad", "input: T, paddings: Tpaddings", a
                              types={"Tpaddings": INDEX}, infer=_mirror_grad_infer, lower=_mirror_grad_lower)
 
 
+def _is_zero(constant):
+    return not isinstance(constant, (str, bytes)) and bool(np.all(np.equal(constant, 0)))
+
+
 def pad(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
     """Returns `tensor` with paddings[i][0] elements before and paddings[i][1] after it along axis i.
 
@@ -197,7 +203,7 @@ def pad(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
     """
     mode = mode.upper()
     if mode == "CONSTANT":
-        if not hasattr(constant_values, "_as_graph_element") and np.all(np.equal(constant_values, 0)):
+        if not hasattr(constant_values, "_as_graph_element") and _is_zero(constant_values):
             return pad_op(tensor, paddings, name=name)
         return padv2_op(tensor, paddings, constant_values, name=name)
     if mode not in ("REFLECT", "SYMMETRIC"):
@@ -210,14 +216,13 @@ def _roll_infer(x, shift, axis):
     for v, what in ((shift, "shift"), (axis, "axis")):
         if v.rank is not None and v.rank > 1:
             raise ShapeError(f"{what} must be a scalar or a vector, got {spec_text(v)}")
-    if x.dims is not None and not x.dims:
-        raise ShapeError("input must be at least a vector, got a scalar")
+    rank_at_least(x, 1, "input (input must be 1-D or higher)")
     merge(shift.dims, axis.dims, "shift and axis must have one shape;")
     at = axis.partial()
     if at is not None and x.dims is not None:
         for a in at if isinstance(at, tuple) else (at,):
             if a is not None:
-                axis_in(a, len(x.dims))
+                axis_in(a, len(x.dims), outside=" is out of range")
     return Spec(x.dims, x.dtype)
 
 
@@ -248,8 +253,7 @@ def roll(input, shift, axis, name=None):
 # -- reversing -------------------------------------------------------------------------------
 def _reverse_infer(x, axis):
     at = axis.partial()
-    if isinstance(at, int):
-        raise ShapeError(f"axis must be a vector of axes, got {spec_text(axis)}")
+    rank_is(axis, 1, "axis, a vector of axes")
     if at is not None and None not in at and x.dims is not None:
         axes = [axis_in(a, len(x.dims)) for a in at]
         if len(set(axes)) < len(axes):
@@ -275,8 +279,7 @@ def _reverse_sequence_infer(x, seq_lengths, *, seq_dim, batch_dim):
     seq, batch = axis_in(seq_dim, len(x.dims), "seq_dim"), axis_in(batch_dim, len(x.dims), "batch_dim")
     if seq == batch:
         raise ShapeError(f"batch_dim == seq_dim == {seq}")
-    if seq_lengths.dims is not None and len(seq_lengths.dims) != 1:
-        raise ShapeError(f"seq_lengths must be a vector, got {spec_text(seq_lengths)}")
+    rank_is(seq_lengths, 1, "seq_lengths, a vector")
     (n,) = merge(seq_lengths.dims or (None,), (x.dims[batch],), "seq_lengths has one entry per batch entry;")
     return Spec((*x.dims[:batch], n, *x.dims[batch + 1:]), x.dtype)
 
@@ -323,15 +326,14 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
 # -- blocks of space to batch, and back -----------------------------------------------------------
 def _blocks(x, block_shape, margins, what):
     """Returns block sizes and (before, after) pairs as far as known, and the number of spatial axes."""
-    if block_shape.rank not in (None, 1):
-        raise ShapeError(f"block_shape must be a vector, got {spec_text(block_shape)}")
+    rank_is(block_shape, 1, "block_shape, a vector")
     m = None if block_shape.dims is None else block_shape.dims[0]
     if margins.dims is not None and (len(margins.dims) != 2 or margins.dims[1] not in (None, 2)):
         raise ShapeError(f"{what} must be a matrix with 2 columns, got {spec_text(margins)}")
     if margins.dims is not None and None not in (m, margins.dims[0]) and m != margins.dims[0]:
         raise ShapeError(f"{what} must have one row per entry of block_shape, got {spec_text(margins)}")
-    if m is not None and x.dims is not None and len(x.dims) < m + 1:
-        raise ShapeError(f"input needs at least {m + 1} axes for {m} block sizes, got {spec_text(x)}")
+    if m is not None:
+        rank_at_least(x, m + 1, f"input ({m} block sizes)")
     sizes, pairs = block_shape.value(), margins.value()
     if sizes is not None and sizes.size and sizes.min() < 1:
         raise ShapeError(f"block_shape must be positive, got {sizes.tolist()}")
@@ -489,9 +491,8 @@ def _image_axes(x, data_format):
     """Returns dims as (batch, height, width, depth) and what puts such a tuple back in order."""
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError(f"data_format must be 'NHWC' or 'NCHW', got {data_format!r}")
+    rank_is(x, 4, "input")
     dims = x.dims or (None,) * 4
-    if len(dims) != 4:
-        raise ShapeError(f"input must have 4 axes, got {spec_text(x)}")
     if data_format == "NHWC":
         return dims, lambda n, h, w, c: (n, h, w, c)
     return (dims[0], dims[2], dims[3], dims[1]), lambda n, h, w, c: (n, c, h, w)
@@ -592,8 +593,7 @@ def _patches(op_type, rank):
     """Defines the op that lays out each patch of `rank` spatial axes along the depth axis."""
 
     def infer(x, *, ksizes, strides, rates, padding):
-        if x.dims is not None and len(x.dims) != rank + 2:
-            raise ShapeError(f"the input must have {rank + 2} axes, got {spec_text(x)}")
+        rank_is(x, rank + 2, "input")
         dims = x.dims or (None,) * (rank + 2)
         counts, _ = _patch_counts(dims[1:-1], ksizes[1:-1], strides[1:-1], rates[1:-1], padding)
         return Spec((dims[0], *counts, _times(dims[-1], int(np.prod(ksizes)))), x.dtype)

@@ -1,9 +1,9 @@
 """Linear algebra on batches of matrices. Gradients: `linalg_grad.py`.
 
 XLA computes them (LAPACK on the CPU), but for the matrix logarithm and square root, which it lacks: those are host steps
-that SciPy, a dependency of JAX, computes. A matrix that cannot be inverted or factored gives NaN or infinity, where TF
-would stop the run. Conventions are TF's: `svd` gives s, u, v (not v's adjoint), `adjoint=True` means the conjugate
-transpose, Cholesky and the symmetric eigenproblem read the lower triangle only.
+that SciPy, a dependency of JAX, computes. A matrix that cannot be inverted or factored stops the run; inside a compiled
+loop or branch it gives NaN or infinity. Conventions are TF's: `svd` gives s, u, v (not v's adjoint), `adjoint=True` means
+the conjugate transpose, Cholesky and the symmetric eigenproblem read the lower triangle only.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import COMPLEX, as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Refusal, Spec, define_op, rank_at_least, spec_text
 from regrad.core.shapes import broadcast, compatible, merge
 from regrad.ops.array import matrix_transpose
 
@@ -23,8 +23,7 @@ _TYPES = {"T": frozenset((dtypes.float32, dtypes.float64, dtypes.complex64, dtyp
 # -- shape rules ---------------------------------------------------------------------------------
 def _matrix(x, what="input"):
     """Returns dims with at least two entries for a tensor of matrices (None: nothing is known)."""
-    if x.dims is not None and len(x.dims) < 2:
-        raise ShapeError(f"{what} must be at least rank 2 but is {spec_text(x)}")
+    rank_at_least(x, 2, what)
     return x.dims
 
 
@@ -63,6 +62,18 @@ def _host_scipy(op_type, name, types):
     return define_op(op_type, "input", infer=_square_like, types={"T": types}, host=True, lower=lower)
 
 
+def _not_finite(b, result, *operands, **attrs):
+    """True when finite matrices gave NaN or infinity: there is no inverse."""
+    bad = ~b.np.all(b.np.isfinite(result))
+    for x in operands:
+        bad = bad & b.np.all(b.np.isfinite(x))
+    return bad
+
+
+def _zero_on_diagonal(b, result, a, *rest, **attrs):
+    return b.np.any(b.np.diagonal(a, axis1=-2, axis2=-1) == 0)
+
+
 # -- inverse and solutions -----------------------------------------------------------------------
 matrixinverse_op = define_op("MatrixInverse", "input", attrs={"adjoint": False}, types=_TYPES, infer=_square_like,
                              xla_only=True, lower=lambda b, x, *, adjoint:
@@ -97,12 +108,16 @@ matrixsolve_op = define_op("MatrixSolve", "matrix, rhs", attrs={"adjoint": False
                            xla_only=True, lower=_solve_lower)
 matrixtriangularsolve_op = define_op("MatrixTriangularSolve", "matrix, rhs", attrs={"lower": True, "adjoint": False},
                                      types=_TYPES, infer=_solve_infer, xla_only=True, lower=_triangular_lower)
+matrixinverse_op.extra["refusal"] = Refusal("Input is not invertible.", _not_finite)
+matrixsolve_op.extra["refusal"] = Refusal("Input matrix is not invertible.", _not_finite)
+matrixtriangularsolve_op.extra["refusal"] = Refusal("Input matrix is not invertible.", _zero_on_diagonal)
 
 
 def matrix_inverse(input, adjoint=False, name=None):
-    """Returns the inverse of each matrix in `input` ([..., n, n]), or of its adjoint; not finite if there is none.
+    """Returns the inverse of each matrix in `input` ([..., n, n]), or of its adjoint.
 
     Raises:
+      InvalidArgumentError: (when run) there is none.
       ShapeError: (a ValueError) the matrices are not square.
     """
     return matrixinverse_op(input, adjoint=adjoint, name=name)
@@ -178,10 +193,12 @@ def _lower_half(b, x):
 
 cholesky_op = define_op("Cholesky", "input", types=_TYPES, infer=_square_like, xla_only=True,
                         lower=lambda b, x: b.lax.linalg.cholesky(_lower_half(b, x), symmetrize_input=False))
+cholesky_op.extra["refusal"] = Refusal("Cholesky decomposition was not successful. The input might not be valid.",
+                                       lambda b, result, x: b.np.any(b.np.isnan(result)))
 
 
 def cholesky(input, name=None):
-    """Returns the lower triangular L with L L^H = input, for each Hermitian positive-definite matrix; NaN if it is not.
+    """Returns the lower triangular L with L L^H = input, for each Hermitian positive-definite matrix.
 
     Only the lower triangle of `input` is read. The gradient is Hermitian, as the input is.
     """

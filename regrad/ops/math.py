@@ -8,10 +8,10 @@ In every rule tensors are positional and attributes keyword-only. `b` is the bac
 
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
-from regrad.core.dtypes import FLOATING, INEXACT, NUMERIC, REAL, as_dtype
+from regrad.core.dtypes import FLOATING, INEXACT, INTEGER, NUMERIC, REAL, as_dtype
 from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
-from regrad.core.opdef import Spec, broadcasted, define_op, same
+from regrad.core.opdef import Refusal, Spec, broadcasted, define_op, same
 from regrad.core.shapes import as_dims, merge
 
 ARITHMETIC = NUMERIC | {dtypes.string}
@@ -85,14 +85,12 @@ def add_n(inputs, name=None):
     """Returns the sum of a list of tensors of one shape and dtype.
 
     Raises:
-      ValueError: the list is empty, or shapes or dtypes differ.
+      ValueError: the list is empty, or shapes differ.
+      TypeError: dtypes differ.
     """
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError("inputs must be a list of at least one Tensor/IndexedSlices with the same dtype and shape")
     inputs = [convert_to_tensor(x) for x in inputs]
-    if len({x.dtype for x in inputs}) > 1:
-        raise ValueError("inputs must be a list of at least one Tensor/IndexedSlices with the same dtype and shape; "
-                         f"the dtypes are {dtypes.names({x.dtype for x in inputs})}")
     if len(inputs) == 1:
         return inputs[0] if not name else _identity(inputs[0], name)
     return addn_op(inputs, name=name)
@@ -198,6 +196,10 @@ floormod_op = define_op("FloorMod", "x, y", infer=broadcasted, types={"T": REAL}
                         lower=lambda b, x, y: b.np.mod(x, y))
 truncatemod_op = define_op("TruncateMod", "x, y", infer=broadcasted, types={"T": REAL},
                            lower=lambda b, x, y: b.np.fmod(x, y))
+
+_BY_ZERO = Refusal("Integer division by zero", lambda b, result, x, y: b.np.any(y == 0) & bool(result.size), INTEGER)
+for _op in (div_op, floordiv_op, truncatediv_op, floormod_op, truncatemod_op):
+    _op.extra["refusal"] = _BY_ZERO
 
 
 def _divnonan_lower(b, x, y):
@@ -344,6 +346,8 @@ rsqrt_op = define_op("Rsqrt", "x", infer=same, types={"T": INEXACT},
                      lower=lambda b, x: 1 / b.np.sqrt(x) if b.is_host else b.lax.rsqrt(x))
 reciprocal_op = define_op("Reciprocal", "x", infer=same, types={"T": NUMERIC}, lower=lambda b, x: _div(b, b.np.ones_like(x), x))
 pow_op = binary("Pow", "power")
+pow_op.extra["refusal"] = Refusal("Integers to negative integer powers are not allowed",
+                                  lambda b, result, x, y: b.np.any(y < 0) & bool(result.size), INTEGER)
 
 
 def _squared_difference(b, d):

@@ -4,7 +4,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import NUMERIC
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import broadcast
 
 
@@ -19,8 +19,7 @@ def _inner(a, b, adims, bdims, ta, tb):
 
 def _matmul_infer(a, b, *, transpose_a, transpose_b):
     for x, what in ((a, "a"), (b, "b")):
-        if x.dims is not None and len(x.dims) != 2:
-            raise ShapeError(f"Shape must be rank 2 but is rank {len(x.dims)} for {what}, {spec_text(x)}")
+        rank_is(x, 2, what)
     n, m = _inner(a, b, a.dims or (None, None), b.dims or (None, None), transpose_a, transpose_b)
     return Spec((n, m), a.dtype)
 
@@ -37,9 +36,8 @@ matmul_op = define_op("MatMul", "a, b", attrs={"transpose_a": False, "transpose_
 def _batch_matmul_infer(x, y, *, adj_x, adj_y):
     if x.dims is None or y.dims is None:
         return Spec(None, x.dtype)
-    for t in (x, y):
-        if len(t.dims) < 2:
-            raise ShapeError(f"Shape must be at least rank 2 but is rank {len(t.dims)}, {spec_text(t)}")
+    for t, what in ((x, "x"), (y, "y")):
+        rank_at_least(t, 2, what)
     n, m = _inner(x, y, x.dims[-2:], y.dims[-2:], adj_x, adj_y)
     return Spec(broadcast(x.dims[:-2], y.dims[:-2]) + (n, m), x.dtype)
 

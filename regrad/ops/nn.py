@@ -11,7 +11,7 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, NUMERIC, REAL
 from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, same, spec_text
+from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, same, spec_text
 from regrad.core.shapes import compatible, fully_known, merge
 from regrad.ops import array, math
 from regrad.ops.array import axis_in, one_of
@@ -194,14 +194,11 @@ def _channel_axis(data_format, rank):
 
 
 def _biasadd_infer(value, bias, *, data_format):
-    if bias.rank not in (None, 1):
-        raise ShapeError(f"bias must be a vector, got {spec_text(bias)}")
+    rank_is(bias, 1, "bias, a vector")
     if value.dims is None:
         return Spec(None, value.dtype)
     least = 3 if data_format == "NCHW" else 2
-    if len(value.dims) < least:
-        raise ShapeError(f"value must have at least {least} axes in the format {data_format}, got "
-                         f"{spec_text(value)}")
+    rank_at_least(value, least, f"value in the format {data_format}")
     axis = _channel_axis(data_format, len(value.dims))
     if bias.dims is not None and not compatible((value.dims[axis],), bias.dims):
         raise ShapeError(f"Dimensions must be equal: value {spec_text(value)} has {value.dims[axis]} "
@@ -223,8 +220,7 @@ biasadd_op = define_op("BiasAdd", "value, bias", attrs={"data_format": "NHWC"}, 
 def _biasaddgrad_infer(dy, *, data_format):
     if dy.dims is None:
         return Spec((None,), dy.dtype)
-    if len(dy.dims) < 2:
-        raise ShapeError(f"out_backprop must have at least 2 axes, got {spec_text(dy)}")
+    rank_at_least(dy, 2, "out_backprop")
     return Spec((dy.dims[_channel_axis(data_format, len(dy.dims))],), dy.dtype)
 
 
@@ -270,8 +266,7 @@ def bias_add_grad(out_backprop, data_format="NHWC", name=None):
 
 # -- Softmax -----------------------------------------------------------------------------------
 def _softmax_infer(logits):
-    if logits.rank == 0:
-        raise ShapeError(f"logits must have at least 1 axis, got {spec_text(logits)}")
+    rank_at_least(logits, 1, "logits")
     return Spec(logits.dims, logits.dtype)
 
 
@@ -329,8 +324,7 @@ def log_softmax(logits, axis=None, name=None, dim=None):
 # -- cross entropies: loss and its gradient from one pass ----------------------------------------
 def _xent_infer(features, labels):
     for x, what in ((features, "logits"), (labels, "labels")):
-        if x.rank not in (None, 2):
-            raise ShapeError(f"{what} must have 2 axes, [batch, classes], got {spec_text(x)}")
+        rank_is(x, 2, f"{what} [batch, classes]")
     f, g = features.dims, labels.dims
     if f is not None and g is not None:
         # Either may have one row, or one column, for all of the other.
@@ -362,10 +356,8 @@ xent_op = define_op("SoftmaxCrossEntropyWithLogits", "features, labels", infer=_
 
 
 def _sparse_xent_infer(features, labels):
-    if features.rank not in (None, 2):
-        raise ShapeError(f"logits must have 2 axes, [batch, classes], got {spec_text(features)}")
-    if labels.rank not in (None, 1):
-        raise ShapeError(f"labels must be a vector of class numbers, got {spec_text(labels)}")
+    rank_is(features, 2, "logits [batch, classes]")
+    rank_is(labels, 1, "labels, a vector of class numbers")
     rows = None if features.dims is None else features.dims[:1]
     rows = merge(rows, labels.dims,
                  "logits and labels must have the same first dimension, got logits and labels of") or (None,)
@@ -512,10 +504,8 @@ def l2_loss(t, name=None):
 
 # -- InTopK ------------------------------------------------------------------------------------
 def _intopk_infer(predictions, targets, k=None, **attrs):
-    if predictions.rank not in (None, 2):
-        raise ShapeError(f"predictions must have 2 axes, [batch, classes], got {spec_text(predictions)}")
-    if targets.rank not in (None, 1):
-        raise ShapeError(f"targets must be a vector of class numbers, got {spec_text(targets)}")
+    rank_is(predictions, 2, "predictions [batch, classes]")
+    rank_is(targets, 1, "targets, a vector of class numbers")
     rows = None if predictions.dims is None else predictions.dims[:1]
     return Spec(merge(rows, targets.dims, "predictions and targets must have one batch size;") or (None,),
                 dtypes.bool_)

@@ -9,9 +9,8 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import FLOATING
-from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import merge, size_of
 from regrad.ops import array, math
 from regrad.ops.array import one_of
@@ -31,14 +30,12 @@ def _channel_axis(data_format):
 def _bn_dims(x, vectors, data_format, what="x"):
     """Returns (dims of x, dims of its channels), checked against the vectors, {name: spec}."""
     rank = len(data_format)
-    if x.rank not in (None, rank):
-        raise ShapeError(f"{what} must have {rank} axes in the format {data_format}, got {spec_text(x)}")
+    rank_is(x, rank, f"{what} in the format {data_format}")
     dims = x.dims or (None,) * rank
     axis = _channel_axis(data_format)
     channels = (dims[axis],)
     for name, v in vectors.items():
-        if v.rank not in (None, 1):
-            raise ShapeError(f"{name} must be a vector of one number per channel, got {spec_text(v)}")
+        rank_is(v, 1, f"{name} (one number per channel)")
         channels = merge(channels, v.dims,
                          f"{what} is {spec_text(x)}, {name} {spec_text(v)}: their numbers of channels")
     return dims[:axis] + channels + dims[axis + 1:], channels
@@ -290,8 +287,7 @@ def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
 
 # -- local response normalisation ---------------------------------------------------------------------------
 def _lrn_infer(x, **attrs):
-    if x.rank not in (None, 4):
-        raise ShapeError(f"in must be 4-dimensional, got {spec_text(x)}")
+    rank_is(x, 4, "input (must be 4-dimensional)")
     return Spec(x.dims, x.dtype)
 
 

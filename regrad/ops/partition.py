@@ -14,7 +14,7 @@ from regrad.core.dtypes import as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import compatible, merge
 from regrad.ops.array import variant
 from regrad.ops.indexing import OutOfRange, gather, update_at
@@ -26,12 +26,11 @@ ListDiff = collections.namedtuple("ListDiff", ["out", "idx"])
 
 # -- unique values ----------------------------------------------------------------------------
 def _vector(x, what="x"):
-    if x.rank not in (None, 1):
-        raise ShapeError(f"{what} must be a vector, got {spec_text(x)}")
+    rank_is(x, 1, f"{what}, a vector")
 
 
 def _unique_infer(x, *, out_idx):
-    _vector(x)
+    rank_is(x, 1, "x (unique expects a 1D vector)")
     return [Spec((None,), x.dtype), Spec(x.dims or (None,), out_idx)]
 
 

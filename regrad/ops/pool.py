@@ -17,7 +17,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, REAL
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import compatible, text
 from regrad.ops import array
 from regrad.ops.array import one_of
@@ -219,8 +219,7 @@ def _avg_back_lower(b, dy, windows):
 # -- shape rules ----------------------------------------------------------------------------------------
 def _pooled(x, ksize, strides, padding, data_format, what="input"):
     rank = len(data_format)
-    if x.rank not in (None, rank):
-        raise ShapeError(f"Shape must be rank {rank} but is rank {x.rank} for {what}, {spec_text(x)}")
+    rank_is(x, rank, what)
     if ksize[0] != 1 or strides[0] != 1:
         raise ShapeError(f"pooling over the batch axis is not supported: ksize {list(ksize)}, strides "
                          f"{list(strides)}")

@@ -9,7 +9,7 @@ import numpy as np
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import FLOATING
 from regrad.core.errors import ShapeError
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, define_op, rank_at_least, spec_text
 from regrad.core.shapes import compatible
 
 _FLOAT = {"T": FLOATING}
@@ -95,8 +95,8 @@ def fake_quant_with_min_max_args_gradient(gradients, inputs, min=-6, max=6, num_
 
 # -- a range that is learned ---------------------------------------------------------------------------
 def _range_dims(x, low, high, per_channel):
-    if per_channel and x.dims is not None and not x.dims:
-        raise ShapeError(f"inputs must have at least one axis, that of the channels, got {spec_text(x)}")
+    if per_channel:
+        rank_at_least(x, 1, "inputs, whose last axis is that of the channels")
     wanted = ((x.dims[-1] if x.dims else None,) if per_channel else ())
     for what, t in (("min", low), ("max", high)):
         if not compatible(t.dims, wanted):

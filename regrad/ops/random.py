@@ -16,7 +16,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, REAL, as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import FuncGraph, get_default_graph
-from regrad.core.opdef import Spec, broadcasted, define_op, spec_text
+from regrad.core.opdef import Spec, broadcasted, define_op, rank_is, spec_text
 from regrad.core.shapes import as_dims, fully_known, size_of
 from regrad.ops import array, math
 
@@ -363,8 +363,7 @@ def _shape_infer(shape, *, dtype, **_):
 
 
 def _sizes(shape):
-    if shape.dims is not None and len(shape.dims) != 1:
-        raise ShapeError(f"shape must be a vector of sizes, got {spec_text(shape)}")
+    rank_is(shape, 1, "shape, a vector of sizes")
     dims = shape.partial()
     if dims is not None and any(d is not None and d < 0 for d in dims):
         raise ShapeError(f"shape must hold sizes of at least 0, got {list(dims)}")
@@ -571,8 +570,7 @@ def random_shuffle(value, seed=None, name=None):
 
 # -- Multinomial -----------------------------------------------------------------------------------------
 def _multinomial_infer(logits, num_samples, **attrs):
-    if logits.rank not in (None, 2):
-        raise ShapeError(f"logits should be a matrix, got {spec_text(logits)}")
+    rank_is(logits, 2, "logits, a matrix")
     n = num_samples.partial()
     if n is not None and n < 0:
         raise ValueError(f"num_samples should be nonnegative, got {n}")

@@ -7,14 +7,14 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import INDEX, NUMERIC, REAL, as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op
+from regrad.core.opdef import Spec, define_op, rank_is
 from regrad.ops.array import axis_in, one_of, rank
 
 
 def axes_of(axes, rank):
     """Returns sorted axes counted from 0, from the value of a scalar or vector of axes."""
     axes = np.ravel(np.asarray(axes))
-    out = sorted({axis_in(int(a), rank, "reduction axis") for a in axes})
+    out = sorted({axis_in(int(a), rank, "Invalid reduction dimension", "; must be in the range") for a in axes})
     if len(out) != len(axes):
         raise ShapeError(f"Invalid reduction arguments: axes {axes.tolist()} contain a duplicate")
     return tuple(out)
@@ -227,6 +227,9 @@ def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=dtypes.int6
 # -- where the extreme is -------------------------------------------------------------------------
 def _arg_extreme(op_type, function):
     def infer(x, axis, *, output_type):
+        if output_type not in INDEX:
+            raise TypeError(f"output_type has DataType {output_type.name} not in list of allowed values: {dtypes.names(INDEX)}")
+        rank_is(axis, 0, "dimension")
         at = axis.value()
         if x.dims is not None and at is not None:
             return Spec(reduced_dims(x.dims, at, False), output_type)

@@ -12,7 +12,7 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, NUMERIC, REAL, as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import compatible, merge
 from regrad.ops.array import ones_like, variant
 from regrad.ops.indexing import OutOfRange, add_at, take, update_at
@@ -31,8 +31,7 @@ _MAX, _MIN = ("max", lambda dtype: as_dtype(dtype).min, 0), ("min", lambda dtype
 # -- unsorted --------------------------------------------------------------------------------
 def _unsorted_infer(data, ids, num):
     n = num.partial()
-    if isinstance(n, tuple):
-        raise ShapeError(f"num_segments must be a scalar, got {spec_text(num)}")
+    rank_is(num, 0, "num_segments, a scalar")
     if n is not None and n < 0:
         raise ShapeError(f"num_segments must be at least 0, got {n}")
     if data.dims is None or ids.dims is None:
@@ -136,8 +135,7 @@ gathersegments_op = define_op("GatherSegments", "segments: T, segment_ids: Tindi
 # -- sorted ----------------------------------------------------------------------------------
 def _check_ids(data_rows, ids):
     """Returns the number of segments if the ids are known; refuses ids that do not go with the rows."""
-    if ids.rank not in (None, 1):
-        raise ShapeError(f"segment_ids should be a vector, got {spec_text(ids)}")
+    rank_is(ids, 1, "segment_ids, a vector")
     merge(ids.dims, (data_rows,), "segment_ids should have one entry per row;")
     value = ids.value()
     return None if value is None else _count(value)
@@ -155,8 +153,7 @@ def _count(ids):
 
 
 def _sorted_infer(data, ids):
-    if data.dims == ():
-        raise ShapeError("data must have at least 1 axis, got a scalar")
+    rank_at_least(data, 1, "data")
     n = _check_ids(None if data.dims is None else data.dims[0], ids)
     return Spec(None if data.dims is None else (n, *data.dims[1:]), data.dtype)
 
@@ -245,10 +242,8 @@ def segment_min(data, segment_ids, name=None):
 
 # -- of gathered rows ----------------------------------------------------------------------------
 def _sparse_infer(data, indices, ids, num=None):
-    if data.dims == ():
-        raise ShapeError("data must have at least 1 axis, got a scalar")
-    if indices.rank not in (None, 1):
-        raise ShapeError(f"indices should be a vector, got {spec_text(indices)}")
+    rank_at_least(data, 1, "data")
+    rank_is(indices, 1, "indices, a vector")
     n = _check_ids(None if indices.dims is None else indices.dims[0], ids)
     if num is not None:
         n = num.partial()

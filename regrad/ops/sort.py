@@ -9,7 +9,7 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import INDEX, REAL, as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import fully_known, merge, size_of
 from regrad.ops.array import axis_in, rank, reshape, shape, transpose
 from regrad.ops.reduce import reduce_prod
@@ -20,14 +20,12 @@ TopKV2 = collections.namedtuple("TopKV2", ["values", "indices"])
 # -- TopKV2 ----------------------------------------------------------------------------------
 def _top_k_infer(x, k, *, sorted):
     n = k.partial()
-    if isinstance(n, tuple):
-        raise ShapeError(f"k must be a scalar, got {spec_text(k)}")
+    rank_is(k, 0, "k, a scalar")
     if n is not None and n < 0:
         raise ShapeError(f"Need k >= 0, got {n}")
     if x.dims is None:
         return [Spec(None, x.dtype), Spec(None, dtypes.int32)]
-    if not x.dims:
-        raise ShapeError("input must have at least 1 axis, got a scalar")
+    rank_at_least(x, 1, "input")
     if None not in (n, x.dims[-1]) and n > x.dims[-1]:
         raise ShapeError(f"input must have at least k columns. Had {x.dims[-1]}, needed {n}")
     return [Spec((*x.dims[:-1], n), x.dtype), Spec((*x.dims[:-1], n), dtypes.int32)]
@@ -62,12 +60,10 @@ def top_k(input, k=1, sorted=True, name=None):
 # -- NthElement ------------------------------------------------------------------------------
 def _nth_infer(x, n, *, reverse):
     i = n.partial()
-    if isinstance(i, tuple):
-        raise ShapeError(f"n must be a scalar, got {spec_text(n)}")
+    rank_is(n, 0, "n, a scalar")
     if i is not None and i < 0:
         raise ShapeError(f"Need n >= 0, got {i}")
-    if x.dims == ():
-        raise ShapeError("input must have at least 1 axis, got a scalar")
+    rank_at_least(x, 1, "input")
     if x.dims is not None and None not in (i, x.dims[-1]) and i >= x.dims[-1]:
         raise ShapeError(f"Input must have at least n+1 = {i + 1} columns, had {x.dims[-1]}")
     return Spec(None if x.dims is None else x.dims[:-1], x.dtype)

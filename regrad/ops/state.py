@@ -49,25 +49,20 @@ isinitialized_op.extra["uninitialized_ok"] = True
 
 # -- updates of rows ------------------------------------------------------------------------------
 def _scatter_infer(ref, indices, updates, *, use_locking):
+    if None not in (ref.dims, indices.dims, updates.dims) and updates.dims:
+        merge(indices.dims + ref.dims[1:], updates.dims, "updates must have the shape of indices, then that of a row;")
     return Spec(ref.dims, ref.dtype)
 
 
 def _at(b, ref, indices, updates, method):
     """Returns `ref` with `method` ("set", "add" ...) applied at rows `indices`, repeated ones included."""
+    from regrad.ops.indexing import update_at
+
     updates = b.np.broadcast_to(updates, indices.shape + ref.shape[1:])
-    if not b.is_host:
-        return getattr(ref.at[indices], method)(updates, mode="drop", wrap_negative_indices=False)
-    out = np.array(ref)
-    inside = (indices >= 0) & (indices < ref.shape[0])  # what lies outside is left out, as above
-    if not inside.all():
-        indices, updates = indices[inside], updates[inside]
-    if method == "set":
-        out[indices] = updates
-    else:
-        ufunc = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "max": np.maximum,
-                 "min": np.minimum}[method]
-        ufunc.at(out, indices, updates)
-    return out
+    if b.is_host:
+        wanted = indices != np.iinfo(indices.dtype).max  # the index of rows that `sum_repeated_rows` made superfluous
+        indices, updates = (indices, updates) if wanted.all() else (indices[wanted], updates[wanted])
+    return update_at(b, ref, (indices,), updates, method)
 
 
 def _scatter(op_type, method):

@@ -11,7 +11,7 @@ from regrad.core.dtypes import INDEX, as_dtype
 from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.graph import Tensor
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, define_op, rank_is
 from regrad.core.shapes import broadcast
 from regrad.ops.array import one_of, rank
 from regrad.ops.generate import range as range_
@@ -301,8 +301,7 @@ def string_length(input, name=None, unit="BYTE"):
 
 
 def _split_infer(x, delimiter, *, skip_empty):
-    if x.dims is not None and len(x.dims) != 1:
-        raise ShapeError(f"StringSplit: input must be a vector, got {spec_text(x)}")
+    rank_is(x, 1, "input, a vector")
     return [Spec((None, 2), dtypes.int64), Spec((None,), dtypes.string), Spec((2,), dtypes.int64)]
 
 

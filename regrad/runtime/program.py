@@ -7,16 +7,16 @@ host operation gives, the walk stops there; the rest is specialised when the val
 
 import numpy as np
 
-from regrad.core.errors import FailedPreconditionError, InternalError, InvalidArgumentError
+from regrad.core.errors import FailedPreconditionError, InternalError, InvalidArgumentError, lowering_failure
 from regrad.core.graph import Tensor, op_arguments
 from regrad.core.host import HOST
-from regrad.core.opdef import Known, Spec, spec_text
+from regrad.core.opdef import Known, Spec, refusal_of, spec_text
 from regrad.core.shapes import fully_known, size_of
 from regrad.runtime import config
 from regrad.runtime.bodies import xla_for
 from regrad.runtime.cutting import data_inputs, recomputing, split
 from regrad.runtime.plan import shape_only_positions, static_positions
-from regrad.runtime.segment import Segment, ShapeOf, declared_attrs, freeze
+from regrad.runtime.segment import Segment, ShapeOf, declared_attrs, freeze, refuse
 
 _FOLD = 1024  # elements; larger results are computed when they are needed, not stored in the program
 
@@ -115,12 +115,7 @@ class Stage:
             v = node.ins[position]
             if v >= 0 and not isinstance(infos[v], Known):
                 raise InternalError(None, op, f"the value of input {position} is not known when it is needed")
-        try:
-            specs = op.opdef.infer(*op_arguments(op, tuple(inputs)), **declared_attrs(op))
-        except (ValueError, TypeError) as error:
-            given = ", ".join(spec_text(i) for i in inputs)
-            raise InvalidArgumentError(None, op, f"{op.type}: {error} (inputs: {given})") from None
-        specs = specs if type(specs) is list else [specs]
+        specs = self._inferred(op, inputs)
         if node.written:
             # New versions of variables: the op's outputs are the first of them, the others are like the old ones.
             specs = specs[:len(node.outs)] if op.opdef.writes else specs
@@ -135,6 +130,15 @@ class Stage:
                 dims = self._traced_dims(op, inputs, i)
             done.append(Spec(dims, spec.dtype))
         return done
+
+    def _inferred(self, op, inputs):
+        """Returns the Specs of an op's outputs for inputs as far as this run knows them."""
+        try:
+            specs = op.opdef.infer(*op_arguments(op, tuple(inputs)), **declared_attrs(op))
+        except (ValueError, TypeError) as error:
+            given = ", ".join(spec_text(i) for i in inputs)
+            raise InvalidArgumentError(None, op, f"{op.type}: {error} (inputs: {given})") from None
+        return specs if type(specs) is list else [specs]
 
     def _traced_dims(self, op, inputs, index):
         """Asks JAX for an output's shape, where the shape rule does not tell."""
@@ -177,12 +181,21 @@ class Stage:
             return False
         operands = [ShapeOf(infos[v].dims, infos[v].dtype.as_numpy_dtype) if position in shape_only else infos[v].array
                     for position, v in enumerate(node.ins)]
+        if opdef.static or not all(fully_known(t.dims) for t in op.inputs):
+            self._inferred(op, [infos[v] for v in node.ins])  # what the shape rule could not see before, it refuses now
         try:
             with np.errstate(all="ignore"):
                 result = opdef.lower(HOST, *op_arguments(op, operands), **declared_attrs(op))
+                if refusal_of(op) is not None:
+                    refuse(refusal_of(op), op, result, operands, declared_attrs(op))
         except NotImplementedError:
             return False
         except Exception as error:
+            if not any(v in self.program.plan.keyed for v in node.outs):
+                return False  # it fails where it stands: an assertion may come first
+            failure = lowering_failure(error, op)
+            if failure is not None:
+                raise failure from error
             error.add_note(f"while computing {op.describe()}")
             raise
         result = result if isinstance(result, (tuple, list)) else (result,)
@@ -219,11 +232,7 @@ class Stage:
         if any(i is None for i in inputs) or op.opdef.extra.get("has_bodies") or node.written:
             outputs = [Spec(t.dims, t.dtype) for t in op.outputs]
             return outputs + [Spec(v.outputs[0].dims, v.outputs[0].dtype) for v in node.written]
-        try:
-            specs = op.opdef.infer(*op_arguments(op, tuple(inputs)), **declared_attrs(op))
-        except (ValueError, TypeError) as error:
-            raise InvalidArgumentError(None, op, f"{op.type}: {error}") from None
-        return specs if type(specs) is list else [specs]
+        return self._inferred(op, inputs)
 
     def follow(self, env):
         """Returns the next stage for the values that `env` now holds, specialising it if it is new."""
@@ -286,6 +295,8 @@ class Stage:
                 if info.dims == made.dims:
                     replaced[old] = True
         for segment in reversed(self.segments):
+            if segment.refusals:
+                break  # where a segment may fail, it and those before it keep the old values
             donate = [i for i, v in enumerate(segment.ins) if replaced.pop(v, None)]
             segment.donate = tuple(donate)
 

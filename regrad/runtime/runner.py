@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from regrad.core.errors import InternalError, InvalidArgumentError
+from regrad.core.errors import InternalError, InvalidArgumentError, lowering_failure
 from regrad.core.graph import RegradWarning, Tensor, op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import Known
@@ -221,9 +221,10 @@ class Runner:
         try:
             result = opdef.lower(backend, *operands, **declared_attrs(op))
         except Exception as error:
-            if isinstance(error, (ValueError, TypeError, IndexError)) and not (
-                    opdef.extra.get("user_code") or opdef.extra.get("has_bodies")):
-                raise InvalidArgumentError(None, op, f"{op.type}: {error}") from error
+            ours = not (opdef.extra.get("user_code") or opdef.extra.get("has_bodies"))
+            failure = lowering_failure(error, op) if ours else None
+            if failure is not None:
+                raise failure from error
             if not getattr(error, "_regrad_op", None):
                 error.add_note(f"while running {op.describe()}")
                 try:

@@ -8,10 +8,10 @@ import threading
 
 import numpy as np
 
-from regrad.core.errors import InvalidArgumentError
+from regrad.core.errors import InvalidArgumentError, lowering_failure
 from regrad.core.graph import FuncGraph, op_arguments
 from regrad.core.host import HOST
-from regrad.core.opdef import Known
+from regrad.core.opdef import Known, refusal_of
 from regrad.core.shapes import fully_known, size_of
 from regrad.runtime import config, disk_cache
 
@@ -38,6 +38,8 @@ class Segment:
       outs: plan value numbers that it makes for others.
       random_ops: operations that draw numbers; one uint64[n, 3] argument, after the inputs, seeds them all.
       constants: arrays passed last.
+      refusals: (operation, message) for each operation that only values can refuse; the compiled function's last output
+        holds one bool for each, if there are any.
     """
 
     def __init__(self, nodes, infos, outs):
@@ -110,7 +112,7 @@ class Segment:
         template += [None] * len(self.random_ops)
         base_made = len(template)
         template += [None] * n_made
-        self.steps = []
+        self.steps, self.refusals = [], []
         random_at = 0
         for node, refs in steps:
             args = []
@@ -136,8 +138,11 @@ class Segment:
                 random_at += 1
             outs = tuple(base_made + slot_of[v][1] for v in node.outs)
             bodies = bool(node.opdef.extra.get("has_bodies"))
+            refusal = refusal_of(node.op)
+            if refusal is not None:
+                self.refusals.append((node.op, refusal.message))
             self.steps.append((node.op, node.opdef.lower, tuple(args), node.op.groups, outs, statics, bodies,
-                               declared_attrs(node.op)))
+                               declared_attrs(node.op), refusal))
         self.template = template
         self.base_random = base_random
         self.out_slots = tuple(base_made + slot_of[v][1] if slot_of[v][0] == "made" else place[slot_of[v]]
@@ -163,20 +168,21 @@ class Segment:
 
     # -- computing ------------------------------------------------------------------------------
 
-    def evaluate(self, b, args, seeds, body_seeds=None):
+    def evaluate(self, b, args, seeds, body_seeds=None, found=None):
         """Runs the lowerings on `b`, on arrays or tracers; returns the outputs.
 
         Args:
           args: inputs, then constants.
           seeds: one uint64[3] per random op of the segment.
           body_seeds: {random op inside a branch or body: uint64[3]}.
+          found: a list that gets a bool for each of `refusals`; on the host they raise at once.
         """
         env = self.template.copy()
         env[:self.n_in] = args
         for i in range(len(self.random_ops)):
             env[self.base_random + i] = seeds[i]
         wrap = not b.is_host
-        for op, lower, refs, groups, outs, values, bodies, attrs in self.steps:
+        for op, lower, refs, groups, outs, values, bodies, attrs, refusal in self.steps:
             if wrap and values and not bodies:
                 for i in values:
                     env[i] = b.constant(env[i])
@@ -185,11 +191,17 @@ class Segment:
                 operands = _grouped(op, operands)
             try:
                 result = lower(_with_bodies(b, body_seeds, op) if bodies else b, *operands, **attrs)
-            except (ValueError, TypeError, IndexError, ZeroDivisionError) as error:
-                raise InvalidArgumentError(None, op, f"{op.type}: {error}") from error
             except Exception as error:
+                failure = lowering_failure(error, op)
+                if failure is not None:
+                    raise failure from error
                 error.add_note(f"while {'executing' if b.is_host else 'lowering'} {op.describe()}")
                 raise
+            if refusal is not None:
+                if b.is_host:
+                    refuse(refusal, op, result, operands, attrs)
+                elif found is not None:
+                    found.append(refusal.finds(b, result, *operands, **attrs))
             if len(outs) == 1:
                 env[outs[0]] = result[0] if type(result) in (tuple, list) else result
             else:
@@ -220,7 +232,19 @@ class Segment:
             args = [*args, seeds]
         if self.constants:
             args = [*args, *self.device_constants]
-        return executable(*args)
+        results = executable(*args)
+        if self.refusals:
+            *results, found = results
+            for (op, message), bad in zip(self.refusals, np.asarray(found)):
+                if bad:
+                    raise InvalidArgumentError(None, op, message)
+        return results
+
+
+def refuse(refusal, op, result, operands, attrs):
+    """Raises when NumPy's computation of `op` met what its Refusal speaks of."""
+    if refusal.finds(HOST, result, *operands, **attrs):
+        raise InvalidArgumentError(None, op, refusal.message)
 
 
 def random_blocks(op, outputs):
@@ -373,7 +397,9 @@ def _compile(segment):
         args = list(args)
         seeds = args.pop(n_ins) if n_random else ()
         body_seeds = {op: seeds[len(segment.random_ops) + i] for i, op in enumerate(segment.body_random_ops)}
-        return segment.evaluate(XLA, args, seeds, body_seeds)
+        found = []
+        results = segment.evaluate(XLA, args, seeds, body_seeds, found)
+        return (*results, XLA.np.stack(found)) if found else results
 
     specs = [(dims, dtype.as_numpy_dtype) for dims, dtype in segment.in_specs]
     if n_random:

@@ -47,13 +47,15 @@ def assign(ref, value, validate_shape=None, use_locking=None, name=None):
     """Returns a tensor of `value`, whose computing makes it the value of the variable `ref`.
 
     Args:
-      ref: a Variable, or what an assignment of one returned: then this one comes after it.
+      ref: a Variable, a slice of one, or what an assignment of one returned: then this one comes after it.
       value: tensor of the variable's dtype, and shape unless `validate_shape` is False.
 
     Raises:
       TypeError: `ref` is no variable, or the dtypes differ.
       ValueError: the shapes differ.
     """
+    if isinstance(ref, Tensor) and hasattr(ref, "assign"):
+        return ref.assign(value, name=name)
     return _assigned(state.assign_op, ref, value, name=name, validate_shape=validate_shape is not False,
                      use_locking=use_locking is not False)
 
@@ -76,7 +78,7 @@ def _scatter(op, text):
 
     Args:
       ref: a Variable.
-      indices: int32 or int64 tensor of any shape; what lies outside of the variable is left out.
+      indices: int32 or int64 tensor of any shape; out of range they are an error, in a compiled loop left out.
       updates: tensor of shape indices.shape + ref.shape[1:], or a scalar.
     """
     return scatter

@@ -65,5 +65,5 @@ CASES = [
     Bad("MatMul", lambda: einsum.tensordot(np.zeros((2, 3)), np.zeros((3, 2)), axes=-1), ValueError, "at least 0"),
     Bad("MatMul", lambda: einsum.tensordot(np.zeros((2, 3)), np.zeros((2, 3)), axes=1), ValueError, "differ in size"),
     Bad("MatMul", lambda: einsum.tensordot(np.zeros(2), np.zeros(2), axes=[[0], [0, 0]]), ValueError, "1 != 2"),
-    Bad("MatMul", lambda: einsum.tensordot(array.placeholder("float32"), np.zeros(2, np.float32), 1), ValueError, "ranks"),
+    Bad("MatMul", lambda: einsum.tensordot(array.placeholder("float32"), np.zeros(2, np.float32), [1]), ValueError, "length 2"),
 ]

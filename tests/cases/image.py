@@ -100,7 +100,7 @@ CASES = [
          note="transpose"),
     Edge("CropAndResize", lambda x: image.crop_and_resize(x, [[0.0, 0.25, 0.0, 0.25]], [0], [1, 1]),
          (np.zeros((1, 1, 3, 1)),), (np.array([0.5, 0.5, 0]).reshape(1, 1, 3, 1),), note="transpose"),
-    Bad("ResizeBilinear", lambda: image.resize_bilinear(X[0], [2, 2]), ShapeError, "images must have 4 axes"),
+    Bad("ResizeBilinear", lambda: image.resize_bilinear(X[0], [2, 2]), ShapeError, "must be rank 4 but is rank 3 for images"),
     Bad("ResizeBilinear", lambda: image.resize_bilinear(X, [0, 2]), ShapeError, "size must be positive"),
     Bad("ResizeBilinear", lambda: image.resize_bilinear(X, [2]), ShapeError, "size must hold 2 numbers"),
     Bad("ResizeBilinear", lambda: image.resize_bilinear(X, [2, 2], True, half_pixel_centers=True), ValueError,

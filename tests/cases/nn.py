@@ -130,8 +130,8 @@ CASES = [
     Bad("BiasAdd", lambda: nn.bias_add(np.ones((2, 3), "f"), np.ones(4, "f")), ShapeError,
         r"float32\[2,3\] has 3 channels.*float32\[4\]"),
     Bad("BiasAdd", lambda: nn.bias_add(np.ones((2, 3), "f"), np.ones((1, 3), "f")), ShapeError,
-        "bias must be a vector"),
-    Bad("BiasAdd", lambda: nn.bias_add(np.ones(3, "f"), np.ones(3, "f")), ShapeError, "at least 2 axes"),
+        "must be rank 1 but is rank 2 for bias"),
+    Bad("BiasAdd", lambda: nn.bias_add(np.ones(3, "f"), np.ones(3, "f")), ShapeError, "at least rank 2"),
     Bad("BiasAdd", lambda: nn.bias_add(np.ones((2, 3), "f"), np.ones(3, "f"), "HWC"), ValueError,
         "data_format"),
 
@@ -149,7 +149,7 @@ CASES = [
          unknown=False, note="axis"),
     Case("LogSoftmax", nn.log_softmax, lambda x: scipy.special.log_softmax(x, -1), (EXTREME,),
          note="extreme"),
-    Bad("Softmax", lambda: nn.softmax(np.float32(1.0)), ShapeError, "at least 1 axis"),
+    Bad("Softmax", lambda: nn.softmax(np.float32(1.0)), ShapeError, "at least rank 1"),
     Bad("Softmax", lambda: nn.softmax(np.ones((2, 3), "f"), axis=2), InvalidArgumentError, "range"),
     Bad("Softmax", lambda: nn.softmax(np.ones((2, 3), "f"), axis=1, dim=1), ValueError,
         "both 'axis' and 'dim'"),
@@ -252,7 +252,7 @@ def _in_top_k_rows():
 CASES += _in_top_k_rows()
 CASES += [
     Bad("InTopKV2", lambda: nn.in_top_k(np.ones(3, "f"), np.array([1]), 1), ShapeError,
-        "predictions must have 2 axes"),
+        "rank 1 for predictions"),
     Bad("InTopKV2", lambda: nn.in_top_k(np.ones((2, 3), "f"), np.array([1, 2, 3]), 1), ShapeError,
         "one batch size"),
     Case("Relu", functions.relu_layer, lambda x, w, b: np.maximum(x @ w + b, 0), ((2, 3), (3, 4), (4,)),

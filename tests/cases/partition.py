@@ -68,7 +68,7 @@ CASES = [
     stitch_row([TWICE, I0], ((3, 2), (2, 2)), False, note="overwritten at run time"),
     Edge("DynamicStitch", lambda x, y: partition.dynamic_stitch([[0, 1, 0], [1]], [x, y]),
          ([1.0, 2.0, 3.0], [4.0]), ([0, 0, 1], [1]), note="only what is left counts"),
-    Bad("Unique", lambda: partition.unique(floats(2, 2)), ValueError, "must be a vector"),
+    Bad("Unique", lambda: partition.unique(floats(2, 2)), ValueError, "expects a 1D vector"),
     Bad("ListDiff", lambda: partition.setdiff1d([1], [1.5]), TypeError, "y"),
     Bad("DynamicPartition", lambda: partition.dynamic_partition(floats(2), [0, 2], 2), ValueError,
         r"partitions\[1\] = 2 is not in \[0, 2\)"),

@@ -55,7 +55,7 @@ CASES = [
     Bad("RandomUniformInt", lambda: random.random_uniform([2], 3, 3, tf.int32), ValueError, "Need minval < maxval, got 3 >= 3"),
     Bad("RandomUniform", lambda: random.random_uniform([[2]]), ValueError, "shape"),
     Bad("RandomUniform", lambda: random.random_uniform([-1]), ValueError, ">= 0"),
-    Bad("Multinomial", lambda: random.multinomial(tf.ones([3]), 2), ValueError, "logits should be a matrix"),
+    Bad("Multinomial", lambda: random.multinomial(tf.ones([3]), 2), ValueError, "rank 1 for logits"),
     Bad("Multinomial", lambda: random.multinomial(tf.ones([1, 3]), -2), ValueError, "num_samples should be nonnegative"),
     Bad("ParameterizedTruncatedNormal",
         lambda: random.parameterized_truncated_normal([3, 2], means=[1.0, 2.0]), ValueError, "2 values for a batch of 3"),

@@ -129,8 +129,8 @@ CASES = [
     Bad("SegmentSum", lambda: segment.segment_sum(floats(2), [1, 0]), ValueError, "not increasing"),
     Bad("SegmentSum", lambda: segment.segment_sum(floats(2), [-1, 0]), ValueError, ">= 0"),
     Bad("SegmentSum", lambda: segment.segment_sum(floats(3), [0, 1]), ValueError, "one entry per row"),
-    Bad("SegmentSum", lambda: segment.segment_sum(floats(2), [[0, 1]]), ValueError, "should be a vector"),
-    Bad("SegmentSum", lambda: segment.segment_sum(floats(), [0]), ValueError, "at least 1 axis"),
+    Bad("SegmentSum", lambda: segment.segment_sum(floats(2), [[0, 1]]), ValueError, "must be rank 1 but is rank 2"),
+    Bad("SegmentSum", lambda: segment.segment_sum(floats(), [0]), ValueError, "at least rank 1"),
     Bad("SegmentMax", lambda: segment.segment_max(tf.placeholder("complex64", [1]), [0]), TypeError,
         "complex64"),
     Bad("SegmentMean", lambda: segment.segment_mean([1.0, 2.0], tf.placeholder_with_default([1, 0], [2])),
@@ -146,5 +146,5 @@ CASES = [
     Bad("SparseSegmentSum", lambda: segment.sparse_segment_sum(floats(2), [0], [0, 0]), ValueError,
         "one entry per row"),
     Bad("SparseSegmentSum", lambda: segment.sparse_segment_sum(floats(2), [[0]], [0]), ValueError,
-        "should be a vector"),
+        "must be rank 1 but is rank 2"),
 ]

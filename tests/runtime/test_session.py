@@ -196,6 +196,24 @@ def test_a_loop_of_runs_compiles_once(session, compiled):
     assert (session.compiles, session.plans) == (before + 1, plans + 1)
 
 
+def test_what_only_values_refuse_stops_a_compiled_run(session, compiled):
+    """A segment that may fail keeps the old values of variables: nothing it or the ones before it make overwrites them."""
+    n, m = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.float64, [2, 2])
+    w = tf.get_variable("w", initializer=np.ones(3, np.float32))
+    session.run(w.initializer)
+    for fetch, good, bad, says in ((7 // n, [2, 3], [2, 0], "division by zero"), (7 % n, [2, 3], [2, 0], "division by zero"),
+                                   (tf.pow(n, n), [2, 3], [2, -1], "negative integer powers"),
+                                   (tf.matrix_inverse(m), np.eye(2), np.ones((2, 2)), "not invertible"),
+                                   (tf.cholesky(m), np.eye(2), -np.eye(2), "Cholesky")):
+        feed = n if np.ndim(good) == 1 else m
+        step = [fetch, w.assign_add([1.0, 1.0, 1.0])]
+        session.run(step, {feed: good})
+        before = session.run(w)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=says):
+            session.run(step, {feed: bad})
+        np.testing.assert_array_equal(session.run(w), before)
+
+
 def test_equal_segments_compile_once(session, compiled, monkeypatch):
     monkeypatch.setattr(tf.config, "segment_ops", 16)
     x = tf.placeholder(tf.float32, [5])

@@ -298,7 +298,7 @@ def test_shuffled_gradients_go_back():
     (lambda: tf.random_uniform([2], dtype=tf.int32), "Must specify maxval for integer dtype"),
     (lambda: tf.random_uniform([2], dtype=tf.string), "dtype string is not one of"),
     (lambda: tf.random_uniform([2], 3, 3, dtype=tf.int32), "Need minval < maxval"),
-    (lambda: tf.random_normal([-2]), ">= 0"), (lambda: tf.multinomial(tf.ones([3]), 2), "logits should be a matrix"),
+    (lambda: tf.random_normal([-2]), ">= 0"), (lambda: tf.multinomial(tf.ones([3]), 2), "rank 1 for logits"),
     (lambda: tf.random_crop(tf.ones([2, 3]), [3, 3]), "Need value.shape >= size")])
 def test_refused_draws(build, says):
     with pytest.raises(ValueError, match=says):
