@@ -274,7 +274,7 @@ def test_an_index_out_of_range_at_run_time(monkeypatch, read, index):
                 assert np.isnan(sess.run(y, feeds)).all() and not sess.run(dx, feeds).any()
             else:
                 with pytest.raises(tf.errors.InvalidArgumentError,
-                                   match=f"out of bounds|not in|Expected (begin|size)"):
+                                   match="out of bounds|not in|Expected (begin|size)"):
                     sess.run(y, feeds)
 
 
