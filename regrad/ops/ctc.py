@@ -9,7 +9,7 @@ import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
-from regrad.core.errors import InvalidArgumentError
+from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.core.opdef import Spec, define_op, rank_is
 from regrad.ops import array
