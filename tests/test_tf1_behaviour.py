@@ -14,7 +14,6 @@ RECORDED = {name: corpus.load_json(f"behaviour_{name}.json") for name in behavio
 # What Regrad does not do as TensorFlow does, and why; a row that begins to pass must leave this list.
 WAITING = {
     "names-attributes of a convolution": "string attributes are text that equals and decodes like TensorFlow's bytes",
-    "errors-labels out of range": "a compiled program does not raise: see docs/differences.md",
 }
 
 

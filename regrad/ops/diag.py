@@ -247,6 +247,10 @@ def _band_infer(x, num_lower, num_upper):
     rank_at_least(x, 2, "input")
     for v, what in ((num_lower, "num_lower"), (num_upper, "num_upper")):
         rank_is(v, 0, what)
+    for v, what, axis, size in ((num_lower, "num_lower", -2, "rows"), (num_upper, "num_upper", -1, "columns")):
+        n, most = v.partial(), None if x.dims is None else x.dims[axis]
+        if None not in (n, most) and n > most:
+            raise ShapeError(f"{what} must be negative or less or equal to number of {size} ({most}), got {n}")
     return Spec(x.dims, x.dtype)
 
 

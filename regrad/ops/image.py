@@ -15,9 +15,8 @@ from regrad.core.errors import ShapeError
 from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_is, same, spec_text
 from regrad.core.shapes import compatible
-from regrad.ops import array, math
+from regrad.ops import array, check, math
 from regrad.ops.array import one_of
-from regrad.ops.check import Assert
 from regrad.ops.clip import clip_by_value
 from regrad.ops.compare import less, select
 from regrad.ops.control import with_dependencies
@@ -347,7 +346,7 @@ def _required(image, *checks):
             if not condition:
                 raise ValueError(message)
         else:
-            later.append(Assert(condition, [message]))
+            later.append(check.Assert(condition, [message]))
     return with_dependencies(later, image) if later else image
 
 

@@ -14,7 +14,7 @@ from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, same, spec_text
 from regrad.core.shapes import compatible, fully_known, merge
 from regrad.ops import array, math
-from regrad.ops.array import axis_in, one_of
+from regrad.ops.array import BadValue, axis_in, one_of
 from regrad.ops.window import as_text
 
 # The constants under which activations keep mean 0 and variance 1 (Klambauer et al. 2017, section 2).
@@ -357,7 +357,7 @@ xent_op = define_op("SoftmaxCrossEntropyWithLogits", "features, labels", infer=_
 
 def _sparse_xent_infer(features, labels):
     rank_is(features, 2, "logits [batch, classes]")
-    rank_is(labels, 1, "labels, a vector of class numbers")
+    rank_is(labels, 1, "labels (must be 1-D, class numbers)")
     rows = None if features.dims is None else features.dims[:1]
     rows = merge(rows, labels.dims,
                  "logits and labels must have the same first dimension, got logits and labels of") or (None,)
@@ -371,8 +371,11 @@ def _sparse_xent_lower(b, x, labels):
     total = _total(b, e)
     classes = b.np.arange(x.shape[-1], dtype=labels.dtype)
     chosen = classes == labels[:, None]
-    # A label that is no class gives NaN, as TF does where it cannot raise.
+    # A label that is no class gives NaN where nothing can raise, as in TF.
     valid = (labels >= labels.dtype.type(0)) & (labels < labels.dtype.type(x.shape[-1]))
+    if b.is_host and not valid.all():
+        raise BadValue(f"Received a label value of {labels[~valid][0]} which is outside the valid range of [0, {x.shape[-1]}). "
+                       f"Label values: {' '.join(map(str, labels[:50]))}")
     nan = _n(x, np.nan)
     loss = b.np.log(total[:, 0]) - b.np.sum(b.np.where(chosen, x, _n(x, 0)), axis=-1, dtype=x.dtype)
     gradient = e / total - chosen.astype(x.dtype)
