@@ -1,119 +1,236 @@
 """Explanations as drawings: a page with the forward and backward graphs side by side, and text for Graphviz.
 
-The page is HTML and SVG written out here: no scripts, fonts or pictures from elsewhere.
+The page is a ladder: a rung for each operation, from the xs at the top to the ys at the bottom, with the operation and the line
+that made it on the left, what the backward pass does there on the right. Edges run along both sides, downwards and upwards.
+Name scopes, loops and branches fold. The page needs nothing else: what a browser runs of it draws the edges, and without that
+everything but the edges is there.
 """
 
 import html
+import re
+import uuid
+from collections import Counter
+
+from regrad.core.graph import Operation
+from regrad.runtime.plan import body_graphs
 
 _COLOURS = {"rule": "#dfe9f5", "overridden": "#f7c873", "stopped": "#e9a1a1", "not differentiable": "#e9a1a1",
             "no rule": "#d96c6c", "rule failed": "#d96c6c", "no gradient dtype": "#dddddd",
             "no gradient arrives": "#eeeeee", "inside a group": "#f3e2bd"}
-_WIDTH, _HEIGHT, _GAP, _TOP = 190, 34, 14, 22  # of a box, in pixels
-_MOST = 400  # boxes drawn; beyond, the table alone is readable
+_CLASSES = {"rule": "plain", "overridden": "over", "inside a group": "over", "no gradient dtype": "none",
+            "no gradient arrives": "none"}  # all others: cut
+_OPEN = 60  # operations up to which a scope is unfolded at first
+_MOST = 5_000  # rungs drawn; beyond, the explanation as a table or JSON is the thing to read
+_CHIPS = 60  # xs named at the top
+_DEPTH = 30  # scopes inside scopes; what is deeper is shown as one
+_INSIDE = re.compile(r"/(body|branch\d+):")
+
 _STYLE = """
-.regrad {font: 13px system-ui, sans-serif; color: #222; background: #fff}
-.regrad svg {font: 11px system-ui, sans-serif; max-width: 100%}
-.regrad details {margin: 2px 0 2px 14px} .regrad summary {cursor: pointer}
-.regrad code {font-size: 12px; white-space: pre-wrap}
-.regrad .step {margin: 2px 0 2px 14px; padding: 2px 6px; border-left: 4px solid #ccc}
-.regrad td, .regrad th {text-align: left; padding: 2px 8px; vertical-align: top}
-.regrad .pair {display: flex; gap: 24px; flex-wrap: wrap}
+.regrad{--ink:#1d2733;--soft:#66727f;--line:#dbe1e8;--edge:#a9b6c4;--paper:#fff;--panel:#f6f8fa;--blue:#2f6fb5;--amber:#b26a00;--amberbg:#fff3da;
+--red:#b3261e;--redbg:#fdecea;--green:#1b7f4b;--greenbg:#e6f4ec;font:14px/1.45 system-ui,sans-serif;color:var(--ink);
+background:var(--paper);max-width:1240px;margin:0 auto;padding:12px 16px}
+@media (prefers-color-scheme:dark){.regrad.page{--ink:#dfe6ee;--soft:#93a0ae;--line:#33404d;--edge:#566473;--paper:#151b22;--panel:#1c242d;
+--blue:#7db4ee;--amber:#f2b44c;--amberbg:#3a2d12;--red:#ff8a80;--redbg:#3d1d1b;--green:#76d0a0;--greenbg:#15352a}}
+.regrad h2{font-size:20px;margin:4px 0}.regrad h3{font-size:15px;margin:18px 0 6px}.regrad .sub{color:var(--soft);margin:0 0 10px}
+.regrad code,.regrad .at{font:12px ui-monospace,monospace}.regrad .at{color:var(--soft)}
+.regrad .chip{display:inline-block;border-radius:10px;padding:1px 9px;margin:2px 4px 2px 0;font-size:13px;
+background:var(--panel);border:1px solid var(--line)}
+.regrad .yes{color:var(--green);background:var(--greenbg);border-color:transparent}
+.regrad .no{color:var(--red);background:var(--redbg);border-color:transparent}
+.regrad .over.chip{color:var(--amber);background:var(--amberbg);border-color:transparent}
+.regrad table{border-collapse:collapse;font-size:13px;text-align:left}
+.regrad td,.regrad th{text-align:left!important;vertical-align:top;padding:4px 10px 4px 0;border-bottom:1px solid var(--line)}
+.regrad th{color:var(--soft);font-weight:500}
+.regrad .ladder{position:relative;padding:0 72px;margin-top:6px}
+.regrad .ladder>svg{position:absolute;left:0;top:0;width:100%;height:100%;pointer-events:none;overflow:visible}
+.regrad .ladder path{fill:none;stroke:var(--edge);stroke-width:1.2}.regrad .ladder path.hot{stroke:var(--blue);stroke-width:2}
+.regrad .ladder path.back.hot{stroke:var(--amber)}
+.regrad .rung,.regrad .heads{display:grid;grid-template-columns:1fr 1fr;gap:14px;margin:4px 0}
+.regrad .heads{color:var(--soft);font-weight:600}
+.regrad .rung>div{border:1px solid var(--line);border-left:4px solid var(--blue);border-radius:6px;padding:4px 9px;min-width:0;
+overflow-wrap:anywhere;background:var(--paper)}
+.regrad .rung>.b{border-left-width:1px;border-right:4px solid var(--blue)}
+.regrad .rung.over>div{border-color:var(--amber);background:var(--amberbg)}
+.regrad .rung.cut>div{border-color:var(--red)}.regrad .rung.cut>.b{background:var(--redbg)}
+.regrad .rung.none>div{border-color:var(--line);color:var(--soft);background:var(--panel)}
+.regrad .rung.hot>div{box-shadow:0 0 0 2px var(--blue)}
+.regrad .rung .type{color:var(--soft)}.regrad .rung .shape{float:right;color:var(--soft);font:12px ui-monospace,monospace}
+.regrad .rung .src,.regrad .rung .builds{display:block;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
+.regrad .rung .builds{color:var(--soft);font-size:12.5px}
+.regrad details.scope{border:1px solid var(--line);border-radius:8px;margin:6px -9px;padding:0 8px 2px;background:var(--panel)}
+.regrad summary{cursor:pointer;padding:3px 2px;font-weight:600}.regrad summary .sub{font-weight:400;margin-left:6px}
+@media (max-width:760px){.regrad .ladder{padding:0 26px}}
+"""
+
+# Draws the edges between what is unfolded, again whenever something folds, and lights up those of the rung pointed at.
+_SCRIPT = """
+(function(){var root=document.getElementById("ID");if(!root)return;var L=root.querySelector(".ladder");if(!L)return;
+var S=L.querySelector("svg"),R=Array.prototype.slice.call(L.querySelectorAll(".rung"));
+function shown(e){var d=e.parentElement.closest("details:not([open])"),top=null;
+while(d&&L.contains(d)){top=d;d=d.parentElement.closest("details:not([open])")}return top?top.querySelector("summary"):e}
+function draw(){while(S.firstChild)S.removeChild(S.firstChild);var box=L.getBoundingClientRect(),seen={};
+function edge(a,b,side){var x=shown(R[a]),y=shown(R[b]);if(x===y)return;var p=x.getBoundingClientRect(),q=y.getBoundingClientRect();
+var from=p.top+p.height/2-box.top,to=q.top+q.height/2-box.top,k=side+Math.round(from)+"-"+Math.round(to),old=seen[k];
+if(old){old.rungs.push(a,b);return}
+var inner=function(r){return side>0?box.right-r.right:r.left-box.left},reach=Math.min(46,9+Math.sqrt(Math.abs(to-from))*1.25);
+var at=function(v){return side>0?box.width-v:v},u=at(inner(p)),v=at(inner(q)),m=at(Math.min(inner(p),inner(q))-reach);
+var h=document.createElementNS("http"+"://www.w3.org/2000/svg","path");
+h.setAttribute("d","M"+u+" "+from+"C"+m+" "+from+" "+m+" "+to+" "+v+" "+to+"m0 0l"+(side*6)+" -3.5m"+(-side*6)+" 3.5l"+(side*6)+" 3.5");
+h.setAttribute("class",side>0?"back":"fore");h.rungs=[a,b];seen[k]=h;S.appendChild(h)}
+R.forEach(function(r,i){(r.dataset.in||"").split(" ").forEach(function(j){if(j)edge(+j,i,-1)});
+(r.dataset.to||"").split(" ").forEach(function(j){if(j)edge(i,+j,1)})})}
+function light(i){Array.prototype.forEach.call(S.children,function(h){h.classList.toggle("hot",h.rungs.indexOf(i)>=0)});
+R.forEach(function(r,j){r.classList.toggle("hot",i>=0&&j===i)})}
+R.forEach(function(r,i){r.addEventListener("mouseenter",function(){light(i)});r.addEventListener("mouseleave",function(){light(-1)})});
+L.addEventListener("toggle",draw,true);window.addEventListener("resize",draw);draw();setTimeout(draw,200)})();
 """
 
 
 def page(explanation):
     """Returns a whole HTML page."""
-    return ("<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>Gradient of "
-            f"{html.escape(', '.join(explanation.ys))}</title></head><body>{fragment(explanation)}</body></html>\n")
+    return ("<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
+            f"<title>Gradient of {html.escape(', '.join(explanation.ys))}</title></head><body>"
+            f"{fragment(explanation, 'regrad page')}</body></html>\n")
 
 
-def fragment(explanation):
+def fragment(explanation, classes="regrad"):
     """Returns the inside of a page, as notebooks show it."""
-    tables = "".join(t.html() for t in explanation.tables()[1:])
-    legend = " ".join(f"<span style='background:{c};padding:1px 6px'>{s}</span>" for s, c in _COLOURS.items())
-    return (f"<div class='regrad'><style>{_STYLE}</style>{tables}<p>{legend}</p>{_side_by_side(explanation)}"
-            f"<details open><summary>{len(explanation.steps)} operations by name scope</summary>"
-            f"{_scopes(explanation.steps)}</details></div>")
+    name = f"regrad-{uuid.uuid4().hex[:8]}"  # one page may hold what several sessions made
+    over = len(explanation.overridden())
+    missing = sum(not t.gradient for t in explanation.targets)
+    counts = [_count(len(explanation.steps), "operation"), f"{over} overridden" if over else "none overridden",
+              f"{missing} of {_count(len(explanation.targets), 'x')} without gradient" if missing else "every x has a gradient"]
+    tables = "".join(f"<h3>{html.escape(t.title)}</h3>{t.html(title=False)}" for t in explanation.tables()[2:])
+    targets = sorted(explanation.targets, key=lambda t: t.gradient)  # what is missing first
+    more = f"<span class='chip'>and {len(targets) - _CHIPS} others</span>" if len(targets) > _CHIPS else ""
+    return (f"<div class='{classes}' id='{name}'><style>{_STYLE}</style>"
+            f"<h2>Gradient of {html.escape(', '.join(explanation.ys))}</h2><p class='sub'>{'; '.join(counts)}</p>"
+            f"<div>{''.join(map(_target, targets[:_CHIPS]))}{more}</div>{tables}{_ladder(explanation)}"
+            f"<script>{_SCRIPT.replace('ID', name, 1)}</script></div>")
 
 
-# -- name scopes that fold ------------------------------------------------------------------------
+def _count(n, what):
+    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
-def _scopes(steps):
-    tree = {}
-    for step in reversed(steps):
-        node = tree
-        *scopes, leaf = step.name.split("/")
-        for scope in scopes:
-            node = node.setdefault(scope + "/", {})
-        node[leaf] = step
-    return _folded(tree)
+def _target(target):
+    state, words = ("yes", "gradient") if target.gradient else ("no", "None: " + target.reason)
+    return f"<span class='chip {state}'><b>{html.escape(target.name)}</b> {html.escape(words)}</span>"
 
 
-def _folded(tree):
-    parts, stack = [], [(iter(tree.items()), "")]
-    while stack:  # scopes may nest deeper than Python's calls
-        items, closing = stack[-1]
-        for name, inside in items:
-            if isinstance(inside, dict):
-                steps = _steps_in(inside)
-                marked = sum(s.status == "overridden" for s in steps)
-                note = f" ({len(steps)} operations{f', {marked} overridden' if marked else ''})"
-                parts.append(f"<details{' open' if len(steps) <= 30 else ''}><summary>{html.escape(name)}{note}</summary>")
-                stack.append((iter(inside.items()), "</details>"))
-                break
-            parts.append(_told(inside))
-        else:
-            stack.pop()
-            parts.append(closing)
-    return "".join(parts)
+# -- the ladder -------------------------------------------------------------------------------------
 
 
-def _steps_in(tree):
-    found, stack = [], [tree]
-    while stack:
-        for inside in stack.pop().values():
-            (stack if isinstance(inside, dict) else found).append(inside)
-    return found
-
-
-def _told(step):
-    line = f"<br><code>{html.escape(step.line)}</code>" if step.line else ""
-    made = f"<br>builds {html.escape(', '.join(m[1] for m in step.made))}" if step.made else ""
-    mark = " <b>overridden</b>" if step.status == "overridden" else ""
-    return (f"<div class='step' style='border-color:{_COLOURS[step.status]}'><b>{html.escape(step.name)}</b> "
-            f"({html.escape(step.type)}){mark}, {html.escape(step.at)}{line}<br>{html.escape(step.says())}{made}</div>")
-
-
-# -- the two graphs ---------------------------------------------------------------------------------
-
-
-def _side_by_side(explanation):
-    steps = explanation.steps[::-1]  # forward order
+def _ladder(explanation):
+    steps = _as_made(explanation.steps)
     if len(steps) > _MOST:
         return f"<p>{len(steps)} operations are too many to draw; up to {_MOST} are drawn.</p>"
-    row = _layers(steps)
-    columns = {}
-    place = {}
-    for step in steps:
-        column = columns[row[step.op]] = columns.get(row[step.op], -1) + 1
-        place[step.op] = (column * (_WIDTH + _GAP), _TOP + row[step.op] * (_HEIGHT + 2 * _GAP))
-    if not place:
-        return ""
-    width = max(x for x, _ in place.values()) + _WIDTH + 2
-    height = max(y for _, y in place.values()) + _HEIGHT + 24
-    forward = _svg("Forward", width, height, steps, place, lambda s: (_short(s.name), s.type), _forward_edges(steps))
-    backward = _svg("Backward", width, height, steps, place,
-                    lambda s: (s.rule or s.status, " ".join(m[1] for m in s.made) or "-"),
-                    [(a, b) for a, b in _backward_edges(steps)])
-    return f"<div class='pair'>{forward}{backward}</div>"
+    number = {s.op: i for i, s in enumerate(steps)}
+    into, back = {}, {}
+    for a, b in _forward_edges(steps):
+        into.setdefault(number[b], {})[number[a]] = True
+    for a, b in _backward_edges(steps):
+        back.setdefault(number[a], {})[number[b]] = True
+    ends = {c.op: c.why for t in explanation.targets for c in t.cuts if not c.shape_only}
+    rungs = [(_place(s.name)[0], s, into.get(i, ()), back.get(i, ()), ends.get(s.name)) for i, s in enumerate(steps)]
+    used = dict.fromkeys(s.status for s in steps)
+    legend = " ".join(f"<span class='chip {'no' if _kind(u) == 'cut' else _kind(u)}'>{u}</span>" for u in used if u != "rule")
+    return (f"<h3>Forward and backward</h3><div>{legend}</div><div class='ladder'><svg aria-hidden='true'></svg><div class='heads'>"
+            f"<div>Forward &darr;</div><div>Backward &uarr;</div></div>{_folded(rungs)}</div>")
 
 
-def _layers(steps):
-    row = {}
-    for step in steps:
-        row[step.op] = 1 + max((row[t.op] for t in step.op.inputs if t.op in row), default=-1)
-    return row
+def _kind(status):
+    return _CLASSES.get(status, "cut")
+
+
+def _place(name):
+    """Returns (scopes, last part) of an operation's name; a loop's body is a scope inside that of the loop."""
+    pieces = _INSIDE.split("/" + name)
+    scopes, outer = [], ""
+    for i in range(0, len(pieces), 2):
+        path = pieces[i].strip("/")
+        own = path.removeprefix(outer) if outer and path.startswith(outer) else path
+        *above, leaf = own.split("/")
+        scopes += above
+        if i + 1 < len(pieces):
+            scopes.append(f"{leaf}: {pieces[i + 1]}")
+            outer = path.rpartition("/")[0] + "/" if "/" in path else ""
+    return scopes, leaf
+
+
+def _as_made(steps):
+    """Returns the steps in the order in which the operations were made; what a loop or branch holds follows it."""
+    holder = {body: s.op for s in steps if isinstance(s.op, Operation) for body in body_graphs(s.op)}
+
+    def place(step):
+        op, ids = step.op, []
+        while op is not None:
+            ids.append(op.id if isinstance(op, Operation) else max(o.id for o in op.ops))
+            op = holder.get(op.graph)
+        return ids[::-1]
+
+    return sorted(steps, key=place)
+
+
+class _Scope:
+    """A run of rungs in one name scope: rungs, as tuples, and scopes."""
+
+    def __init__(self, name):
+        self.name, self.items, self.total, self.over = name, [], 0, 0
+
+
+def _folded(rungs):
+    """Returns the rungs as HTML, runs of one scope in a block that folds."""
+    root = _Scope("")
+    open_ = [root]
+    for scopes, step, *more in rungs:
+        scopes = scopes[:_DEPTH] + (["/".join(scopes[_DEPTH:])] if len(scopes) > _DEPTH else [])
+        common = 0
+        while common < min(len(open_) - 1, len(scopes)) and open_[common + 1].name == scopes[common]:
+            common += 1
+        del open_[common + 1:]
+        for name in scopes[common:]:
+            scope = _Scope(name)
+            open_[-1].items.append(scope)
+            open_.append(scope)
+        open_[-1].items.append((step, *more))
+        for scope in open_:
+            scope.total += 1
+            scope.over += step.status == "overridden"
+    return "".join(_block(item, "") for item in root.items)
+
+
+def _block(item, above):
+    """Returns the HTML of a rung or scope; `above` are the names of scopes that hold nothing else."""
+    if not isinstance(item, _Scope):
+        return _rung(*item, above)
+    if len(item.items) == 1:
+        return _block(item.items[0], f"{above}{item.name}/")
+    note = f"<span class='chip over'>{item.over} overridden</span>" if item.over else ""
+    return (f"<details class='scope'{' open' if item.total <= _OPEN else ''}><summary>{html.escape(above + item.name)}"
+            f"<span class='sub'>{_count(item.total, 'operation')}</span> {note}</summary>"
+            f"{''.join(_block(i, '') for i in item.items)}</details>")
+
+
+def _rung(step, into, back, end, above):
+    leaf = above + _place(step.name)[1]
+    shape = step.outputs[0][1] if step.outputs else ""
+    line = f"<code class='src' title='{html.escape(step.line, True)}'>{html.escape(step.line)}</code>" if step.line else ""
+    made = ", ".join(f"{n} {kind}" if n > 1 else kind for kind, n in Counter(m[1] for m in step.made).items())
+    head = html.escape(step.rule or step.status)
+    mark = " <b>overridden</b>" if step.status == "overridden" else ""
+    told = [html.escape(step.why)] if step.why and step.status == "overridden" else []
+    told += [html.escape(step.note)] if step.note else []
+    told += [f"a path ends here: {html.escape(end)}"] if end else []
+    told = [f"<div>{t}</div>" for t in told]
+    told += [f"<div class='builds' title='{made}'>builds {made}</div>"] if made else []
+    where = f" <span class='at'>{html.escape(step.rule_at)}</span>" if step.rule_at else ""
+    return (f"<div class='rung {'cut' if end else _kind(step.status)}' data-in='{' '.join(map(str, into))}' data-to='{' '.join(map(str, back))}'>"
+            f"<div class='f' title='{html.escape(step.name, True)}'><span class='shape'>{html.escape(shape)}</span>"
+            f"<b>{html.escape(leaf)}</b> <span class='type'>{html.escape(step.type) if step.type != leaf else ''}</span> "
+            f"<span class='at'>{html.escape(step.at)}</span>{line}</div>"
+            f"<div class='b' title='{html.escape(step.says(), True)}'><b>{head}</b>{where}{mark}"
+            f"{''.join(told)}</div></div>")
 
 
 def _forward_edges(steps):
@@ -124,32 +241,6 @@ def _forward_edges(steps):
 def _backward_edges(steps):
     here = {s.op for s in steps}
     return [(s.op, t.op) for s in steps for t, to in zip(s.op.inputs, s.to) if to and t.op in here]
-
-
-def _svg(title, width, height, steps, place, words, edges):
-    lines, boxes = [], []
-    for a, b in edges:
-        (xa, ya), (xb, yb) = place[a], place[b]
-        down = ya < yb
-        start, end = (ya + _HEIGHT, yb) if down else (ya, yb + _HEIGHT)
-        lines.append(f"<line x1='{xa + _WIDTH // 2}' y1='{start}' x2='{xb + _WIDTH // 2}' y2='{end}' stroke='#888' "
-                     f"marker-end='url(#head-{title})'/>")
-    for s in steps:
-        x, y = place[s.op]
-        first, second = words(s)
-        edge = "#b36b00' stroke-width='2.5" if s.status == "overridden" else "#777"
-        boxes.append(f"<g><title>{html.escape(f'{s.name} ({s.type})')}&#10;{html.escape(s.at)}: {html.escape(s.line)}&#10;"
-                     f"{html.escape(s.says())}</title><rect x='{x}' y='{y}' width='{_WIDTH}' height='{_HEIGHT}' rx='4' "
-                     f"fill='{_COLOURS[s.status]}' stroke='{edge}'/><text x='{x + 6}' y='{y + 14}'>{html.escape(_short(first))}"
-                     f"</text><text x='{x + 6}' y='{y + 28}' fill='#555'>{html.escape(_short(second))}</text></g>")
-    return (f"<svg role='img' aria-label='{title} graph' viewBox='0 0 {width} {height}' width='{width}' height='{height}'>"
-            f"<defs><marker id='head-{title}' markerWidth='7' markerHeight='7' refX='6' refY='3' orient='auto'>"
-            f"<path d='M0,0 L6,3 L0,6 z' fill='#888'/></marker></defs><text x='2' y='13' font-weight='bold'>{title}</text>"
-            f"{''.join(lines)}{''.join(boxes)}</svg>")
-
-
-def _short(text, most=30):
-    return text if len(text) <= most else "…" + text[1 - most:]
 
 
 # -- Graphviz ---------------------------------------------------------------------------------------

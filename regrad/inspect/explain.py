@@ -418,7 +418,12 @@ def _target(x, got, ys, steps, sums, walk):
 
 def _cuts(xs, ys, through_gradients, steps, crossing):
     """Returns the Cuts on the ways from `xs` to `ys`, those inside bodies too; `steps` is {operation: its Step}."""
-    path, reached = _between(ys, xs, through_gradients)
+    path = _between(ys, xs, through_gradients)[0]
+    reached = set(xs)
+    for op in path[::-1]:  # what depends on no more than a shape (the mask of a dropout) is no path
+        only = shape_only_positions(op)
+        if any(t in reached and i not in only for i, t in enumerate(op.inputs)):
+            reached.update(op.outputs)
     cuts = []
     for op in path:
         step = steps.get(op)

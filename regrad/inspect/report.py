@@ -26,11 +26,11 @@ class Table:
         text = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip() for line in lines]
         return "\n".join([self.title, *("  " + line for line in text)])
 
-    def html(self):
+    def html(self, title=True):
         head = "".join(f"<th style='text-align:left'>{html.escape(c)}</th>" for c in self.columns)
         rows = "".join("<tr>" + "".join(f"<td style='text-align:left'>{html.escape(c)}</td>" for c in row) + "</tr>"
                        for row in self.rows)
-        return f"<p><b>{html.escape(self.title)}</b></p>" + (f"<table><tr>{head}</tr>{rows}</table>" if rows else "")
+        return (f"<p><b>{html.escape(self.title)}</b></p>" if title else "") + (f"<table><tr>{head}</tr>{rows}</table>" if rows else "")
 
     def rich(self):
         from rich.table import Table as RichTable

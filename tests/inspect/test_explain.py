@@ -1,6 +1,7 @@
 """explain_gradients: the rule, the reason and the line of each operation, and the cut where a gradient is None."""
 
 import json
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -244,10 +245,54 @@ def test_page(tmp_path):
     page = (tmp_path / "page.html").read_text()
     parsed = _Balanced(page)
 
-    assert parsed.tags.count("svg") == 2 and "details" in parsed.tags and parsed.links == []
-    assert "http" not in page and "script" not in parsed.tags
-    assert "tf.tanh(x, name=" in page and "<b>overridden</b>" in page
-    assert _Balanced(told._repr_html_()).tags.count("svg") == 2
+    assert page.count("<div class='rung") == len(told.steps) and "details" in parsed.tags
+    assert parsed.links == [] and "http:" not in page and "url(" not in page  # nothing from elsewhere
+    assert "tf.tanh(x, name=" in page and "<b>overridden</b>" in page and page.count("class='rung over'") == 1
+    assert _Balanced(told._repr_html_()).tags.count("details") == parsed.tags.count("details")
+
+
+def test_page_draws_the_edges_of_both_graphs():
+    x = tf.placeholder(tf.float32, [2], name="x")
+    with tf.name_scope("a"):
+        h = tf.tanh(x, name="h")
+    y = tf.add(h * h, tf.stop_gradient(h), name="y")
+    rungs = re.findall(r"data-in='([\d ]*)' data-to='([\d ]*)'><div class='f' title='([^']*)'",
+                       tf.explain_gradients(y, x)._repr_html_())
+
+    assert rungs == [("", "", "a/h"), ("0", "0", "mul"), ("0", "", "StopGradient"), ("1 2", "1 2", "y")]
+
+
+def test_page_folds_scopes_and_bodies():
+    x = tf.placeholder(tf.float32, [2], name="x")
+    with tf.name_scope("big"):
+        y = x
+        for _ in range(70):
+            y = tf.tanh(y)
+    with tf.name_scope("alone"), tf.name_scope("too"):
+        y = tf.exp(y, name="e")
+    with tf.name_scope("net"):
+        y = tf.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, tf.sin(tf.cos(h))), (0, y))[1]
+    page = tf.explain_gradients(y, x)._repr_html_()
+    scopes = re.findall(r"<details class='scope'( open)?><summary>([^<]*)<", page)
+
+    assert scopes == [("", "big"), (" open", "net/while"), (" open", "While: body")]
+    assert "<b>alone/too/e</b>" in page  # a scope of one operation is no block
+    assert page.index("<b>While</b>") < page.index("While: body") < page.index("<b>Cos</b>") < page.index("<b>Sin</b>")
+
+
+def test_page_marks_where_paths_end():
+    x = tf.placeholder(tf.float32, [2], name="x")
+    page = tf.explain_gradients(tf.to_float(tf.argmax(x, name="choice")) + tf.reduce_sum(x), x)._repr_html_()
+
+    assert page.count("class='rung cut'") == 1 == page.count("a path ends here: its output is int64")
+    assert page.index("a path ends here") > page.index("<b>choice</b>")
+
+
+def test_a_mask_is_no_missed_path():
+    x = tf.placeholder(tf.float32, [None, 3])
+    told = tf.explain_gradients(tf.nn.dropout(x, rate=0.5), x)
+
+    assert told.targets[0].gradient and told.targets[0].cuts == []
 
 
 def test_json_and_dot():
