@@ -26,63 +26,101 @@ _DEPTH = 30  # scopes inside scopes; what is deeper is shown as one
 _INSIDE = re.compile(r"/(body|branch\d+):")
 
 _STYLE = """
-.regrad{--ink:#1d2733;--soft:#66727f;--line:#dbe1e8;--edge:#a9b6c4;--paper:#fff;--panel:#f6f8fa;--blue:#2f6fb5;--amber:#b26a00;--amberbg:#fff3da;
---red:#b3261e;--redbg:#fdecea;--green:#1b7f4b;--greenbg:#e6f4ec;font:14px/1.45 system-ui,sans-serif;color:var(--ink);
-background:var(--paper);max-width:1240px;margin:0 auto;padding:12px 16px}
-@media (prefers-color-scheme:dark){.regrad.page{--ink:#dfe6ee;--soft:#93a0ae;--line:#33404d;--edge:#566473;--paper:#151b22;--panel:#1c242d;
---blue:#7db4ee;--amber:#f2b44c;--amberbg:#3a2d12;--red:#ff8a80;--redbg:#3d1d1b;--green:#76d0a0;--greenbg:#15352a}}
-.regrad h2{font-size:20px;margin:4px 0}.regrad h3{font-size:15px;margin:18px 0 6px}.regrad .sub{color:var(--soft);margin:0 0 10px}
-.regrad code,.regrad .at{font:12px ui-monospace,monospace}.regrad .at{color:var(--soft)}
-.regrad .chip{display:inline-block;border-radius:10px;padding:1px 9px;margin:2px 4px 2px 0;font-size:13px;
-background:var(--panel);border:1px solid var(--line)}
-.regrad .yes{color:var(--green);background:var(--greenbg);border-color:transparent}
-.regrad .no{color:var(--red);background:var(--redbg);border-color:transparent}
-.regrad .over.chip{color:var(--amber);background:var(--amberbg);border-color:transparent}
-.regrad table{border-collapse:collapse;font-size:13px;text-align:left}
-.regrad td,.regrad th{text-align:left!important;vertical-align:top;padding:4px 10px 4px 0;border-bottom:1px solid var(--line)}
-.regrad th{color:var(--soft);font-weight:500}
-.regrad .ladder{position:relative;padding:0 72px;margin-top:6px}
-.regrad .ladder>svg{position:absolute;left:0;top:0;width:100%;height:100%;pointer-events:none;overflow:visible}
-.regrad .ladder path{fill:none;stroke:var(--edge);stroke-width:1.2}.regrad .ladder path.hot{stroke:var(--blue);stroke-width:2}
-.regrad .ladder path.back.hot{stroke:var(--amber)}
-.regrad .rung,.regrad .heads{display:grid;grid-template-columns:1fr 1fr;gap:14px;margin:4px 0}
-.regrad .heads{color:var(--soft);font-weight:600}
-.regrad .rung>div{border:1px solid var(--line);border-left:4px solid var(--blue);border-radius:6px;padding:4px 9px;min-width:0;
-overflow-wrap:anywhere;background:var(--paper)}
-.regrad .rung>.b{border-left-width:1px;border-right:4px solid var(--blue)}
-.regrad .rung.over>div{border-color:var(--amber);background:var(--amberbg)}
-.regrad .rung.cut>div{border-color:var(--red)}.regrad .rung.cut>.b{background:var(--redbg)}
-.regrad .rung.none>div{border-color:var(--line);color:var(--soft);background:var(--panel)}
-.regrad .rung.hot>div{box-shadow:0 0 0 2px var(--blue)}
-.regrad .rung .type{color:var(--soft)}.regrad .rung .shape{float:right;color:var(--soft);font:12px ui-monospace,monospace}
-.regrad .rung .src,.regrad .rung .builds{display:block;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
-.regrad .rung .builds{color:var(--soft);font-size:12.5px}
-.regrad details.scope{border:1px solid var(--line);border-radius:8px;margin:6px -9px;padding:0 8px 2px;background:var(--panel)}
-.regrad summary{cursor:pointer;padding:3px 2px;font-weight:600}.regrad summary .sub{font-weight:400;margin-left:6px}
-@media (max-width:760px){.regrad .ladder{padding:0 26px}}
+.regrad {--ink: #1d2733; --soft: #66727f; --line: #dbe1e8; --edge: #a9b6c4; --paper: #fff; --panel: #f6f8fa; --blue: #2f6fb5;
+  --amber: #b26a00; --amberbg: #fff3da; --red: #b3261e; --redbg: #fdecea; --green: #1b7f4b; --greenbg: #e6f4ec;
+  font: 14px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 1240px; margin: 0 auto;
+  padding: 12px 16px}
+@media (prefers-color-scheme: dark) {.regrad.page {--ink: #dfe6ee; --soft: #93a0ae; --line: #33404d; --edge: #566473;
+  --paper: #151b22; --panel: #1c242d; --blue: #7db4ee; --amber: #f2b44c; --amberbg: #3a2d12; --red: #ff8a80; --redbg: #3d1d1b;
+  --green: #76d0a0; --greenbg: #15352a} body:has(.regrad.page) {background: #151b22}}
+.regrad h2 {font-size: 20px; margin: 4px 0} .regrad h3 {font-size: 15px; margin: 18px 0 6px}
+.regrad .sub {color: var(--soft); margin: 0 0 10px}
+.regrad code, .regrad .at, .regrad .shape {font: 12px ui-monospace, monospace}
+.regrad .at, .regrad .shape, .regrad .type, .regrad .builds, .regrad th, .regrad .heads {color: var(--soft)}
+.regrad .chip {display: inline-block; border-radius: 10px; padding: 1px 9px; margin: 2px 4px 2px 0; font-size: 13px;
+  background: var(--panel); border: 1px solid var(--line)}
+.regrad .yes {color: var(--green); background: var(--greenbg); border-color: transparent}
+.regrad .no {color: var(--red); background: var(--redbg); border-color: transparent}
+.regrad .over.chip {color: var(--amber); background: var(--amberbg); border-color: transparent}
+.regrad table {border-collapse: collapse; font-size: 13px}
+.regrad td, .regrad th {text-align: left; vertical-align: top; padding: 4px 10px 4px 0; border-bottom: 1px solid var(--line)}
+.regrad th {font-weight: 500}
+.regrad .ladder {position: relative; padding: 0 72px; margin-top: 6px}
+.regrad .ladder > svg {position: absolute; left: 0; top: 0; width: 100%; height: 100%; pointer-events: none; overflow: visible}
+.regrad .ladder path {fill: none; stroke: var(--edge); stroke-width: 1.2}
+.regrad .ladder path.hot {stroke: var(--blue); stroke-width: 2} .regrad .ladder path.back.hot {stroke: var(--amber)}
+.regrad .rung, .regrad .heads {display: grid; grid-template-columns: 1fr 1fr; gap: 14px; margin: 4px 0}
+.regrad .heads {font-weight: 600}
+.regrad .rung > div {border: 1px solid var(--line); border-left: 4px solid var(--blue); border-radius: 6px; padding: 4px 9px;
+  min-width: 0; overflow-wrap: anywhere; background: var(--paper)}
+.regrad .rung > .b {border-left-width: 1px; border-right: 4px solid var(--blue)}
+.regrad .rung.over > div {border-color: var(--amber); background: var(--amberbg)}
+.regrad .rung.cut > div {border-color: var(--red)} .regrad .rung.cut > .b {background: var(--redbg)}
+.regrad .rung.none > div {border-color: var(--line); color: var(--soft); background: var(--panel)}
+.regrad .rung.hot > div {box-shadow: 0 0 0 2px var(--blue)}
+.regrad .rung .shape {float: right} .regrad .rung .builds {font-size: 12.5px}
+.regrad .rung .src, .regrad .rung .builds {display: block; white-space: nowrap; overflow: hidden; text-overflow: ellipsis}
+.regrad details.scope {border: 1px solid var(--line); border-radius: 8px; margin: 6px -9px; padding: 0 8px 2px;
+  background: var(--panel)}
+.regrad summary {cursor: pointer; padding: 3px 2px; font-weight: 600}
+.regrad summary .sub {font-weight: 400; margin-left: 6px}
+@media (max-width: 760px) {.regrad .ladder {padding: 0 26px}}
 """
 
 # Draws the edges between what is unfolded, again whenever something folds, and lights up those of the rung pointed at.
 _SCRIPT = """
-(function(){var root=document.getElementById("ID");if(!root)return;var L=root.querySelector(".ladder");if(!L)return;
-var S=L.querySelector("svg"),R=Array.prototype.slice.call(L.querySelectorAll(".rung"));
-function shown(e){var d=e.parentElement.closest("details:not([open])"),top=null;
-while(d&&L.contains(d)){top=d;d=d.parentElement.closest("details:not([open])")}return top?top.querySelector("summary"):e}
-function draw(){while(S.firstChild)S.removeChild(S.firstChild);var box=L.getBoundingClientRect(),seen={};
-function edge(a,b,side){var x=shown(R[a]),y=shown(R[b]);if(x===y)return;var p=x.getBoundingClientRect(),q=y.getBoundingClientRect();
-var from=p.top+p.height/2-box.top,to=q.top+q.height/2-box.top,k=side+Math.round(from)+"-"+Math.round(to),old=seen[k];
-if(old){old.rungs.push(a,b);return}
-var inner=function(r){return side>0?box.right-r.right:r.left-box.left},reach=Math.min(46,9+Math.sqrt(Math.abs(to-from))*1.25);
-var at=function(v){return side>0?box.width-v:v},u=at(inner(p)),v=at(inner(q)),m=at(Math.min(inner(p),inner(q))-reach);
-var h=document.createElementNS("http"+"://www.w3.org/2000/svg","path");
-h.setAttribute("d","M"+u+" "+from+"C"+m+" "+from+" "+m+" "+to+" "+v+" "+to+"m0 0l"+(side*6)+" -3.5m"+(-side*6)+" 3.5l"+(side*6)+" 3.5");
-h.setAttribute("class",side>0?"back":"fore");h.rungs=[a,b];seen[k]=h;S.appendChild(h)}
-R.forEach(function(r,i){(r.dataset.in||"").split(" ").forEach(function(j){if(j)edge(+j,i,-1)});
-(r.dataset.to||"").split(" ").forEach(function(j){if(j)edge(i,+j,1)})})}
-function light(i){Array.prototype.forEach.call(S.children,function(h){h.classList.toggle("hot",h.rungs.indexOf(i)>=0)});
-R.forEach(function(r,j){r.classList.toggle("hot",i>=0&&j===i)})}
-R.forEach(function(r,i){r.addEventListener("mouseenter",function(){light(i)});r.addEventListener("mouseleave",function(){light(-1)})});
-L.addEventListener("toggle",draw,true);window.addEventListener("resize",draw);draw();setTimeout(draw,200)})();
+(function () {
+  var root = document.getElementById("ID"), ladder = root && root.querySelector(".ladder");
+  if (!ladder) return;
+  var svg = ladder.querySelector("svg"), rungs = Array.from(ladder.querySelectorAll(".rung")), drawn;
+  function shown(rung) {  // the rung, or the summary of the outermost folded scope that hides it
+    var at = rung, folded = rung.parentElement.closest("details:not([open])");
+    while (folded && ladder.contains(folded)) {
+      at = folded.querySelector("summary");
+      folded = folded.parentElement.closest("details:not([open])");
+    }
+    return at;
+  }
+  function edge(a, b, side, box) {
+    var x = shown(rungs[a]), y = shown(rungs[b]);
+    if (x === y) return;
+    var p = x.getBoundingClientRect(), q = y.getBoundingClientRect();
+    var from = p.top + p.height / 2 - box.top, to = q.top + q.height / 2 - box.top;
+    var key = [side, Math.round(from), Math.round(to)].join();
+    if (drawn[key]) return drawn[key].push(a, b);
+    var inset = function (r) { return side > 0 ? box.right - r.right : r.left - box.left; };
+    var at = function (v) { return side > 0 ? box.width - v : v; };
+    var reach = Math.min(46, 9 + Math.sqrt(Math.abs(to - from)) * 1.25);
+    var u = at(inset(p)), v = at(inset(q)), m = at(Math.min(inset(p), inset(q)) - reach), head = 6 * side;
+    var path = document.createElementNS(svg.namespaceURI, "path");
+    path.setAttribute("d", ["M", u, from, "C", m, from, m, to, v, to,
+                            "l", head, -3.5, "m", -head, 3.5, "l", head, 3.5].join(" "));
+    path.setAttribute("class", side > 0 ? "back" : "fore");
+    path.rungs = drawn[key] = [a, b];
+    svg.appendChild(path);
+  }
+  function draw() {
+    var box = ladder.getBoundingClientRect();
+    svg.replaceChildren();
+    drawn = {};
+    rungs.forEach(function (rung, i) {
+      rung.dataset.in.split(" ").forEach(function (j) { if (j) edge(+j, i, -1, box); });
+      rung.dataset.to.split(" ").forEach(function (j) { if (j) edge(i, +j, 1, box); });
+    });
+  }
+  function light(i) {
+    Array.from(svg.children).forEach(function (path) { path.classList.toggle("hot", path.rungs.includes(i)); });
+    rungs.forEach(function (rung, j) { rung.classList.toggle("hot", j === i); });
+  }
+  rungs.forEach(function (rung, i) {
+    rung.addEventListener("mouseenter", function () { light(i); });
+    rung.addEventListener("mouseleave", function () { light(-1); });
+  });
+  ladder.addEventListener("toggle", draw, true);
+  window.addEventListener("resize", draw);
+  draw();
+  setTimeout(draw, 200);  // when fonts are there
+})();
 """
 
 
@@ -135,8 +173,8 @@ def _ladder(explanation):
     rungs = [(_place(s.name)[0], s, into.get(i, ()), back.get(i, ()), ends.get(s.name)) for i, s in enumerate(steps)]
     used = dict.fromkeys(s.status for s in steps)
     legend = " ".join(f"<span class='chip {'no' if _kind(u) == 'cut' else _kind(u)}'>{u}</span>" for u in used if u != "rule")
-    return (f"<h3>Forward and backward</h3><div>{legend}</div><div class='ladder'><svg aria-hidden='true'></svg><div class='heads'>"
-            f"<div>Forward &darr;</div><div>Backward &uarr;</div></div>{_folded(rungs)}</div>")
+    return (f"<h3>Forward and backward</h3><div>{legend}</div><div class='ladder'><svg aria-hidden='true'></svg>"
+            f"<div class='heads'><div>Forward &darr;</div><div>Backward &uarr;</div></div>{_folded(rungs)}</div>")
 
 
 def _kind(status):
@@ -225,7 +263,8 @@ def _rung(step, into, back, end, above):
     told = [f"<div>{t}</div>" for t in told]
     told += [f"<div class='builds' title='{made}'>builds {made}</div>"] if made else []
     where = f" <span class='at'>{html.escape(step.rule_at)}</span>" if step.rule_at else ""
-    return (f"<div class='rung {'cut' if end else _kind(step.status)}' data-in='{' '.join(map(str, into))}' data-to='{' '.join(map(str, back))}'>"
+    ends = f"data-in='{' '.join(map(str, into))}' data-to='{' '.join(map(str, back))}'"
+    return (f"<div class='rung {'cut' if end else _kind(step.status)}' {ends}>"
             f"<div class='f' title='{html.escape(step.name, True)}'><span class='shape'>{html.escape(shape)}</span>"
             f"<b>{html.escape(leaf)}</b> <span class='type'>{html.escape(step.type) if step.type != leaf else ''}</span> "
             f"<span class='at'>{html.escape(step.at)}</span>{line}</div>"

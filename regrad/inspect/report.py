@@ -30,7 +30,8 @@ class Table:
         head = "".join(f"<th style='text-align:left'>{html.escape(c)}</th>" for c in self.columns)
         rows = "".join("<tr>" + "".join(f"<td style='text-align:left'>{html.escape(c)}</td>" for c in row) + "</tr>"
                        for row in self.rows)
-        return (f"<p><b>{html.escape(self.title)}</b></p>" if title else "") + (f"<table><tr>{head}</tr>{rows}</table>" if rows else "")
+        above = f"<p><b>{html.escape(self.title)}</b></p>" if title else ""
+        return above + (f"<table><tr>{head}</tr>{rows}</table>" if rows else "")
 
     def rich(self):
         from rich.table import Table as RichTable
