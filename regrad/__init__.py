@@ -88,9 +88,10 @@ _NAMES = {
         local_variables local_variables_initializer model_variables moving_average_variables
         report_uninitialized_variables trainable_variables variables_initializer""",
     "regrad.variables.partition": """fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner""",
-    "regrad.variables.scope": """AUTO_REUSE VariableScope get_local_variable get_variable get_variable_scope no_regularizer
+    "regrad.variables.scope": """AUTO_REUSE VariableScope create_partitioned_variables
+        get_local_variable get_variable get_variable_scope no_regularizer
         variable_op_scope variable_scope""",
-    "regrad.variables.variable": "Variable VariableAggregation VariableSynchronization",
+    "regrad.variables.variable": "Variable VariableAggregation VariableSynchronization variable_creator_scope",
     "regrad.variables.template": "make_template",
     "regrad.ops.generate": "eye lin_space linspace range",
     "regrad.ops.matmul": "batch_matmul matmul",

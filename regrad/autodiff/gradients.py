@@ -75,8 +75,10 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
     grad_ys = [None] * len(ys) if grad_ys is None else _as_list(grad_ys)
     if len(grad_ys) != len(ys):
         raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
+    if aggregation_method not in (None, 0, 1, 2):
+        raise ValueError(f"Invalid aggregation_method specified {aggregation_method}: it is one of tf.AggregationMethod.")
     if not ys:
-        raise ValueError("gradients: ys is empty.")
+        return [None] * len(xs)
     graph = _graph_of(ys)
     with graph.as_default(), graph.name_scope(name):
         # A Variable as y is what a run reads; as x it stands for its storage and for every read of it.
@@ -389,6 +391,8 @@ def _seed(y, dy, i):
         if y.dtype.is_complex:
             raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype.name}): the derivative of "
                             f"{y.name} has no one direction.")
+        if not (y.dtype.is_floating or y.dtype.is_integer):
+            raise TypeError(f"Tensor {y.name} with type {y.dtype.name} must be numeric to obtain a default gradient.")
         return array.ones_like(y, name=f"grad_ys_{i}")
     if isinstance(dy, IndexedSlices):
         return dy

@@ -264,6 +264,8 @@ EXTRAS = {
     "tensorflow.python.ops.variables": {"VariableV1": "regrad.variables.variable:Variable",
                                         "PartitionedVariable": "regrad.variables.partition:PartitionedVariable",
                                         "RefVariable": "regrad.variables.variable:Variable"},
+    "tensorflow.python.ops.variable_scope": {"_get_default_variable_store": "regrad.variables.scope:_store",
+                                             "variable_creator_scope_v1": "regrad.variables.variable:variable_creator_scope"},
     "tensorflow.python.ops.resource_variable_ops": {
         "ResourceVariable": "regrad.variables.variable:Variable",
         "is_resource_variable": lambda v: type(v).__name__ == "Variable"},

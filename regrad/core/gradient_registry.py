@@ -4,6 +4,8 @@ A name is an op type ("MatMul") or any string a `gradient_override_map` may poin
 that nothing flows through an op type; having no entry at all is something else, and an error when met on a path.
 """
 
+import sys
+
 from regrad.core import source
 from regrad.core.errors import nearest
 
@@ -79,11 +81,20 @@ def complete():
         load()
 
 
+def _built_in():
+    """True while a family of Regrad registers its own rules: it must not load the others, which may need it."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    return frame is not None and str(frame.f_globals.get("__name__")).startswith("regrad.ops.")
+
+
 def register(name, function, rules=_rules):
     """Enters a rule; KeyError when the name is taken by another one."""
     if not isinstance(name, str):
         raise TypeError(f"RegisterGradient: the name must be a string, got {name!r}.")
-    complete()  # a built-in name is taken even if its file is not loaded yet
+    if not _built_in():
+        complete()  # a built-in name is taken even if its file is not loaded yet
     new = Rule(name, function)
     old = rules.get(name)
     if old is not None and not (new._key is not None and new._key == old._key or source.rerun(old._cell, new._cell)):

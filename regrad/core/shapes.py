@@ -112,7 +112,8 @@ def broadcast(a, b, what=""):
             out.append(x)
         else:
             raise ShapeError(f"Dimensions must be equal, but are {x} and {y}{what and ' for ' + what} with input shapes: "
-                             f"{text(a)}, {text(b)}: sizes are equal, or one is 1, to broadcast.")
+                             f"{text(a)}, {text(b)}. Incompatible shapes: {text(a)} vs. {text(b)}; sizes are equal, or one "
+                             "is 1, to broadcast.")
     return tuple(out)
 
 

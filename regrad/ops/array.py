@@ -415,7 +415,8 @@ def _reshape_infer(x, shape):
         else:
             dims = tuple(n // rest if d == -1 else d for d in target)
     elif n is not None and None not in target and size_of(target) != n:
-        raise ShapeError(f"Cannot reshape a tensor with {n} elements to shape {list(target)} "
+        raise ShapeError(f"Input to reshape is a tensor with {n} values, but the requested shape has {size_of(target)}. "
+                         f"Cannot reshape a tensor with {n} elements to shape {list(target)} "
                          f"({size_of(target)} elements)")
     elif x.dims is not None and None in dims and dims.count(None) == 1 and n is not None:
         rest = size_of(tuple(d for d in dims if d is not None))

@@ -161,7 +161,10 @@ def _steps(x, op, name):
     from regrad.ops.array import reshape
 
     with get_default_graph().name_scope(name):
-        flat = reshape(convert_to_tensor(x, name="x"), [-1])
+        x = convert_to_tensor(x, name="x")
+        if not is_numeric_tensor(x):
+            raise TypeError(f"Expected x to be numeric, instead found: {x}")
+        flat = reshape(x, [-1])
         return reduce_all(op(flat[1:], flat[:-1]))
 
 
@@ -176,15 +179,25 @@ def is_strictly_increasing(x, name=None):
 
 
 # -- static checks -----------------------------------------------------------------------------------
+def _static_rank(rank, message):
+    rank = convert_to_tensor(rank, name="rank")
+    if rank.dtype is not dtypes.int32:
+        raise TypeError(f"{message or ''} rank must be of type <dtype: 'int32'>, not {rank.dtype}")
+    if rank.dims != () or rank.value() is None:
+        raise ValueError(f"{message or ''} Rank must be a scalar that is known while the graph is built, got {rank}.")
+    return int(rank.value())
+
+
 def _rank_check(what, fits, says):
     def check(x, rank, data=None, summarize=None, message=None, name=None):
         with get_default_graph().name_scope(name or what):
             x = convert_to_tensor(x, name="x")
-            ranks = [int(convert_to_tensor(r).value()) for r in (rank if isinstance(rank, (list, tuple)) else [rank])]
+            ranks = [_static_rank(r, message) for r in (rank if isinstance(rank, (list, tuple)) else [rank])]
             if x.dims is not None:
                 if not fits(len(x.dims), ranks):
-                    raise ValueError(f"{message or ''}{' ' if message else ''}Tensor {x.name} must have rank {says}"
-                                     f"{ranks if len(ranks) > 1 else ranks[0]}.  Received rank {len(x.dims)}, shape {x.shape}")
+                    wanted = f"in {tuple(ranks)}" if len(ranks) > 1 else ranks[0]
+                    raise ValueError(f"{message or ''}{' ' if message else ''}Tensor {x.name} must have rank {says}{wanted}.  "
+                                     f"Received rank {len(x.dims)}, shape {x.shape}")
                 return no_op(name="static_checks_determined_all_ok")
             from regrad.ops.array import rank as rank_of
             from regrad.ops.reduce import reduce_any
@@ -218,8 +231,8 @@ def assert_type(tensor, tf_type, message=None, name=None):
     """Raises TypeError unless `tensor` has dtype `tf_type`; returns an operation that does nothing."""
     tensor = convert_to_tensor(tensor, name="tensor")
     if tensor.dtype is not dtypes.as_dtype(tf_type):
-        raise TypeError(f"{message or ''} {tensor.name} must be of type {dtypes.as_dtype(tf_type).name}, not "
-                        f"{tensor.dtype.name}")
+        raise TypeError(f"{message or ''} {tensor.name} must be of type {dtypes.as_dtype(tf_type)}, not "
+                        f"{tensor.dtype}")
     return no_op(name=name or "assert_type")
 
 

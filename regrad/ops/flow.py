@@ -16,6 +16,7 @@ import numpy as np
 
 from regrad.core import dtypes, nest
 from regrad.core.convert import constant, convert_to_tensor
+from regrad.core.errors import InvalidArgumentError
 from regrad.core.graph import FuncGraph, Operation, get_default_graph
 from regrad.core.host import HOST
 from regrad.core.indexed_slices import IndexedSlices
@@ -139,7 +140,10 @@ def _case_lower(b, index, inputs, *, branches, n_saved):
         return branch
 
     # The saved values of a branch that is not taken need their shapes all the same.
-    shapes = [list(b.jax.eval_shape(lambda g=g: tuple(b.np.asarray(v) for v in b.call(g, inputs)))) for g in branches]
+    try:
+        shapes = [list(b.jax.eval_shape(lambda g=g: tuple(b.np.asarray(v) for v in b.call(g, inputs)))) for g in branches]
+    except (InvalidArgumentError, ValueError):
+        b.run_on_host()  # a branch that is not taken may not fit the shapes of this run
     if any([s.shape for s in other[:own]] != [s.shape for s in shapes[0][:own]] for other in shapes[1:]):
         b.run_on_host()  # the shape of the result depends on the branch taken
     shapes = [s[own:] for s in shapes]
@@ -178,31 +182,39 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
       TypeError: `pred` is a Python bool, or a branch is not callable.
       ValueError: the branches return different structures or dtypes.
     """
-    true_fn, false_fn = true_fn or fn1, false_fn or fn2
-    for f, what in ((true_fn, "true_fn"), (false_fn, "false_fn")):
-        if not callable(f):
+    for new, old, what, older in ((true_fn, fn1, "true_fn", "fn1"), (false_fn, fn2, "false_fn", "fn2")):
+        if new is not None and old is not None:
+            raise TypeError(f"cond(): {what} and {older} may not be set simultaneously.")
+        if new is None and old is None:
+            raise TypeError(f"cond(): {what} argument required")
+        if not callable(new if old is None else old):
             raise TypeError(f"{what} must be callable.")
+    true_fn, false_fn = fn1 if true_fn is None else true_fn, fn2 if false_fn is None else false_fn
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool: choose with a Python `if`, or pass a tensor.")
     with get_default_graph().name_scope(name or "cond"):
         pred = convert_to_tensor(pred, name="pred")
+        if pred.dims:
+            raise ValueError(f"pred: Shape must be rank 0 but is rank {len(pred.dims)}: {spec_text(pred)}.")
         return _choose(if_op, pred, [true_fn, false_fn], strict, ["true_fn", "false_fn"])
 
 
 def _choose(op, selector, functions, strict, names):
     traced = [trace(n, f) for n, f in zip(names, functions)]
-    structures = [returned for _, returned in traced]
+    graphs = [g for g, _ in traced]
+    structures = [s if strict else _without_singleton(s) for _, s in traced]
     if any(s is None for s in structures) and op is if_op and not all(s is None for s in structures):
         raise ValueError(f"{names[0]} and {names[1]} must both return None or both something: got {structures}.")
-    graphs = [g for g, _ in traced]
-    for g, s, n in zip(graphs, structures, names):
-        g.outputs = as_outputs(g, s, n)
-    for g, s, n in zip(graphs[1:], structures[1:], names[1:]):
-        if len(g.outputs) != len(graphs[0].outputs):
-            raise ValueError(f"{names[0]} and {n} must return the same number of tensors: {len(graphs[0].outputs)} and "
-                             f"{len(g.outputs)}.")
-        if strict:
+    for s, n in zip(structures[1:], names[1:]):
+        try:
             nest.assert_same_structure(structures[0], s)
+        except (TypeError, ValueError) as error:
+            kind = "types" if isinstance(error, TypeError) else "values"
+            raise type(error)(f"Incompatible return {kind} of {names[0]} and {n}: {error}") from None
+    leaves, rebuild = _branch_leaves(structures)
+    for g, flat, n in zip(graphs, leaves, names):
+        g.outputs = as_outputs(g, flat, n)
+    for g, n in zip(graphs[1:], names[1:]):
         for i, (a, b) in enumerate(zip(graphs[0].outputs, g.outputs)):
             if a.dtype is not b.dtype:
                 raise ValueError(f"Outputs of {names[0]} and {n} must have the same type(s): output {i} is {spec_text(a)} "
@@ -211,13 +223,52 @@ def _choose(op, selector, functions, strict, names):
     made = op(selector, captures, branches=tuple(graphs), n_saved=(0,) * len(graphs), name="If")
     if isinstance(made, Operation):
         return made
-    outputs = [identity(t, name="Merge") for t in made]
-    structure = structures[0]
-    if not isinstance(structure, (list, tuple, dict)):
-        return outputs[0]
-    if isinstance(structure, list) and len(structure) == 1 and not strict:
-        return outputs[0]
-    return nest.pack_sequence_as(structure, outputs)
+    return rebuild([identity(t, name="Merge") for t in made])
+
+
+def _without_singleton(returned):
+    return returned[0] if isinstance(returned, (list, tuple)) and len(returned) == 1 else returned
+
+
+def _branch_leaves(structures):
+    """Returns (leaves of each branch, rebuild): what consists of several tensors is taken apart where all branches agree.
+
+    Slices become dense tensors where another branch gives a tensor, or where only some say their dense shape.
+    """
+    flat = [nest.flatten(s) for s in structures]
+    leaves, builders = [[] for _ in flat], []
+    for items in zip(*flat):
+        parts = [_parts(x) for x in items]
+        alike = None not in parts and len({(type(x), len(p[0])) for x, p in zip(items, parts) if p}) == 1
+        if items[0] is None:
+            builders.append((0, lambda: None))
+            continue
+        builders.append((len(parts[0][0]), parts[0][1]) if alike else (1, lambda t: t))
+        for own, x, p in zip(leaves, items, parts):
+            own += p[0] if alike else [x]
+
+    def rebuild(tensors):
+        return nest.pack_sequence_as(structures[0], _built(builders, tensors))
+
+    return leaves, rebuild
+
+
+def _parts(x):
+    """Returns (tensors, function that builds the like of them) for what consists of tensors, None for anything else."""
+    parts = getattr(x, "_loop_parts", None)
+    if parts is not None:
+        return parts()
+    if isinstance(x, IndexedSlices):
+        return [x.values, x.indices] + ([] if x.dense_shape is None else [x.dense_shape]), lambda *t: IndexedSlices(*t)
+    return None
+
+
+def _built(builders, tensors):
+    items, position = [], 0
+    for count, build in builders:
+        items.append(build(*tensors[position:position + count]))
+        position += count
+    return items
 
 
 def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"):
@@ -229,6 +280,10 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
         when its predicate is false.
       exclusive: raise at run time if more than one predicate is true.
     """
+    if not isinstance(pred_fn_pairs, (list, tuple, dict)):
+        raise TypeError("pred_fn_pairs must be a list, tuple, or dict")
+    if default is not None and not callable(default):
+        raise TypeError("default must be callable.")
     pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else list(pred_fn_pairs)
     if not pairs:
         raise ValueError("pred_fn_pairs must not be empty: case needs at least one pair.")
@@ -247,9 +302,11 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
         checks = []
         if exclusive:
             number = reduce_sum(cast(stack(preds), dtypes.int32))
-            checks.append(assert_less_equal(number, 1, message="case(exclusive=True): more than one predicate is true"))
+            checks.append(assert_less_equal(number, 1, message="Input error: exclusive=True, but more than 1 condition "
+                                                               "evaluated as True"))
         if default is None:
-            checks.append(assert_true(reduce_any(stack(preds)), "case: no predicate is true, and there is no default"))
+            checks.append(assert_true(reduce_any(stack(preds)), "None of the conditions evaluated as True, and there is no "
+                                                                "default"))
             default = pairs[-1][1]
             preds, pairs = preds[:-1], pairs[:-1]
         with get_default_graph().control_dependencies(checks or []):
@@ -273,11 +330,17 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
     if isinstance(branch_fns, dict):
         branch_fns = list(branch_fns.items())
     if branch_fns and isinstance(branch_fns[0], tuple):
+        for k, _ in branch_fns:
+            if not isinstance(k, int):
+                raise TypeError(f"key must be a Python `int`, got {k!r} of type {type(k).__name__}.")
         keys = sorted(k for k, _ in branch_fns)
         if keys != list(range(len(keys))):
             raise ValueError(f"branch indices must form contiguous range of [0 to {len(keys)}), got {keys}.")
         branch_fns = [f for _, f in sorted(branch_fns, key=lambda pair: pair[0])]
     functions = list(branch_fns) + ([default] if default is not None else [])
+    for i, f in enumerate(functions):
+        if not callable(f):
+            raise TypeError(f"fn for index {i} must be callable, got {f!r}.")
     if not functions:
         raise ValueError("switch_case: branch_fns must not be empty.")
     with get_default_graph().name_scope(name):
@@ -567,6 +630,8 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         raise TypeError("body must be callable.")
     if loop_vars is None or not nest.flatten(loop_vars):
         raise ValueError("No loop variables provided")
+    if parallel_iterations < 1:
+        raise TypeError(f"parallel_iterations must be a positive integer, got {parallel_iterations!r}.")
     as_list = isinstance(loop_vars, (list, tuple))
     structure = list(loop_vars) if isinstance(loop_vars, list) else loop_vars if as_list else [loop_vars]
     with get_default_graph().name_scope(name or "while"):
@@ -576,6 +641,8 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         invariants = _invariants(shape_invariants, structure, start)
         limit = -1 if maximum_iterations is None else maximum_iterations
         limit = convert_to_tensor(limit, dtype=None if hasattr(limit, "dtype") else dtypes.int32, name="maximum_iterations")
+        if limit.dims:
+            raise ValueError(f"maximum_iterations must be a scalar, saw shape: {limit.shape}")
         specs = [Spec(t.dims if dims is None else dims, t.dtype) for t, dims in zip(start, invariants)]
 
         def test(*inner):
@@ -626,26 +693,12 @@ def _loop_leaves(structure):
     leaves, builders = [], []
     flat = nest.flatten(list(structure))
     for x in flat:
-        parts = getattr(x, "_loop_parts", None)
-        if parts is not None:
-            tensors, build = parts()
-            leaves += tensors
-            builders.append((len(tensors), build))
-        elif isinstance(x, IndexedSlices):
-            tensors = [x.values, x.indices] + ([] if x.dense_shape is None else [x.dense_shape])
-            leaves += tensors
-            builders.append((len(tensors), lambda *t: IndexedSlices(*t)))
-        else:
-            leaves.append(x)
-            builders.append((1, lambda t: t))
+        tensors, build = _parts(x) or ([x], lambda t: t)
+        leaves += tensors
+        builders.append((len(tensors), build))
 
     def rebuild(tensors):
-        tensors = list(tensors)
-        items, position = [], 0
-        for count, build in builders:
-            items.append(build(*tensors[position:position + count]))
-            position += count
-        return nest.pack_sequence_as(list(structure), items)
+        return nest.pack_sequence_as(list(structure), _built(builders, list(tensors)))
 
     return leaves, rebuild
 

@@ -119,6 +119,8 @@ RegisterGradient("AccumulateNV2")(_addn_grad)
 @RegisterGradient("Cast")
 def _cast_grad(op, dy):
     source = op.inputs[0].dtype
+    if not (dy.dtype.is_floating or dy.dtype.is_complex):
+        return None  # the ones that stand for an integer y
     return math.cast(dy, source) if source.is_floating or source.is_complex else None
 
 

@@ -5,15 +5,16 @@ from regrad.core.dtypes import NUMERIC
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
-from regrad.core.shapes import broadcast
+from regrad.core.shapes import broadcast, text
 
 
 def _inner(a, b, adims, bdims, ta, tb):
     n, k = adims[::-1] if ta else adims
     k2, m = bdims[::-1] if tb else bdims
     if None not in (k, k2) and k != k2:
-        raise ShapeError(f"a is {spec_text(a)} and b is {spec_text(b)}: the inner sizes {k} and {k2} differ "
-                         f"(transpose_a={ta}, transpose_b={tb}). Dimensions must be equal")
+        raise ShapeError(f"Dimensions must be equal, but are {k} and {k2}: the inner sizes of a, {spec_text(a)}, and b, "
+                         f"{spec_text(b)} (transpose_a={ta}, transpose_b={tb}). Matrix size-incompatible: "
+                         f"In[0]: {text(a.dims)}, In[1]: {text(b.dims)}")
     return n, m
 
 

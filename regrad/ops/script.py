@@ -39,7 +39,9 @@ def _py_func_lower(b, inputs, *, token, func, Tout, shapes):
 
 def _is_row(returned, dims):
     """True when a list returned for a single output is that output's value, not a list of one output."""
-    return len(returned) != 1 or dims is not None and len(dims) == 1 and np.ndim(returned[0]) == 0
+    if len(returned) != 1:
+        return not any(isinstance(v, np.ndarray) for v in returned)
+    return dims is not None and len(dims) == 1 and np.ndim(returned[0]) == 0
 
 
 def _argument(x):

@@ -9,12 +9,12 @@ import collections
 import numpy as np
 
 from regrad.core import dtypes
-from regrad.core.convert import convert_to_tensor
+from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import INDEX, NUMERIC
 from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.opdef import Spec, define_op, spec_text
-from regrad.core.shapes import TensorShape, broadcast
-from regrad.ops.array import BadValue, one_of, placeholder, size
+from regrad.core.shapes import TensorShape, as_dims, broadcast
+from regrad.ops.array import BadValue, one_of, placeholder, placeholder_with_default, size
 from regrad.ops.generate import range as range_
 from regrad.ops.indexing import gather_nd_lower
 
@@ -35,6 +35,8 @@ class SparseTensor:
         self.values = convert_to_tensor(values, name="values")
         self.dense_shape = convert_to_tensor(dense_shape, dtype=dtypes.int64, name="shape")
 
+    _dims = None  # the static shape, where dense_shape may be fed but need not
+
     @classmethod
     def from_value(cls, value):
         """Returns a SparseTensor of a SparseTensorValue, or `value` if it is one already."""
@@ -54,18 +56,20 @@ class SparseTensor:
 
     @property
     def shape(self):
-        return TensorShape(self.dense_shape.partial())
+        return TensorShape(self.dense_shape.partial() if self._dims is None else self._dims)
 
     def get_shape(self):
         return self.shape
+
+    def _loop_parts(self):
+        return [self.indices, self.values, self.dense_shape], SparseTensor
 
     def _fetch_parts(self):
         return [self.indices, self.values, self.dense_shape], SparseTensorValue
 
     def _feed_parts(self, value):
-        indices, values, dense_shape = value
-        return [(self.indices, np.asarray(indices, np.int64)), (self.values, values),
-                (self.dense_shape, np.asarray(dense_shape, np.int64))]
+        parts = [(self.indices, np.asarray(value[0], np.int64)), (self.values, value[1])]
+        return parts + [(self.dense_shape, np.asarray(s, np.int64)) for s in value[2:]]
 
     def eval(self, feed_dict=None, session=None):
         """Returns the SparseTensorValue."""
@@ -92,13 +96,20 @@ class SparseTensor:
 
 
 def sparse_placeholder(dtype, shape=None, name=None):
-    """Returns a SparseTensor to be fed with a SparseTensorValue."""
+    """Returns a SparseTensor to be fed with a SparseTensorValue; a shape that is known need not be fed."""
 
-    name = name or "Placeholder"
-    rank = None if shape is None else len(shape)
-    return SparseTensor(placeholder(dtypes.int64, [None, rank], name + "/indices"),
-                        placeholder(dtype, [None], name + "/values"),
-                        placeholder(dtypes.int64, [rank], name + "/shape"))
+    named = (lambda part: None) if name is None else lambda part: f"{name}/{part}"
+    dims = as_dims(shape)
+    rank = None if dims is None else len(dims)
+    if dims is None:
+        dense_shape = placeholder(dtypes.int64, [None], named("shape"))
+    else:
+        default = constant(np.array([-1 if d is None else d for d in dims], np.int64), name=named("shape_default") or "Const")
+        dense_shape = placeholder_with_default(default, [rank], named("shape"))
+    values = placeholder(dtype, [None], named("values"))
+    sparse = SparseTensor(placeholder(dtypes.int64, [None, rank], named("indices")), values, dense_shape)
+    sparse._dims = dims
+    return sparse
 
 
 def _check_parts(indices, values, dense_shape):

@@ -41,7 +41,7 @@ def feed_array(tensor, value):
       ValueError: the shape does not fit the tensor's static shape.
     """
     wanted = tensor.dtype.as_numpy_dtype
-    if type(value) is not np.ndarray or value.dtype != wanted:
+    if type(value) is not np.ndarray or value.dtype != wanted or wanted is np.object_:
         if isinstance(value, Tensor) or hasattr(value, "_as_graph_element"):
             raise TypeError("The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, "
                             "strings, lists, numpy ndarrays, or TensorHandles. For reference, the tensor object was "
@@ -71,8 +71,15 @@ def _converted(tensor, value, wanted):
                           f"made at {tensor.op.location}.") from None
 
 
+def checked_feeds(feed_dict):
+    """Raises TypeError unless `feed_dict` is a mapping."""
+    if not hasattr(feed_dict, "items"):
+        raise TypeError(f"feed_dict must be a dictionary of tensors and their values, got {type(feed_dict).__name__}.")
+
+
 def feed_tensors(graph, feed_dict):
     """Yields (tensor, value) for each entry of a feed_dict, slices taken apart."""
+    checked_feeds(feed_dict)
     for key, value in feed_dict.items():
         if isinstance(key, IndexedSlices):
             parts = (key.values, key.indices, key.dense_shape)

@@ -9,10 +9,10 @@ from regrad.core import context
 from regrad.core.errors import InvalidArgumentError
 from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
 from regrad.runtime import segment as segments
-from regrad.runtime.feeds import Fetches, feed_array, feed_tensors
+from regrad.runtime.feeds import Fetches, checked_feeds, feed_array, feed_tensors
 from regrad.runtime.plan import Plan, body_plan
 from regrad.runtime.runner import Runner
-from regrad.runtime.trace import Recorder
+from regrad.runtime.trace import ConfigProto, Recorder
 
 _MAX_RUNNERS = 4096  # plans kept per session; a program that builds new ops for every run would grow without end
 
@@ -33,8 +33,12 @@ class Session:
         """Args: target, config: accepted; graph: by default the default graph.
 
         Raises:
-          TypeError: `graph` is no Graph.
+          TypeError: `graph` is no Graph, `target` no string, or `config` no ConfigProto.
         """
+        if not isinstance(target, (str, bytes)):
+            raise TypeError(f"target must be a string, but got {target!r}.")
+        if config is not None and not isinstance(config, ConfigProto):
+            raise TypeError(f"config must be a tf.ConfigProto, but got {type(config).__name__}.")
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph must be a tf.Graph, got {graph!r}.")
         self.graph = graph or get_default_graph()
@@ -75,6 +79,8 @@ class Session:
         with self._lock:
             if self._closed:
                 raise RuntimeError("Attempted to use a closed Session.")
+            if not self.graph._ops:
+                raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
             self.runs += 1
             structure = self._structure(fetches)
             tensors, arrays = self._feeds(feed_dict)
@@ -116,6 +122,7 @@ class Session:
             return (), ()
         tensors, arrays = [], []
         graph = self.graph
+        checked_feeds(feed_dict)
         for key, value in feed_dict.items():
             if type(key) is Tensor and key.op.graph is graph and key not in graph._feedable_off:
                 tensors.append(key)
@@ -130,8 +137,6 @@ class Session:
         key = (structure, tensors)
         runner = self._runners.get(key)
         if runner is None:
-            if not self.graph._ops:
-                raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
             plan_key = (tuple(structure.elements), tensors)
             runner = self._runners.get(plan_key)
             if runner is None:
@@ -190,6 +195,8 @@ class Session:
 
     def make_callable(self, fetches, feed_list=None, accept_options=False):
         """Returns a function of the values for `feed_list` that runs `fetches`: a `run` with its look-ups done once."""
+        if feed_list is not None and not isinstance(feed_list, (list, tuple)):
+            raise TypeError(f"feed_list must be a list of tensors, got {feed_list!r}.")
         structure = Fetches(self.graph, fetches)
         tensors = [self.graph.as_graph_element(t, allow_operation=False) for t in feed_list or ()]
         runner = self._runner(structure, tuple(tensors))
@@ -210,6 +217,8 @@ class Session:
         """Prepares a run in several calls: returns a handle for `partial_run`."""
         structure = Fetches(self.graph, fetches)
         feeds = [self.graph.as_graph_element(f, allow_operation=False) for f in feeds or ()]
+        if not structure.elements:
+            raise InvalidArgumentError("Must specify at least one target to fetch or execute.")
         handle = object()
         self._partial[handle] = _PartialRun(set(structure.elements), feeds)
         return handle
@@ -223,13 +232,15 @@ class Session:
             structure = Fetches(self.graph, fetches)
             for element in structure.elements:
                 if element not in partial.fetches:
-                    raise ValueError(f"partial_run: {element.name} was not among the fetches of partial_run_setup.")
+                    raise InvalidArgumentError(None, getattr(element, "op", element), f"partial_run: {element.name} was not "
+                                               "among the fetches of partial_run_setup.")
                 if element in partial.done:
                     raise InvalidArgumentError(None, getattr(element, "op", element),
                                                f"Must run 'setup' again: {element.name} was fetched before.")
             for tensor, value in feed_tensors(self.graph, feed_dict or {}):
                 if tensor not in partial.feeds:
-                    raise ValueError(f"partial_run: {tensor.name} was not among the feeds of partial_run_setup.")
+                    raise InvalidArgumentError(None, tensor.op, f"partial_run: {tensor.name} was not among the feeds of "
+                                               "partial_run_setup.")
                 if tensor in partial.values:
                     raise InvalidArgumentError(None, tensor.op, f"The tensor {tensor.name} has already been fed.")
                 partial.values[tensor] = feed_array(tensor, value)

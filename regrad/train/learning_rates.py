@@ -73,7 +73,9 @@ def polynomial_decay(learning_rate, global_step, decay_steps, end_learning_rate=
             steps = steps * math.maximum(multiple, 1)  # a horizon of at least one period, also at step 0
         else:
             step = math.minimum(step, steps)
-        return math.add((rate - end) * math.pow(1 - step / steps, power), end, name=scope)
+        # A compiler that contracts 1 - step * (1 / steps) may end below 0, of which no root can be taken.
+        left = math.maximum(1 - step / steps, 0)
+        return math.add((rate - end) * math.pow(left, power), end, name=scope)
 
 
 def piecewise_constant(x, boundaries, values, name=None):
@@ -84,8 +86,8 @@ def piecewise_constant(x, boundaries, values, name=None):
     """
     boundaries, values = list(boundaries), list(values)
     if len(values) != len(boundaries) + 1:
-        raise ValueError(f"The length of boundaries ({len(boundaries)}) should be 1 less than the length of values "
-                         f"({len(values)}).")
+        raise ValueError(f"The length of boundaries should be 1 less than the length of values, got {len(boundaries)} "
+                         f"and {len(values)}.")
     with get_default_graph().name_scope(name or "PiecewiseConstant"):
         x = convert_to_tensor(x)
         boundaries = [convert_to_tensor(v) for v in boundaries]

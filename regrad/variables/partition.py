@@ -85,7 +85,7 @@ def partitions(partitioner, shape, dtype):
         raise ValueError(f"Partitioner returned {counts} for shape {shape}: it must return one positive number per axis.")
     cut = [i for i, c in enumerate(counts) if c > 1]
     if len(cut) > 1:
-        raise ValueError(f"Cannot partition a variable along more than one axis: {counts}.")
+        raise ValueError(f"Can only slice a variable along one dimension, not more than one: shape {shape}, {counts} parts.")
     axis = cut[0] if cut else 0
     n = counts[axis] if counts else 1
     if not sizes:
@@ -112,7 +112,12 @@ def fixed_size_partitioner(num_shards, axis=0):
 
 
 def variable_axis_size_partitioner(max_shard_bytes, axis=0, bytes_per_string_element=16, max_shards=None):
-    """Returns a partitioner that cuts `axis` into parts of at most `max_shard_bytes`."""
+    """Returns a partitioner that cuts `axis` into parts of at most `max_shard_bytes`; ValueError if that is not positive."""
+    if max_shard_bytes < 1 or bytes_per_string_element < 1:
+        raise ValueError("max_shard_bytes must be positive, and bytes_per_string_element too, got "
+                         f"{max_shard_bytes} and {bytes_per_string_element}.")
+    if max_shards and max_shards < 1:
+        raise ValueError(f"max_shards must be positive, got {max_shards}.")
 
     def partitioner(shape, dtype):
         sizes = TensorShape(shape).as_list()
@@ -129,6 +134,9 @@ def variable_axis_size_partitioner(max_shard_bytes, axis=0, bytes_per_string_ele
 
 def min_max_variable_partitioner(max_partitions=1, axis=0, min_slice_size=256 << 10, bytes_per_string_element=16):
     """Returns a partitioner that cuts `axis` into up to `max_partitions` parts of at least `min_slice_size` bytes."""
+    for name, value in (("max_partitions", max_partitions), ("min_slice_size", min_slice_size)):
+        if value < 1:
+            raise ValueError(f"{name} must be positive, got {value}.")
 
     def partitioner(shape, dtype):
         sizes = TensorShape(shape).as_list()

@@ -10,7 +10,7 @@ from regrad.core.dtypes import as_dtype, float32
 from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.shapes import TensorShape, compatible
-from regrad.variables.initializers import glorot_uniform_initializer, zeros_initializer
+from regrad.variables.initializers import Initializer, glorot_uniform_initializer, zeros_initializer
 from regrad.variables.lifting import root_graph
 from regrad.variables.partition import PartitionedVariable, partitions
 from regrad.variables.variable import Variable
@@ -86,6 +86,8 @@ class _Store:
                 variable_dtype = None  # an array or variable keeps its own type
         else:
             init = _initial_value(name, shape, dtype, initializer, partition_info, validate_shape)
+            if validate_shape and shape is not None:
+                init = functools.partial(_of_shape, init, shape, name)
             variable_dtype = dtype
         variable = Variable(init, trainable=trainable, collections=collections, validate_shape=validate_shape, name=name,
                             dtype=variable_dtype, constraint=constraint)
@@ -163,6 +165,15 @@ def _shared(found, name, shape, dtype, reuse, from_value, initializer):
     return found
 
 
+def _of_shape(make, shape, name):
+    value = make()
+    found = getattr(value, "shape", None)
+    if isinstance(found, TensorShape) and not found.is_compatible_with(shape):
+        raise ValueError(f"The initial value's shape ({found}) of variable {name} is not compatible with the explicitly "
+                         f"supplied `shape` argument ({shape}).")
+    return value
+
+
 def _initial_value(name, shape, dtype, initializer, partition_info, validate_shape):
     """Returns a function of no arguments that makes the initial value."""
     if initializer is None:
@@ -176,8 +187,9 @@ def _initial_value(name, shape, dtype, initializer, partition_info, validate_sha
         initializer = initializer()
     if shape is not None and shape.is_fully_defined():
         sizes = shape.as_list()
-        if partition_info is not None and _takes(initializer, "partition_info"):
-            return lambda: initializer(sizes, dtype=dtype, partition_info=_PartitionInfo(*partition_info))
+        if _takes(initializer, "partition_info") and (partition_info is not None or not isinstance(initializer, Initializer)):
+            info = None if partition_info is None else _PartitionInfo(*partition_info)
+            return lambda: initializer(sizes, dtype=dtype, partition_info=info)
         if _takes(initializer, "dtype"):
             return lambda: initializer(sizes, dtype=dtype)
         parameters = inspect.signature(initializer).parameters
@@ -299,7 +311,7 @@ class VariableScope:
         """Returns the variable `name` under this scope, from the graph's store `var_store`."""
         if reuse is None:
             reuse = self._reuse
-        full_name = f"{self._name}/{name}" if self._name else name
+        full_name = self._name if name is None else f"{self._name}/{name}" if self._name else name
         with get_default_graph().name_scope(None):  # variable names know variable scopes alone
             has_type = initializer is not None and not callable(initializer) and hasattr(initializer, "dtype")
             if dtype is not None and has_type and as_dtype(initializer.dtype) is not as_dtype(dtype):
@@ -383,6 +395,20 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
         aggregation=aggregation)
 
 
+def create_partitioned_variables(shape, slicing, initializer, dtype=float32, trainable=True, collections=None, name=None,
+                                 reuse=None):
+    """Returns the parts, a list of variables, of a variable of `shape` cut into `slicing[i]` parts along axis i.
+
+    Args: as of `get_variable`; slicing: one positive number per axis, at most one of them above 1.
+    """
+    if len(slicing) != len(shape):
+        raise ValueError(f"slicing must have the same rank as shape: {list(slicing)} and {list(shape)}.")
+    with variable_scope(name, "PartitionedVariable", reuse=reuse) as scope:
+        whole = scope.get_variable(_store(), None, shape=shape, dtype=dtype, initializer=initializer, trainable=trainable,
+                                   collections=collections, partitioner=lambda shape, dtype: slicing)
+    return list(whole)
+
+
 def get_local_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=False, collections=None,
                        **kwargs):
     """Returns a variable as `get_variable` does, not trainable and in the collection LOCAL_VARIABLES."""
@@ -416,8 +442,8 @@ def _inherited(getter, outer):
 
 
 @contextlib.contextmanager
-def _pure_scope(name_or_scope, reuse, name_scope, initializer=None, regularizer=None, caching_device=None, partitioner=None,
-                custom_getter=None, dtype=None, use_resource=None, constraint=None):
+def variable_scope_only(name_or_scope, reuse, name_scope, initializer=None, regularizer=None, caching_device=None,
+                        partitioner=None, custom_getter=None, dtype=None, use_resource=None, constraint=None):
     """Enters a variable scope without a name scope; yields the VariableScope."""
     scopes = _scopes()
     old = scopes.current
@@ -449,7 +475,7 @@ def _pure_scope(name_or_scope, reuse, name_scope, initializer=None, regularizer=
         scopes.current = old
 
 
-def _unique_default(prefix):
+def unique_scope_name(prefix):
     """Returns `prefix`, with _1, _2 ... when a scope of that name was opened in this visit of the current scope."""
     scopes = _scopes()
     base = f"{scopes.current.name}/{prefix}" if scopes.current.name else prefix
@@ -488,6 +514,8 @@ class variable_scope:
             raise TypeError("If default_name is None then name_or_scope is required")
         if name_or_scope is not None and not isinstance(name_or_scope, (str, VariableScope)):
             raise TypeError("VariableScope: name_or_scope must be a string or VariableScope.")
+        if not (reuse is None or isinstance(reuse, (bool, _Reuse))):
+            raise ValueError(f"The reuse parameter must be True or False or None, or tf.AUTO_REUSE, got {reuse!r}.")
         if not isinstance(auxiliary_name_scope, bool):
             raise TypeError(f"The auxiliary_name_scope must be `True` or `False`, while get {auxiliary_name_scope}")
         self._name_or_scope = name_or_scope
@@ -523,12 +551,13 @@ class variable_scope:
         target = self._name_or_scope
         if target is None:
             prefix = self._name_scope(stack, graph, self._default_name)
-            return stack.enter_context(_pure_scope(_unique_default(self._default_name), None, prefix, **self._defaults))
+            name = unique_scope_name(self._default_name)
+            return stack.enter_context(variable_scope_only(name, None, prefix, **self._defaults))
         again = isinstance(target, VariableScope)
         last = target.name.split("/")[-1] if again else target
         # Entering the root scope, "", opens no name scope: that would leave the ones around it.
         prefix = self._name_scope(stack, graph, last) if last else ""
-        return stack.enter_context(_pure_scope(target, self._reuse, None if again else prefix, **self._defaults))
+        return stack.enter_context(variable_scope_only(target, self._reuse, None if again else prefix, **self._defaults))
 
     def _name_scope(self, stack, graph, name):
         if self._auxiliary:

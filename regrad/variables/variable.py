@@ -5,6 +5,10 @@ initializer makes under `w/Initializer`), the operation that gives it that value
 expressions are made (`w/read`, an Identity). Gradients flow through the reads to the storage.
 """
 
+import contextlib
+import functools
+import inspect
+
 from regrad.core import context
 from regrad.core.convert import convert_to_tensor, register_tensor_conversion_function
 from regrad.core.dtypes import as_dtype
@@ -37,7 +41,38 @@ class VariableAggregation:
     ONLY_FIRST_REPLICA = 3
 
 
-class Variable:
+_creators = context.DefaultStack()  # the functions of open variable_creator_scope blocks
+
+
+class _Created(type):
+    """Makes variables through the functions of the `variable_creator_scope` blocks around."""
+
+    def __call__(cls, *args, **kwargs):
+        if not _creators.items:
+            return super().__call__(*args, **kwargs)
+        make = super().__call__
+        for creator in _creators.items:
+            make = functools.partial(creator, make)
+        names = [*inspect.signature(cls.__init__).parameters][1:]
+        return make(**dict(zip(names, args)), **kwargs)
+
+
+@contextlib.contextmanager
+def variable_creator_scope(variable_creator):
+    """Context manager: variables, those of `get_variable` too, are made by `variable_creator(next_creator, **kwargs)`.
+
+    Args:
+      variable_creator: function that returns the variable, usually that of `next_creator(**kwargs)` with arguments of
+        `Variable` changed; inner blocks are asked first.
+    """
+    _creators.items.append(variable_creator)
+    try:
+        yield
+    finally:
+        _creators.items.pop()
+
+
+class Variable(metaclass=_Created):
     """State of a session, used like a tensor and changed by `assign` and its kin.
 
         w = tf.Variable(tf.zeros([2, 3]), name="w")
@@ -77,8 +112,8 @@ class Variable:
             accepted for TF's sake, without meaning here.
 
         Raises:
-          ValueError: no initial value, or one of unknown shape while `validate_shape`, or one made inside a body.
-          TypeError: `collections` is no list, tuple or set.
+          ValueError: no initial value, or one of unknown shape while `validate_shape`, or one made inside a body;
+            `collections` is no list, tuple or set.
         """
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
@@ -87,7 +122,7 @@ class Variable:
         if collections is None:
             collections = [GraphKeys.GLOBAL_VARIABLES]
         if not isinstance(collections, (list, tuple, set)):
-            raise TypeError("collections argument to Variable constructor must be a list, tuple, or set. Got "
+            raise ValueError("collections argument to Variable constructor must be a list, tuple, or set. Got "
                             f"{collections} of type {type(collections)}")
         self._trainable = True if trainable is None else bool(trainable)
         self._constraint = constraint
