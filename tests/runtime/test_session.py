@@ -68,6 +68,9 @@ def test_bad_feeds_and_fetches(session, case):
 def test_another_graphs_tensor(session):
     with tf.Graph().as_default():
         other = tf.constant(1.0)
+    with pytest.raises(RuntimeError, match="graph is empty"):
+        session.run(other)
+    tf.constant(0.0)
     with pytest.raises(ValueError, match="not an element of this graph"):
         session.run(other)
 
