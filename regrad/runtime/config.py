@@ -1,7 +1,9 @@
 """Settings of the runtime; `regrad.config` is this module.
 
 Attributes:
-  segment_ops: device operations per compiled segment, where a graph is so large that it must be cut.
+  whole_ops: so many device operations between host steps are compiled as one segment.
+  segment_ops: device operations per compiled segment, where there are more.
+  call_ops: operations that XLA optimises together, at most, in a segment of more than `apart_ops`.
   host_runs: how often a cold, small segment is executed with NumPy before it is compiled; 0 compiles at once.
   host_cost: estimated cost (element operations) up to which a segment counts as small.
   random_cost: the same for the very first execution, per op that draws random numbers.
@@ -11,6 +13,8 @@ Attributes:
     default the user's cache directory.
   keep_memory: memory that XLA frees stays with the process, instead of going back to the system and being asked for again in
     every run (glibc only; set before the first compiled run).
+  synchronous: JAX's CPU client computes in the calling thread, which saves a small step 30 to 60 us (set before the first
+    compiled run; without effect in a process that has used JAX on its own before).
   recompile_warning: a plan specialised for more shapes than this says so once, naming the feed that varies; 0 never does.
 
 NumPy and XLA may differ in the last bits of transcendental functions. Which of them runs depends on the program and on the
@@ -21,13 +25,17 @@ everything is compiled, and every run of a session agrees bit for bit with every
 import functools
 import os
 
+whole_ops = 2048
 segment_ops = 256
+call_ops = 32
+apart_ops = 300
 host_runs = 3
 host_cost = 200_000
 random_cost = 30_000_000
 tiny_ops = 12
 tiny_cost = 4_000
 keep_memory = True
+synchronous = True
 recompile_warning = 16
 
 

@@ -15,13 +15,11 @@ def data_inputs(node):
 
 
 def split(nodes, limit):
-    """Returns `nodes` in parts of at most `limit`; whole when it is at most twice that.
+    """Returns `nodes` in parts of at most `limit`.
 
     Where the graph repeats itself (layers, unrolled steps), cuts fall at whole periods, so that the parts are equal and
     compile once.
     """
-    if len(nodes) <= 2 * limit:
-        return [nodes]
     signs, crossing = _signatures(nodes, limit)
     parts, i, phase = [], 0, None
     while len(nodes) - i > limit:

@@ -264,7 +264,8 @@ class Stage:
         """Cuts device nodes into segments of bounded size; a segment's outputs are what anything else needs."""
         if not nodes:
             return
-        parts = split(self._live(nodes), config.segment_ops)
+        live = self._live(nodes)
+        parts = split(live, config.segment_ops) if len(live) > config.whole_ops else [live]
         part_of = {v: i for i, part in enumerate(parts) for n in part for v in n.outs}
         if len(parts) > 1:
             parts = [recomputing(i, part, parts, part_of, self.infos) for i, part in enumerate(parts)]

@@ -4,6 +4,7 @@ A segment is described by its *structure*: op types, attributes, how values flow
 value. Equal structures compile once per process, whatever graph or session they come from.
 """
 
+import itertools
 import threading
 
 import numpy as np
@@ -181,33 +182,55 @@ class Segment:
         env[:self.n_in] = args
         for i in range(len(self.random_ops)):
             env[self.base_random + i] = seeds[i]
-        wrap = not b.is_host
-        for op, lower, refs, groups, outs, values, bodies, attrs, refusal in self.steps:
-            if wrap and values and not bodies:
-                for i in values:
-                    env[i] = b.constant(env[i])
-            operands = [env[i] for i in refs]
-            if groups is not None:
-                operands = _grouped(op, operands)
-            try:
-                result = lower(_with_bodies(b, body_seeds, op) if bodies else b, *operands, **attrs)
-            except Exception as error:
-                failure = lowering_failure(error, op)
-                if failure is not None:
-                    raise failure from error
-                error.add_note(f"while {'executing' if b.is_host else 'lowering'} {op.describe()}")
-                raise
-            if refusal is not None:
-                if b.is_host:
-                    refuse(refusal, op, result, operands, attrs)
-                elif found is not None:
-                    found.append(refusal.finds(b, result, *operands, **attrs))
-            if len(outs) == 1:
-                env[outs[0]] = result[0] if type(result) in (tuple, list) else result
-            else:
-                for i, r in zip(outs, result):
-                    env[i] = r
+        if b.is_host or len(self.steps) <= config.apart_ops:
+            _take(self.steps, b, env, body_seeds, found)
+        else:
+            self._take_apart(b, env, body_seeds, found)
         return tuple([env[i] for i in self.out_slots])
+
+    def _take_apart(self, b, env, body_seeds, found):
+        """Takes the steps in calls that XLA does not inline: it optimises each on its own, so a segment costs what it is long.
+
+        In one piece, XLA takes time that grows with the square of a chain's length, and makes programs that compute many
+        values again for each use.
+        """
+        for steps, ins, outs in self._calls():
+            def call(*values, steps=steps, ins=ins, outs=outs):
+                inner = self.template.copy()
+                for i, value in zip(ins, values):
+                    inner[i] = value
+                refused = []
+                _take(steps, b, inner, body_seeds, refused)
+                return [inner[i] for i in outs], refused
+
+            values, refused = b.call(call, [env[i] for i in ins])
+            for i, value in zip(outs, values):
+                env[i] = value
+            if found is not None:
+                found += refused
+
+    def _calls(self):
+        """Returns [(steps, slots read, slots made for later steps)], cut where few values cross."""
+        last_use = dict.fromkeys(self.out_slots, len(self.steps))
+        made_at = dict.fromkeys([*range(self.n_in), *range(self.base_random, self.base_random + len(self.random_ops))], -1)
+        for at, step in enumerate(self.steps):
+            for i in step[2]:
+                last_use[i] = max(last_use.get(i, -1), at)
+            for i in step[4]:
+                made_at[i] = at
+        crossing = _crossing(made_at, last_use, len(self.steps))
+        calls, start = [], 0
+        while start < len(self.steps):
+            end = min(start + config.call_ops, len(self.steps))
+            if end < len(self.steps):
+                # The later of equal ones; at least half of a full call.
+                end = min(range(start + config.call_ops // 2, end + 1), key=lambda at: (crossing[at], -at))
+            steps = self.steps[start:end]
+            ins = dict.fromkeys(i for step in steps for i in step[2] if made_at.get(i, start) < start)
+            outs = [i for step in steps for i in step[4] if last_use.get(i, -1) >= end]
+            calls.append((steps, list(ins), outs))
+            start = end
+        return calls
 
     def run_host(self, args, seeds):
         """Executes the segment with NumPy."""
@@ -245,6 +268,46 @@ def refuse(refusal, op, result, operands, attrs):
     """Raises when NumPy's computation of `op` met what its Refusal speaks of."""
     if refusal.finds(HOST, result, *operands, **attrs):
         raise InvalidArgumentError(None, op, refusal.message)
+
+
+def _take(steps, b, env, body_seeds, found):
+    """Runs the lowerings of `steps` on `b`; `env` holds the values by slot, `found` what Refusals have found."""
+    wrap = not b.is_host
+    for op, lower, refs, groups, outs, values, bodies, attrs, refusal in steps:
+        if wrap and values and not bodies:
+            for i in values:
+                env[i] = b.constant(env[i])
+        operands = [env[i] for i in refs]
+        if groups is not None:
+            operands = _grouped(op, operands)
+        try:
+            result = lower(_with_bodies(b, body_seeds, op) if bodies else b, *operands, **attrs)
+        except Exception as error:
+            failure = lowering_failure(error, op)
+            if failure is not None:
+                raise failure from error
+            error.add_note(f"while {'executing' if b.is_host else 'lowering'} {op.describe()}")
+            raise
+        if refusal is not None:
+            if b.is_host:
+                refuse(refusal, op, result, operands, attrs)
+            elif found is not None:
+                found.append(refusal.finds(b, result, *operands, **attrs))
+        if len(outs) == 1:
+            env[outs[0]] = result[0] if type(result) in (tuple, list) else result
+        else:
+            for i, r in zip(outs, result):
+                env[i] = r
+
+
+def _crossing(made_at, last_use, n):
+    """Returns, for each place between n steps, how many values made before it are used behind it."""
+    changes = [0] * (n + 2)
+    for i, at in made_at.items():
+        if last_use.get(i, -1) > at >= 0:
+            changes[at + 1] += 1
+            changes[last_use[i] + 1] -= 1
+    return list(itertools.accumulate(changes))
 
 
 def random_blocks(op, outputs):

@@ -219,6 +219,7 @@ def test_what_only_values_refuse_stops_a_compiled_run(session, compiled):
 
 def test_equal_segments_compile_once(session, compiled, monkeypatch):
     monkeypatch.setattr(tf.config, "segment_ops", 16)
+    monkeypatch.setattr(tf.config, "whole_ops", 32)
     x = tf.placeholder(tf.float32, [5])
     y = x
     for _ in range(200):
@@ -229,9 +230,10 @@ def test_equal_segments_compile_once(session, compiled, monkeypatch):
     assert session.compiles - before <= 8
 
 
-@pytest.mark.parametrize("n", [3, 700])
-def test_cut_into_segments_or_not_the_result_is_the_same(session, compiled, monkeypatch, n):
+@pytest.mark.parametrize(("n", "whole"), [(3, 64), (700, 64), (700, 1 << 20)])
+def test_cut_into_segments_or_calls_or_not_the_result_is_the_same(session, compiled, monkeypatch, n, whole):
     monkeypatch.setattr(tf.config, "segment_ops", 32)
+    monkeypatch.setattr(tf.config, "whole_ops", whole)
     x = tf.placeholder(tf.float64, [4])
     y = x
     for i in range(n):
