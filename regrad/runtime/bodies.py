@@ -5,11 +5,7 @@ import numpy as np
 from regrad.core.graph import variable_of
 from regrad.core.opdef import Known, Spec
 from regrad.runtime.plan import body_plan
-
-
-def is_array(value):
-    """True for device arrays and for the rows a host loop saved, which stay as they are."""
-    return hasattr(value, "addressable_data") or hasattr(value, "rows")
+from regrad.runtime.segment import is_array
 
 
 class HostBodies:

@@ -42,6 +42,7 @@ class Program:
             else:
                 self.infos[v] = Known(np.asarray(value), dtype) if v in keyed else Spec(value.shape, dtype)
         self.runs = 0
+        self.direct = None  # a function that does it all, for a small program that has run a few times
         self.root_only = len(plan.stages) == 1  # nothing runs after the compiled segments
         self.root = Stage(self, 0, self.infos)
         self.donates = any(s.donate for s in self.root.segments)
@@ -217,6 +218,9 @@ class Stage:
         waits = []
         for node in self.hosts:
             specs = self._host_specs(node)
+            for i, t in enumerate(node.op.outputs[:len(specs)]):
+                if fully_known(t.dims) and specs[i] is not None:  # promised by `set_shape`, and checked when it runs
+                    specs[i] = Spec(t.dims, t.dtype)
             for v, spec in zip(node.outs, specs):
                 if v in plan.keyed or spec is None or not fully_known(spec.dims):
                     waits.append(v)
@@ -235,7 +239,7 @@ class Stage:
         if any(i is None for i in inputs) or op.opdef.extra.get("has_bodies") or node.written:
             outputs = [Spec(t.dims, t.dtype) for t in op.outputs]
             return outputs + [Spec(v.outputs[0].dims, v.outputs[0].dtype) for v in node.written]
-        return self._inferred(op, inputs)
+        return list(self._inferred(op, inputs))
 
     def follow(self, env):
         """Returns the next stage for the values that `env` now holds, specialising it if it is new."""

@@ -4,17 +4,16 @@ import warnings
 
 import numpy as np
 
-from regrad.core.errors import InternalError, InvalidArgumentError, lowering_failure
+from regrad.core.errors import InternalError
 from regrad.core.graph import RegradWarning, Tensor, op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import Known
-from regrad.core.shapes import compatible
-from regrad.runtime import config
-from regrad.runtime.bodies import HostBodies, MustRunOnHost, is_array
+from regrad.runtime import config, direct
+from regrad.runtime.bodies import HostBodies, MustRunOnHost
 from regrad.runtime.interrupts import uninterrupted
 from regrad.runtime.plan import shape_only_positions
 from regrad.runtime.program import Program, uninitialized
-from regrad.runtime.segment import ShapeOf, declared_attrs, freeze, random_blocks
+from regrad.runtime.segment import ShapeOf, declared_attrs, explained, freeze, random_blocks, results_of_host
 
 
 def own_device_array(array):
@@ -76,6 +75,8 @@ class Runner:
         program = self.programs.get(key)
         if program is None:
             program = self._specialise(arrays, key)
+        elif program.direct is not None and session.recorder is None:
+            return program.direct(arrays, session.state)
         env = [None] * plan.size
         for v, a in zip(plan.feeds, arrays):
             env[v] = a
@@ -104,6 +105,8 @@ class Runner:
                 infos = stage.infos
         infos = program.infos
         program.runs += 1
+        if program.runs == direct.AFTER and session.recorder is None:
+            program.direct = direct.direct(program, self)
         results = []
         for v in plan.fetches:
             if v < 0:
@@ -221,26 +224,10 @@ class Runner:
         try:
             result = opdef.lower(backend, *operands, **declared_attrs(op))
         except Exception as error:
-            ours = not (opdef.extra.get("user_code") or opdef.extra.get("has_bodies"))
-            failure = lowering_failure(error, op) if ours else None
-            if failure is not None:
-                raise failure from error
-            if not getattr(error, "_regrad_op", None):
-                error.add_note(f"while running {op.describe()}")
-                try:
-                    error._regrad_op = op
-                except AttributeError:
-                    pass
+            explained(error, op, "running")
             raise
-        result = result if isinstance(result, (tuple, list)) else (result,)
         if node.written and opdef.extra.get("has_bodies"):
+            result = result if isinstance(result, (tuple, list)) else (result,)
             result = (*result, *backend.final_versions())
-        for i, (v, r) in enumerate(zip(node.outs, result)):
-            if type(r) is not np.ndarray and not is_array(r):
-                r = np.asarray(r)
-            if i < len(op.outputs):
-                t = op.outputs[i]
-                if not compatible(r.shape, t.dims):
-                    raise InvalidArgumentError(
-                        None, op, f"{op.type} gave shape {list(r.shape)} for output {i}, whose static shape is {t.shape}.")
+        for v, r in zip(node.outs, results_of_host(op, result)):
             env[v] = r

@@ -13,7 +13,7 @@ from regrad.core.errors import InvalidArgumentError, lowering_failure
 from regrad.core.graph import FuncGraph, op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import Known, refusal_of
-from regrad.core.shapes import fully_known, size_of
+from regrad.core.shapes import compatible, fully_known, size_of
 from regrad.runtime import config, disk_cache
 
 _INLINE = 64  # elements; larger constants are passed as arguments, so that they do not count for the structure
@@ -153,12 +153,16 @@ class Segment:
         """True when the next execution is NumPy's: always for a tiny segment, at first for a small one."""
         if not self.portable:
             return False
-        cost = self.cost()
-        if len(self.nodes) <= config.tiny_ops and cost <= config.tiny_cost:
+        if self.tiny():
             return True
+        cost = self.cost()
         if self.runs == 0 and config.host_runs and cost <= config.random_cost * len(self.random_ops):
             return True  # initial values: NumPy draws millions in the time that compiling a random op takes
         return self.runs < config.host_runs and cost <= config.host_cost
+
+    def tiny(self):
+        """True for a segment that NumPy has done before a compiled program would have been called."""
+        return self.portable and len(self.nodes) <= config.tiny_ops and self.cost() <= config.tiny_cost
 
     def cost(self):
         """Returns an estimate of the work, in element operations: what decides whether compiling pays."""
@@ -283,10 +287,7 @@ def _take(steps, b, env, body_seeds, found):
         try:
             result = lower(_with_bodies(b, body_seeds, op) if bodies else b, *operands, **attrs)
         except Exception as error:
-            failure = lowering_failure(error, op)
-            if failure is not None:
-                raise failure from error
-            error.add_note(f"while {'executing' if b.is_host else 'lowering'} {op.describe()}")
+            explained(error, op, "executing" if b.is_host else "lowering")
             raise
         if refusal is not None:
             if b.is_host:
@@ -298,6 +299,43 @@ def _take(steps, b, env, body_seeds, found):
         else:
             for i, r in zip(outs, result):
                 env[i] = r
+
+
+def explained(error, op, doing):
+    """Raises what says more than `error`, from the lowering of `op`: which operation it was and where that was made.
+
+    An error of the user's own code stays what it is, with a note; so does one that is explained already.
+    """
+    extra = op.opdef.extra
+    if not (extra.get("user_code") or extra.get("has_bodies")):
+        failure = lowering_failure(error, op)
+        if failure is not None:
+            raise failure from error
+    if getattr(error, "_regrad_op", None) is None:
+        error.add_note(f"while {doing} {op.describe()}")
+        try:
+            error._regrad_op = op
+        except AttributeError:
+            pass
+
+
+def is_array(value):
+    """True for device arrays and for the rows a host loop saved, which stay as they are."""
+    return hasattr(value, "addressable_data") or hasattr(value, "rows")
+
+
+def results_of_host(op, result):
+    """Returns the outputs of a host operation as a tuple of arrays, checked against their static shapes."""
+    result = result if isinstance(result, (tuple, list)) else (result,)
+    for r in result:
+        if type(r) is not np.ndarray:
+            result = [r if type(r) is np.ndarray or is_array(r) else np.asarray(r) for r in result]
+            break
+    for i, (t, r) in enumerate(zip(op.outputs, result)):
+        if r.shape != t.dims and not compatible(r.shape, t.dims):
+            raise InvalidArgumentError(
+                None, op, f"{op.type} gave shape {list(r.shape)} for output {i}, whose static shape is {t.shape}.")
+    return result
 
 
 def _crossing(made_at, last_use, n):

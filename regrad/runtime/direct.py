@@ -1,0 +1,158 @@
+"""Small programs as one straight Python function.
+
+A program of a few tiny operations and host functions spends its time between the operations: looking up values, choosing
+how a segment runs, building argument lists. Once such a program has run a few times its steps are written out as Python
+source, `v7 = lower3(HOST, v2, v5)`, one line each, and compiled; a failing line is found again by its number.
+"""
+
+import numpy as np
+
+from regrad.core.graph import op_arguments
+from regrad.core.host import HOST
+from regrad.core.opdef import Known
+from regrad.runtime.plan import shape_only_positions
+from regrad.runtime.segment import ShapeOf, declared_attrs, explained, refuse, results_of_host
+
+AFTER = 3  # runs; a program that runs once or twice is not worth the writing
+
+
+def direct(program, runner):
+    """Returns a function of (fed arrays, {variable: value}) like `Runner._run_body`, or None for a program that it is not for.
+
+    It is for programs that NumPy executes for ever, of shapes that depend on nothing computed, without random numbers and
+    bodies.
+    """
+    stages, stage = [], program.root
+    while stage is not None:
+        if stage.waits or any(s.random_ops or s.body_random_ops or not s.tiny() for s in stage.segments):
+            return None
+        if any(n.opdef.random or n.opdef.extra.get("has_bodies") for n in stage.hosts):
+            return None
+        stages.append(stage)
+        stage = stage.next
+    return _Writer(program, runner).function(stages)
+
+
+class _Writer:
+    """Source lines, the objects that they name, and the operation of each line."""
+
+    def __init__(self, program, runner):
+        self.plan = runner.plan
+        self.runner = runner
+        self.infos = program.infos
+        self.lines = ["def run(arrays, state):"]
+        self.names = {"HOST": HOST, "ndarray": np.ndarray, "asarray": np.asarray, "array": np.array, "errstate": np.errstate,
+                      "results_of_host": results_of_host, "refuse": refuse, "runner": runner}
+        self.ops = {}  # line number -> operation
+        self.value = {}  # value number of the plan -> name
+
+    def function(self, stages):
+        plan = self.plan
+        for i, v in enumerate(plan.feeds):
+            self._line(f"    v{v} = arrays[{i}]")
+            self.value[v] = f"v{v}"
+        for variable, v in plan.reads.items():
+            self._line(f"    v{v} = state.get({self._object(variable)})")
+            self._line(f"    if v{v} is None: raise runner._missing({v})")
+            self._line(f"    if type(v{v}) is not ndarray: v{v} = asarray(v{v})")
+            self.value[v] = f"v{v}"
+        for stage in stages:
+            for k, segment in enumerate(stage.segments):
+                self._segment(segment, f"s{stage.index}_{k}_")
+            for node in stage.hosts:
+                if not self._host(node, stage.infos):
+                    return None
+        results = [self._result(v) if v >= 0 else "None" for v in plan.fetches]
+        assigned = [(self._object(variable), self._result(v)) for variable, v in plan.commits.items()]
+        if None in results or any(r is None for _, r in assigned):
+            return None
+        pairs = ", ".join(f"{variable}: array({r})" for variable, r in assigned)
+        self._line(f"    return [{', '.join(results)}], {{{pairs}}}")
+        return self._compiled()
+
+    def _compiled(self):
+        exec(compile("\n".join(self.lines), "<regrad: a small program>", "exec"), self.names)
+        run, ops = self.names["run"], self.ops
+
+        def function(arrays, state):
+            try:
+                return run(arrays, state)
+            except Exception as error:
+                trace = error.__traceback__
+                while trace is not None and trace.tb_frame.f_code is not run.__code__:
+                    trace = trace.tb_next
+                op = ops.get(trace.tb_lineno) if trace is not None else None
+                if op is not None:
+                    explained(error, op, "running" if op.opdef.host else "executing")
+                raise
+
+        return function
+
+    # -- lines ------------------------------------------------------------------------------------
+
+    def _line(self, text, op=None):
+        self.lines.append(text)
+        if op is not None:
+            self.ops[len(self.lines)] = op
+
+    def _object(self, thing):
+        name = f"k{len(self.names)}"
+        self.names[name] = thing
+        return name
+
+    def _result(self, v):
+        if v in self.value:
+            return self.value[v]
+        info = self.infos[v]
+        return self._object(info.array) if isinstance(info, Known) else None
+
+    def _call(self, lower, op, arguments, attrs):
+        keywords = "".join(f", {name}={self._object(value)}" for name, value in attrs.items())
+        return f"{self._object(lower)}({self._list(['HOST', *arguments])[1:-1]}{keywords})"
+
+    def _list(self, names):
+        """Returns the source of a list of names, some of which may be lists of names themselves."""
+        return f"[{', '.join(n if isinstance(n, str) else self._list(n) for n in names)}]"
+
+    def _segment(self, segment, prefix):
+        slots = {i: self._object(value) for i, value in enumerate(segment.template) if value is not None}
+        slots |= {i: self.value[v] for i, v in enumerate(segment.ins)}
+        slots |= {len(segment.ins) + i: self._object(c) for i, c in enumerate(segment.constants)}
+        for v in segment.ins:  # what a host function made may be a NumPy scalar or another array type
+            self._line(f"    if type({self.value[v]}) is not ndarray: {self.value[v]} = asarray({self.value[v]})")
+        self._line("    with errstate(all='ignore'):")
+        for op, lower, refs, groups, outs, _, _, attrs, refusal in segment.steps:
+            operands = [slots.get(i, "None") for i in refs]
+            call = self._call(lower, op, operands if groups is None else op_arguments(op, operands), attrs)
+            names = [f"{prefix}{i}" for i in outs]
+            slots |= dict(zip(outs, names))
+            made = names[0] if len(outs) == 1 else f"[{', '.join(names)}]"
+            self._line(f"        {made} = {call}" if outs else f"        {call}", op)
+            if refusal is not None:
+                given = self._list(operands if groups is None else op_arguments(op, operands))
+                objects = [self._object(thing) for thing in (refusal, op, attrs)]
+                self._line(f"        refuse({objects[0]}, {objects[1]}, {made}, {given}, {objects[2]})")
+            if len(outs) == 1:
+                self._line(f"        if type({made}) in (tuple, list): {made} = {made}[0]")
+        self.value |= {v: slots[i] for v, i in zip(segment.outs, segment.out_slots)}
+
+    def _host(self, node, infos):
+        op, shape_only, operands = node.op, shape_only_positions(node.op), []
+        for position, v in enumerate(node.ins):
+            info = infos[v] if v >= 0 else None
+            if v < 0:
+                operands.append("None")
+            elif v in self.value:
+                operands.append(f"asarray({self.value[v]})")
+            elif isinstance(info, Known):
+                operands.append(self._object(np.asarray(info.array)))
+            elif position in shape_only and info is not None:
+                operands.append(self._object(ShapeOf(info.dims, info.dtype.as_numpy_dtype)))
+            else:
+                return False
+        call = self._call(node.opdef.lower, op, op_arguments(op, operands), declared_attrs(op))
+        outs = [f"v{v}" for v in node.outs]
+        targets = f"{', '.join(outs)}, = " if outs else ""
+        self._line(f"    {targets}results_of_host({self._object(op)}, {call})", op)
+        self.value |= dict(zip(node.outs, outs))
+        return True

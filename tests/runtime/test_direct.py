@@ -1,0 +1,106 @@
+"""Small programs written out as one function: they do what the general way does, and fail as it fails."""
+
+import numpy as np
+import pytest
+
+import regrad as tf
+from regrad.runtime import direct
+
+RUNS = direct.AFTER + 2
+
+
+def _program(session):
+    """Returns the only program that the session holds."""
+    (program,) = {id(p): p for r in session._runners.values() for p in r.programs.values()}.values()
+    return program
+
+
+@pytest.fixture
+def session():
+    with tf.Graph().as_default(), tf.Session() as session:
+        yield session
+
+
+def test_later_runs_are_like_the_first(session):
+    x = tf.placeholder(tf.float32, [3])
+    a, b = tf.split(tf.concat([x, x + 1.0], 0), 2)
+    host = tf.py_func(lambda u, v: (u * v, u.sum()), [a, b], [tf.float32, tf.float32])
+    host[0].set_shape([3])
+    host[1].set_shape([])
+    fetches = [tf.tanh(host[0]) + host[1], tf.no_op(), x, tf.constant(2.0)]
+    first = session.run(fetches, {x: [1, 2, 3]})
+    for _ in range(RUNS):
+        again = session.run(fetches, {x: [1, 2, 3]})
+        assert [type(r) for r in again] == [type(r) for r in first]
+        for one, other in zip(first, again):
+            np.testing.assert_array_equal(one, other)
+    assert _program(session).direct is not None
+    again[2][0] = 7  # the caller's own
+
+
+def test_variables_are_read_and_assigned(session):
+    v = tf.Variable([1.0, 2.0])
+    bump = v.assign_add([1.0, 1.0])
+    session.run(v.initializer)
+    for i in range(RUNS):
+        np.testing.assert_array_equal(session.run([v, bump])[1], [2.0 + i, 3.0 + i])
+    kept = session.run(v)
+    session.run(bump)
+    assert kept[0] == 1.0 + RUNS
+    session.state.clear()
+    with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized"):
+        session.run([v, bump])
+
+
+def test_an_error_names_its_operation(session):
+    def picky(x):
+        if x[0] < 0:
+            raise LookupError("negative")
+        return x
+
+    x = tf.placeholder(tf.float32, [1])
+    y = tf.py_func(picky, [x], tf.float32, name="picky")
+    y.set_shape([1])
+    z = tf.identity(y) * 2.0
+    for _ in range(RUNS):
+        assert session.run(z, {x: [1.0]}) == 2.0
+    assert _program(session).direct is not None
+    with pytest.raises(LookupError, match="negative") as caught:
+        session.run(z, {x: [-1.0]})
+    assert any("'picky'" in note and "test_direct.py" in note for note in caught.value.__notes__)
+    assert session.run(z, {x: [1.0]}) == 2.0
+
+
+def test_a_shape_that_is_not_as_promised_is_refused(session):
+    sizes = [2] * direct.AFTER
+    y = tf.py_func(lambda: np.zeros(sizes.pop() if sizes else 5, np.float32), [], tf.float32)
+    y.set_shape([2])
+    for _ in range(direct.AFTER):
+        session.run(y)
+    assert _program(session).direct is not None
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"gave shape \[5\]"):
+        session.run(y)
+
+
+def test_a_traced_run_still_shows_its_steps(session):
+    x = tf.placeholder(tf.float32, [2])
+    y = tf.py_func(np.sin, [x], tf.float32)
+    y.set_shape([2])
+    for _ in range(RUNS):
+        session.run(y, {x: [0, 1]})
+    metadata = tf.RunMetadata()
+    session.run(y, {x: [0, 1]}, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
+    assert "PyFunc" in str(metadata)
+
+
+@pytest.mark.parametrize("build", [
+    lambda x: tf.random_uniform([2]) + x,                                      # its numbers move on
+    lambda x: tf.cond(x[0] > 0, lambda: tf.py_func(np.sin, [x], tf.float32), lambda: x),
+    lambda x: tf.boolean_mask(x, x > 0) * 2.0,                                 # a shape that depends on data
+])
+def test_what_it_is_not_for(session, build):
+    x = tf.placeholder(tf.float32, [2])
+    y = build(x)
+    for _ in range(RUNS):
+        session.run(y, {x: [1.0, -1.0]})
+    assert all(p.direct is None for r in session._runners.values() for p in r.programs.values() if r.plan.fed == (x,))
