@@ -107,6 +107,12 @@ _NAMES = {
     "regrad.ops.strings": """as_string decode_base64 decode_raw encode_base64 reduce_join regex_replace string_join
         string_split string_strip string_to_number substr""",
     "regrad.ops.summary": "histogram_summary image_summary merge_all_summaries merge_summary scalar_summary",
+    "regrad.ops.files": """FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature decode_compressed decode_csv
+        matching_files parse_example parse_single_example parse_single_sequence_example parse_tensor read_file
+        serialize_tensor write_file""",
+    "regrad.ops.readers": """FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader
+        WholeFileReader""",
+    "regrad.ops.queues": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
     "regrad.ops.counting": "bincount confusion_matrix histogram_fixed_width histogram_fixed_width_bins",
     "regrad.ops.einsum": "einsum tensordot",
     "regrad.ops.linalg": """cholesky cholesky_solve cross matrix_inverse matrix_determinant matrix_solve matrix_solve_ls
@@ -137,7 +143,7 @@ _RENAMED = {  # public name -> (module, name there)
 
 _MODULES = """bitwise compat config contrib core errors initializers layers linalg logging losses math nn ops random train
     signal spectral strings summary image test variables python gfile app flags manip sets metrics keras io
-    debugging dtypes quantization interop inspect raw_ops rules sel""".split()
+    debugging dtypes graph_util nest python_io quantization queue sets sparse interop inspect raw_ops rules sel""".split()
 
 _WHERE = {name: (module, name) for module, names in _NAMES.items() for name in names.split()} | _RENAMED
 _SUBMODULES = {"rules": "regrad.autodiff.rules", "sel": "regrad.autodiff.selectors", "errors": "regrad.core.errors",

@@ -50,6 +50,7 @@ class Plan:
       reads: {variable op: value number of its version at the start}.
       commits: {variable op: value number of its last version}, for variables assigned in the run.
       keyed: value numbers that must be known when compiling (sizes, axes).
+      waiting: operations that wait for other threads before the run begins.
       size: how many values there are.
     """
 
@@ -78,6 +79,8 @@ class Plan:
             self._add(op)
         self.fetches = [before[f] if f in before else self._value(f) if isinstance(f, Tensor) else -1 for f in fetches]
         self.size = len(self.tensors)
+        givers = {n.op.inputs[0] for n in self.nodes if n.opdef.extra.get("gives")}
+        self.waiting = [n.op for n in self.nodes if "wait_first" in n.opdef.extra and n.op.inputs[0] not in givers]
         self.keyed, self.keyed_feeds, self.keyed_reads = self._find_keyed()
         self._assign_stages()
 

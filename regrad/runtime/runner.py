@@ -172,6 +172,9 @@ class Runner:
         elif segment.on_host():
             results = segment.run_host(args, seeds)
         else:
+            if self.session.suspended:  # a run that waits may still need what this one would overwrite
+                for i in segment.donate:
+                    args[i] = own_device_array(args[i])
             with self.session.xla_context():
                 results = segment.run_compiled(args, seeds)
         segment.runs += 1
@@ -221,6 +224,8 @@ class Runner:
         else:
             backend = HostBodies(self.session, node, operands)
             operands = op_arguments(op, operands)
+        if opdef.extra.get("session"):  # it keeps something in the session
+            operands = [self.session, *operands]
         try:
             result = opdef.lower(backend, *operands, **declared_attrs(op))
         except Exception as error:

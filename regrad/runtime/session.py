@@ -6,7 +6,7 @@ import threading
 import numpy as np
 
 from regrad.core import context
-from regrad.core.errors import InvalidArgumentError
+from regrad.core.errors import CancelledError, InvalidArgumentError
 from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
 from regrad.runtime import segment as segments
 from regrad.runtime.feeds import Fetches, checked_feeds, feed_array, feed_tensors
@@ -52,6 +52,9 @@ class Session:
         self._random_blocks = {}
         self._entropy = None
         self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
+        self.resources = {}  # operation -> what lives in the session besides variables: queues, readers
+        self.suspended = 0  # runs that wait in the middle
         self._closed = False
         self._contexts = []
         self._partial = {}
@@ -87,6 +90,8 @@ class Session:
             runner = self._runner(structure, tensors)
             if run_metadata is not None and getattr(options, "trace_level", 0):
                 return self._traced(runner, structure, arrays, run_metadata)
+            if runner.plan.waiting:
+                self._wait_first(runner.plan.waiting)
             values = runner.run(arrays)
             return structure.rebuild([own(v) for v in values])
 
@@ -178,6 +183,29 @@ class Session:
             out[i] = seed & 0xFFFFFFFFFFFFFFFF, seed2 & 0xFFFFFFFFFFFFFFFF, at
         return out
 
+    def _wait_first(self, ops):
+        """Lets operations that wait for other threads do so before the run looks at anything: no lock is held meanwhile."""
+        for op in ops:
+            op.opdef.extra["wait_first"](self, op)
+
+    def wait(self):
+        """Waits until `notify` is called, letting other threads run this session.
+
+        Raises:
+          CancelledError: the session was closed meanwhile.
+        """
+        self.suspended += 1
+        try:
+            self._changed.wait()
+        finally:
+            self.suspended -= 1
+        if self._closed:
+            raise CancelledError("The session was closed while an operation waited.")
+
+    def notify(self):
+        """Wakes the runs that wait: a resource has changed."""
+        self._changed.notify_all()
+
     def body_runner(self, graph):
         """Returns the Runner of a branch's or loop's body that runs from the host."""
         plan = body_plan(graph)
@@ -208,6 +236,8 @@ class Session:
                 if self._closed:
                     raise RuntimeError("Attempted to use a closed Session.")
                 self.runs += 1
+                if runner.plan.waiting:
+                    self._wait_first(runner.plan.waiting)
                 results = runner.run([feed_array(t, v) for t, v in zip(tensors, values)])
                 return structure.rebuild([own(v) for v in results])
 
@@ -293,6 +323,8 @@ class Session:
         with self._lock:
             self._closed = True
             self.state = {}
+            self.resources = {}
+            self._changed.notify_all()
             self._runners.clear()
             self._fetches.clear()
 

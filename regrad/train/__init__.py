@@ -17,6 +17,10 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
         CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook GlobalStepWaiterHook LoggingTensorHook
         NanLossDuringTrainingError NanTensorHook SecondOrStepTimer SessionRunArgs SessionRunContext SessionRunHook
         SessionRunValues StepCounterHook StopAtStepHook SummarySaverHook""",
+    "regrad.train.input": """
+        batch batch_join input_producer limit_epochs match_filenames_once maybe_batch maybe_batch_join maybe_shuffle_batch
+        maybe_shuffle_batch_join range_input_producer shuffle_batch shuffle_batch_join slice_input_producer
+        string_input_producer""",
     "regrad.train.learning_rates": """
         cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay linear_cosine_decay
         natural_exp_decay noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay

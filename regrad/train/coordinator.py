@@ -42,10 +42,11 @@ class Coordinator:
         with self._lock:
             if isinstance(ex, tuple):
                 ex = ex[1]
-            if ex is not None and not isinstance(ex, self._clean) and self._error is None:
+            if ex is not None and not isinstance(ex, self._clean):
                 if self._joined:
                     raise ex
-                self._error = ex
+                if not self._stop.is_set():  # what goes wrong while stopping is part of stopping
+                    self._error = ex
             self._stop.set()
 
     def clear_stop(self):

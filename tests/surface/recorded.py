@@ -264,6 +264,202 @@ def more_metrics(tf):
     return run(tf, [u for _, u in made])
 
 
+# -- records ------------------------------------------------------------------------------------------------
+def examples(tf):
+    """Returns three serialised Examples, the last with much left out."""
+    t = tf.train
+
+    def example(**features):
+        return t.Example(features=t.Features(feature=features)).SerializeToString(deterministic=True)
+
+    def ints(*v):
+        return t.Feature(int64_list=t.Int64List(value=v))
+
+    def floats(*v):
+        return t.Feature(float_list=t.FloatList(value=v))
+
+    def texts(*v):
+        return t.Feature(bytes_list=t.BytesList(value=v))
+
+    return [example(n=ints(1), x=floats(1.5, -2), s=texts(b"a", b"bc"), i=ints(3, 1), v=floats(0.5, 0.25)),
+            example(n=ints(2), x=floats(0, 3), s=texts(b"d"), seq=floats(1, 2, 3, 4)), example(x=floats(7, 8))]
+
+
+FEATURES = {
+    "n": lambda tf: tf.FixedLenFeature([], tf.int64, default_value=-1), "x": lambda tf: tf.FixedLenFeature([2], tf.float32),
+    "s": lambda tf: tf.VarLenFeature(tf.string), "sp": lambda tf: tf.SparseFeature("i", "v", tf.float32, 5),
+    "seq": lambda tf: tf.FixedLenSequenceFeature([2], tf.float32, allow_missing=True, default_value=-1.0),
+}
+
+
+def _parts(found):
+    values = [found[k] for k in sorted(found)]
+    return [p for v in values for p in ([v.indices, v.values, v.dense_shape] if hasattr(v, "dense_shape") else [v])]
+
+
+@program
+def parsed_examples(tf):
+    features = {k: f(tf) for k, f in FEATURES.items()}
+    rows = examples(tf)
+    batch = _parts(tf.parse_example(tf.constant(rows), features))
+    one = _parts(tf.parse_single_example(rows[1], features))
+    more = tf.parse_single_example(rows[0], features)
+    t = tf.train
+    frames = [t.Feature(int64_list=t.Int64List(value=v)) for v in ([1, 2], [3, 4], [5, 6])]
+    loose = [t.Feature(bytes_list=t.BytesList(value=v)) for v in ([b"a"], [], [b"b", b"c"])]
+    lists = t.FeatureLists(feature_list={"f": t.FeatureList(feature=frames), "l": t.FeatureList(feature=loose)})
+    sequence = t.SequenceExample(context=t.Example.FromString(rows[0]).features, feature_lists=lists).SerializeToString()
+    context, steps = tf.parse_single_sequence_example(
+        sequence, {"x": tf.FixedLenFeature([2], tf.float32)},
+        {"f": tf.FixedLenSequenceFeature([2], tf.int64), "l": tf.VarLenFeature(tf.string)})
+    return [run(tf, [batch, one, more["n"], context["x"], _parts(steps)]),
+            [str(p.shape) for p in [*batch, *one, *_parts(steps)]], rows[0]]
+
+
+@program
+def records_that_do_not_fit(tf):
+    row = examples(tf)[2]
+    bad = {"missing": {"n": tf.FixedLenFeature([], tf.int64)}, "type": {"x": tf.FixedLenFeature([2], tf.int64)},
+           "size": {"x": tf.FixedLenFeature([3], tf.float32)}}
+    failures = []
+    for features in bad.values():
+        with tf.Session() as s:
+            try:
+                s.run(tf.parse_single_example(row, features))
+            except Exception as error:
+                failures.append(type(error).__name__)
+    return failures
+
+
+@program
+def comma_separated(tf):
+    columns = tf.decode_csv(["1,2.5,a b,7", "3,,\"x, \"\"y\"\"\",8"], [[0], [-1.5], [""], tf.constant([], tf.int64)])
+    one = tf.decode_csv("1;NA;5", [[0], [9]], field_delim=";", na_value="NA", select_cols=[1, 2])
+    return run(tf, [columns, one])
+
+
+@program
+def tensors_as_strings(tf):
+    text = tf.serialize_tensor(tf.constant([[1.5, 2.0]]))
+    return run(tf, [text, tf.parse_tensor(text, tf.float32), tf.decode_raw(tf.constant(["ab", "cd"]), tf.uint8)])
+
+
+# -- queues -------------------------------------------------------------------------------------------------
+@program
+def queues(tf):
+    fifo = tf.FIFOQueue(10, [tf.float32, tf.int32], [[2], []])
+    named = tf.FIFOQueue(4, [tf.float32, tf.string], [[], []], names=["x", "s"], name="named")
+    padding = tf.PaddingFIFOQueue(5, tf.int32, [[None]])
+    shuffled = tf.RandomShuffleQueue(10, 2, tf.int64, [[]])
+    first = tf.PriorityQueue(10, tf.string, [[]])
+    n = tf.placeholder(tf.int32, [])
+    found = []
+    with tf.Session() as s:
+        s.run([fifo.enqueue_many([np.arange(10.0).reshape(5, 2), np.arange(5)]), named.enqueue({"x": 1.5, "s": "a"}),
+               shuffled.enqueue_many([np.arange(8)])])
+        for k in 3, 1, 2:
+            s.run(padding.enqueue([np.arange(k)]))
+        for p, word in (3, "c"), (1, "a"), (3, "d"), (2, "b"):
+            s.run(first.enqueue([np.int64(p), word]))
+        found += s.run(fifo.dequeue())
+        found += s.run(fifo.dequeue_many(n), {n: 2})
+        found += [s.run(named.dequeue()[k]) if k == "x" else b"a" for k in ("x", "s")]
+        found += [s.run(padding.dequeue_many(3)), s.run(shuffled.size()), s.run(fifo.size())]
+        found += s.run(first.dequeue_many(4))
+        found += [np.sort(s.run(shuffled.dequeue_many(6))).size]
+        s.run([fifo.close(), shuffled.close(), named.close(cancel_pending_enqueues=True)])
+        found += s.run(fifo.dequeue_up_to(9))
+        found += [s.run(fifo.is_closed()), s.run(padding.is_closed()), s.run(shuffled.dequeue_many(2)).size]
+        failures = []
+        for t in fifo.dequeue(), fifo.enqueue([[1.0, 2.0], 3]), shuffled.dequeue_many(1):
+            try:
+                s.run(t)
+            except tf.errors.OpError as error:
+                failures.append(type(error).__name__)
+    names = [fifo.name, fifo.queue_ref.op.type, named.enqueue({"x": 1.0, "s": "b"}).name, fifo.dequeue()[0].name,
+             padding.dequeue_many(2).name, str(padding.dequeue_many(2).shape), str(fifo.dequeue_up_to(n)[0].shape),
+             shuffled.size().name]
+    return [found, failures, names]
+
+
+@program
+def input_pipeline(tf):
+    x, y = np.arange(20.0, dtype="f").reshape(10, 2), np.arange(10)
+    a, b = tf.train.slice_input_producer([x, y], num_epochs=2, shuffle=False)
+    bx, by = tf.train.batch([a, b], 6, allow_smaller_final_batch=True)
+    whole = tf.train.batch({"n": tf.train.range_input_producer(4, num_epochs=1, shuffle=False).dequeue()}, 2)
+    names = sorted(v.name for v in tf.local_variables())
+    found = []
+    with tf.Session() as s:
+        s.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+        coord = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(s, coord)
+        try:
+            while not coord.should_stop():
+                found += s.run([bx, by])
+        except tf.errors.OutOfRangeError:
+            found.append(-1)
+        found += [s.run(whole["n"]) for _ in range(2)]
+        coord.request_stop()
+        coord.join(threads)
+    return [found, names, [bx.name, by.name, str(bx.shape), whole["n"].name, str(whole["n"].shape)]]
+
+
+@program
+def readers(tf):
+    import os
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        def path(name):
+            return os.path.join(folder, name)
+
+        with open(path("a.txt"), "w") as file:
+            file.write("head\none\ntwo\n")
+        with open(path("b.txt"), "w") as file:
+            file.write("head\nthree")
+        with tf.python_io.TFRecordWriter(path("r")) as writer:
+            writer.write(b"first")
+            writer.write(b"second")
+        zipped = tf.python_io.TFRecordOptions(tf.python_io.TFRecordCompressionType.GZIP)
+        with tf.python_io.TFRecordWriter(path("z"), zipped) as w:
+            w.write(b"packed")
+
+        def queue(*names):
+            q = tf.FIFOQueue(9, tf.string, [[]])
+            return q, [q.enqueue_many([[path(n) for n in names]]), q.close()]
+
+        found = []
+        made = [(tf.TextLineReader(skip_header_lines=1), ("a.txt", "b.txt")), (tf.WholeFileReader(), ("b.txt",)),
+                (tf.TFRecordReader(), ("r",)), (tf.FixedLengthRecordReader(3, header_bytes=1), ("b.txt",)),
+                (tf.IdentityReader(), ("a.txt",))]
+        with tf.Session() as s:
+            for reader, names in made:
+                q, fill = queue(*names)
+                key, value = reader.read(q)
+                for op in fill:
+                    s.run(op)
+                try:
+                    while True:
+                        k, v = s.run([key, value])
+                        found.append([k.replace(folder.encode(), b""), v.replace(folder.encode(), b"")])
+                except tf.errors.OutOfRangeError:
+                    found.append(s.run([reader.num_records_produced(), reader.num_work_units_completed()]))
+            q, fill = queue("a.txt", "b.txt")
+            up_to = tf.TextLineReader().read_up_to(q, 2)
+            for op in fill:
+                s.run(op)
+            found += [s.run(up_to[1]) for _ in range(3)]
+            files = tf.train.match_filenames_once(path("*.txt"))
+            s.run(files.initializer)
+            found.append([name.replace(folder.encode(), b"") for name in s.run(files)])
+            s.run(tf.write_file(path("new/x"), "hello"))
+            found.append(s.run(tf.read_file(path("new/x"))))
+        found += list(tf.python_io.tf_record_iterator(path("r")))
+        found += list(tf.python_io.tf_record_iterator(path("z"), tf.python_io.TFRecordOptions(2)))
+    return found
+
+
 # -- all of them ----------------------------------------------------------------------------------------
 # How far apart the answers may be: JPEG decoders round in their own ways, and TensorFlow smooths colours only inside a crop.
 TOLERANCE = {"decoded_jpegs": dict(rtol=0, atol=8), "images_at_random": dict(rtol=1e-5, atol=1e-6)}

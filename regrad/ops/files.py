@@ -1,0 +1,506 @@
+"""Files and records: reading, writing, CSV, and TensorFlow's Example messages. On the host; nothing here has a gradient."""
+
+import collections
+import csv
+import glob
+import gzip
+import os
+import zlib
+
+import numpy as np
+
+from regrad.core import dtypes
+from regrad.core.convert import convert_to_tensor
+from regrad.core.dtypes import as_dtype
+from regrad.core.errors import InvalidArgumentError, NotFoundError, ShapeError
+from regrad.core.gradient_registry import NotDifferentiable
+from regrad.core.messages import Example, SequenceExample, TensorProto, make_ndarray, make_tensor_proto
+from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.shapes import as_dims
+from regrad.ops.sparse import SparseTensor
+
+
+def _define(op_type, signature, infer, lower, attrs=None, **more):
+    NotDifferentiable(op_type)
+    return define_op(op_type, signature, infer=infer, lower=lower, attrs=attrs or {}, host=True, **more)
+
+
+def _scalar_text(x, **attrs):
+    return Spec((), dtypes.string)
+
+
+# -- whole files ----------------------------------------------------------------------------------------
+def _path(x):
+    if x.ndim:
+        raise InvalidArgumentError(f"Input filename tensor must be scalar, but had shape: {list(x.shape)}")
+    return x.item().decode()
+
+
+def _read(b, filename):
+    try:
+        with open(_path(filename), "rb") as file:
+            return np.array(file.read(), object)
+    except FileNotFoundError:
+        raise NotFoundError(f"{_path(filename)}; No such file or directory") from None
+
+
+def _write(b, filename, contents):
+    folder = os.path.dirname(_path(filename))
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    with open(_path(filename), "wb") as file:
+        file.write(contents.item())
+    return ()
+
+
+def _matching(b, pattern):
+    found = sorted({name for p in pattern.flat for name in glob.glob(p.decode())})
+    return np.array([n.encode() for n in found] or np.zeros(0, object), object)
+
+
+readfile_op = _define("ReadFile", "filename: string", _scalar_text, _read, stateful=True)
+writefile_op = _define("WriteFile", "filename: string, contents: string", lambda *x: [], _write, stateful=True)
+matchingfiles_op = _define("MatchingFiles", "pattern: string", lambda p: Spec((None,), dtypes.string), _matching, stateful=True)
+
+
+def read_file(filename, name=None):
+    """Returns the bytes of a file, a string scalar.
+
+    Raises:
+      NotFoundError: (when run) there is no such file.
+    """
+    return readfile_op(filename, name=name)
+
+
+def write_file(filename, contents, name=None):
+    """Returns an operation that writes a string scalar into a file, making its folder if need be."""
+    return writefile_op(filename, contents, name=name)
+
+
+def matching_files(pattern, name=None):
+    """Returns the names of files that match a pattern ("*", "?", "[]"), or any of a vector of them, sorted."""
+    return matchingfiles_op(pattern, name=name)
+
+
+def _decompress(b, x, *, compression_type):
+    wbits = {"GZIP": gzip.decompress, "ZLIB": zlib.decompress, "": bytes}[compression_type]
+    out = np.empty(x.shape, object)
+    for i, v in np.ndenumerate(x):
+        out[i] = wbits(v)
+    return out
+
+
+decodecompressed_op = _define("DecodeCompressed", "bytes: string", lambda x, **_: Spec(x.dims, dtypes.string), _decompress,
+                              {"compression_type": ""})
+
+
+def decode_compressed(bytes, compression_type="", name=None):
+    """Returns strings decompressed: "GZIP", "ZLIB" or "" (as they are)."""
+    if compression_type not in ("GZIP", "ZLIB", ""):
+        raise ValueError(f"decode_compressed: compression_type must be 'GZIP', 'ZLIB' or '', got {compression_type!r}.")
+    return decodecompressed_op(bytes, compression_type=compression_type, name=name)
+
+
+# -- tensors as strings -----------------------------------------------------------------------------------
+def _parse_tensor(b, serialized, *, out_type):
+    try:
+        proto = TensorProto.FromString(serialized.item())
+    except ValueError as error:
+        raise InvalidArgumentError(f"Could not parse `serialized` as TensorProto: {error}") from None
+    if proto.dtype != out_type.as_datatype_enum:
+        raise InvalidArgumentError(f"Type mismatch between parsed tensor ({as_dtype(proto.dtype).name}) and dtype "
+                                   f"({out_type.name})")
+    return make_ndarray(proto)
+
+
+serializetensor_op = _define("SerializeTensor", "tensor: T", _scalar_text,
+                             lambda b, x: np.array(make_tensor_proto(x).SerializeToString(), object))
+parsetensor_op = _define("ParseTensor", "serialized: string", lambda x, *, out_type: Spec(None, out_type), _parse_tensor,
+                         {"out_type": dtypes.float32})
+
+
+def serialize_tensor(tensor, name=None):
+    """Returns a tensor as a TensorProto's bytes, a string scalar."""
+    return serializetensor_op(tensor, name=name)
+
+
+def parse_tensor(serialized, out_type, name=None):
+    """Returns the tensor of a TensorProto's bytes; its static rank is unknown."""
+    return parsetensor_op(serialized, out_type=as_dtype(out_type), name=name)
+
+
+# -- CSV --------------------------------------------------------------------------------------------------
+def _csv_infer(records, defaults, **attrs):
+    return [Spec(records.dims, d.dtype) for d in defaults]
+
+
+def _csv_lower(b, records, defaults, *, field_delim, use_quote_delim, na_value, select_cols):
+    out = [np.empty(records.shape, d.dtype) for d in defaults]
+    for i, record in np.ndenumerate(records):
+        rows = csv.reader([record.decode("latin-1")], delimiter=field_delim, strict=True,
+                          quoting=csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE)
+        try:
+            row = next(rows, [""])
+        except csv.Error as error:
+            raise InvalidArgumentError(f"Quoted field or record {record!r}: {error}") from None
+        columns = [row[c] for c in select_cols if c < len(row)] if select_cols else row
+        if len(columns) != len(out):
+            raise InvalidArgumentError(f"Expect {len(out)} fields but have {len(columns)} in record")
+        for k, (text, default) in enumerate(zip(columns, defaults)):
+            if text == na_value or text == "":
+                if not default.size:
+                    raise InvalidArgumentError(f"Field {k} is required but missing in record!")
+                out[k][i] = default.reshape(-1)[0]
+            elif default.dtype == np.object_:
+                out[k][i] = text.encode("latin-1")
+            else:
+                try:
+                    out[k][i] = float(text) if default.dtype.kind == "f" else int(text)
+                except ValueError:
+                    raise InvalidArgumentError(f"Field {k} in record is not a valid {default.dtype}: {text}") from None
+    return tuple(out)
+
+
+decodecsv_op = _define("DecodeCSV", "records: string, record_defaults: [T]", _csv_infer, _csv_lower, single=False,
+                       attrs={"field_delim": ",", "use_quote_delim": True, "na_value": "", "select_cols": ()})
+
+
+def decode_csv(records, record_defaults, field_delim=",", use_quote_delim=True, name=None, na_value="", select_cols=None):
+    """Returns the columns of comma-separated records, each a tensor of the shape of `records`.
+
+    Args:
+      records: strings, one record each.
+      record_defaults: per column a vector: of one element, the value where a field is empty, or of none, where a field is
+        required. Its dtype (float32, float64, int32, int64, string) is the column's.
+      field_delim: one character.
+      use_quote_delim: double quotes hold a field together.
+      na_value: a text that counts as empty.
+      select_cols: the columns to take, in increasing order.
+
+    Raises:
+      InvalidArgumentError: (when run) a record has another number of fields, or a field is no number.
+    """
+    columns = tuple(select_cols or ())
+    if columns and len(columns) != len(record_defaults) or list(columns) != sorted(set(columns)):
+        raise ValueError("decode_csv: select_cols must be increasing, and as many as record_defaults.")
+    defaults = [convert_to_tensor(d) for d in record_defaults]
+    return decodecsv_op(records, defaults, field_delim=field_delim, use_quote_delim=use_quote_delim, na_value=na_value,
+                        select_cols=columns, name=name)
+
+
+# -- Example messages -------------------------------------------------------------------------------------
+class FixedLenFeature(collections.namedtuple("FixedLenFeature", ["shape", "dtype", "default_value"])):
+    """A feature of a fixed shape; required unless there is a default."""
+
+    def __new__(cls, shape, dtype, default_value=None):
+        return super().__new__(cls, shape, dtype, default_value)
+
+
+class VarLenFeature(collections.namedtuple("VarLenFeature", ["dtype"])):
+    """A feature of any length: gives a SparseTensor."""
+
+
+class FixedLenSequenceFeature(collections.namedtuple("FixedLenSequenceFeature",
+                                                     ["shape", "dtype", "allow_missing", "default_value"])):
+    """A feature of any number of rows of a fixed shape: gives a dense tensor, filled up with the default."""
+
+    def __new__(cls, shape, dtype, allow_missing=False, default_value=None):
+        return super().__new__(cls, shape, dtype, allow_missing, default_value)
+
+
+class SparseFeature(collections.namedtuple("SparseFeature", ["index_key", "value_key", "dtype", "size", "already_sorted"])):
+    """Two features, indices and values, of which a SparseTensor is made."""
+
+    def __new__(cls, index_key, value_key, dtype, size, already_sorted=False):
+        return super().__new__(cls, index_key, value_key, dtype, size, already_sorted)
+
+
+_KINDS = {"float32": "float_list", "int64": "int64_list", "string": "bytes_list"}
+
+
+def _checked_dtype(key, dtype):
+    dtype = as_dtype(dtype)
+    if dtype.name not in _KINDS:
+        raise ValueError(f"Feature {key}: dtype must be float32, int64 or string, got {dtype.name}.")
+    return dtype
+
+
+def _values(feature, key, dtype):
+    """Returns the array of a Feature (or None): empty when it holds nothing."""
+    kind = None if feature is None else feature.WhichOneof("kind")
+    if kind is None:
+        return None
+    if kind != _KINDS[dtype.name]:
+        raise InvalidArgumentError(f"Key: {key}.  Data types don't match. Expected type: {dtype.name}, got {kind}")
+    found = getattr(feature, kind).value
+    out = np.empty(len(found), dtype.as_numpy_dtype)
+    out[:] = found
+    return out
+
+
+def _default(dtype):
+    return b"" if dtype.name == "string" else 0
+
+
+class _Fixed:
+    """How a FixedLenFeature is read: one output."""
+
+    def __init__(self, key, feature):
+        self.key, self.dtype = key, _checked_dtype(key, feature.dtype)
+        self.shape = as_dims(feature.shape)
+        if self.shape is None or None in self.shape:
+            raise ValueError(f"First dimension of shape for feature {key} unknown. Consider using FixedLenSequenceFeature.")
+        self.default = None
+        if feature.default_value is not None:
+            value = np.array(feature.default_value)
+            if self.dtype.name == "string":
+                value = np.array([v.encode() if isinstance(v, str) else v for v in value.reshape(-1)], object)
+            value = value.astype(self.dtype.as_numpy_dtype).reshape(-1)
+            self.default = np.broadcast_to(value if value.size > 1 else value.reshape(()), int(np.prod(self.shape)))
+
+    def specs(self, batch):
+        return [Spec((*batch, *self.shape), self.dtype)]
+
+    def one(self, features):
+        found = _values(features.get(self.key), self.key, self.dtype)
+        if found is None:
+            if self.default is None:
+                raise InvalidArgumentError(f"Feature: {self.key} (data type: {self.dtype.name}) is required but could not be "
+                                           "found.")
+            found = self.default
+        if len(found) != int(np.prod(self.shape)):
+            raise InvalidArgumentError(f"Key: {self.key}.  Number of {self.dtype.name} values != expected.  values size: "
+                                       f"{len(found)} but output shape: {list(self.shape)}")
+        return found.reshape(self.shape)
+
+    def many(self, rows):
+        return [np.stack([self.one(r) for r in rows]) if rows else np.zeros((0, *self.shape), self.dtype.as_numpy_dtype)]
+
+    def result(self, outputs):
+        return outputs[0]
+
+
+class _Ragged(_Fixed):
+    """How a FixedLenSequenceFeature is read: one output."""
+
+    def __init__(self, key, feature):
+        super().__init__(key, FixedLenFeature(feature.shape, feature.dtype))
+        self.fill = _default(self.dtype) if feature.default_value is None else feature.default_value
+        self.missing = feature.allow_missing
+
+    def specs(self, batch):
+        return [Spec((*batch, None, *self.shape), self.dtype)]
+
+    def one(self, features):
+        found = _values(features.get(self.key), self.key, self.dtype)
+        if found is None:
+            if not self.missing:
+                raise InvalidArgumentError(f"Feature: {self.key} (data type: {self.dtype.name}) is required but could not be "
+                                           "found.")
+            found = np.zeros(0, self.dtype.as_numpy_dtype)
+        width = int(np.prod(self.shape))
+        if len(found) % width:
+            raise InvalidArgumentError(f"Key: {self.key}.  Number of values {len(found)} is no multiple of {width}.")
+        return found.reshape(-1, *self.shape)
+
+    def many(self, rows):
+        parts = [self.one(r) for r in rows]
+        out = np.empty((len(parts), max(map(len, parts), default=0), *self.shape), self.dtype.as_numpy_dtype)
+        out[...] = self.fill
+        for i, p in enumerate(parts):
+            out[i, :len(p)] = p
+        return [out]
+
+    def list_of(self, feature_list):
+        """The rows of a FeatureList."""
+        if feature_list is None:
+            if not self.missing:
+                raise InvalidArgumentError(f"Feature list '{self.key}' is required but could not be found. Did you mean to "
+                                           "include it in feature_list_dense_missing_assumed_empty?")
+            return np.zeros((0, *self.shape), self.dtype.as_numpy_dtype)
+        rows = [_Fixed(self.key, FixedLenFeature(self.shape, self.dtype)).one({self.key: f}) for f in feature_list.feature]
+        return np.stack(rows) if rows else np.zeros((0, *self.shape), self.dtype.as_numpy_dtype)
+
+
+class _Sparse:
+    """How a VarLenFeature is read: indices, values and shape."""
+
+    def __init__(self, key, feature):
+        self.key, self.dtype = key, _checked_dtype(key, feature.dtype)
+
+    def specs(self, batch):
+        rank = len(batch) + 1
+        return [Spec((None, rank), dtypes.int64), Spec((None,), self.dtype), Spec((rank,), dtypes.int64)]
+
+    def _row(self, features):
+        found = _values(features.get(self.key), self.key, self.dtype)
+        return np.zeros(0, self.dtype.as_numpy_dtype) if found is None else found
+
+    def single(self, features):
+        row = self._row(features)
+        return [np.arange(len(row), dtype=np.int64)[:, None], row, np.array([len(row)], np.int64)]
+
+    def many(self, rows):
+        parts = [self._row(r) for r in rows]
+        indices = [(i, j) for i, p in enumerate(parts) for j in range(len(p))]
+        values = np.concatenate(parts) if parts else np.zeros(0, self.dtype.as_numpy_dtype)
+        return [np.array(indices, np.int64).reshape(-1, 2), values,
+                np.array([len(parts), max(map(len, parts), default=0)], np.int64)]
+
+    def result(self, outputs):
+        return SparseTensor(*outputs)
+
+
+class _Indexed(_Sparse):
+    """How a SparseFeature is read."""
+
+    def __init__(self, key, feature):
+        super().__init__(key, feature)
+        keys, sizes = feature.index_key, feature.size
+        self.index_keys = [keys] if isinstance(keys, str) else list(keys)
+        self.sizes = [sizes] if isinstance(sizes, int) else list(sizes)
+        self.value_key = feature.value_key
+
+    def specs(self, batch):
+        rank = len(batch) + len(self.sizes)
+        return [Spec((None, rank), dtypes.int64), Spec((None,), self.dtype), Spec((rank,), dtypes.int64)]
+
+    def _found(self, features):
+        columns = [_values(features.get(k), k, dtypes.int64) for k in self.index_keys]
+        indices = np.stack([np.zeros(0, np.int64) if c is None else c for c in columns], 1)
+        values = _values(features.get(self.value_key), self.value_key, self.dtype)
+        values = np.zeros(0, self.dtype.as_numpy_dtype) if values is None else values
+        if len(indices) != len(values):
+            raise InvalidArgumentError(f"Feature {self.key}: {len(indices)} indices for {len(values)} values")
+        order = np.lexsort(indices.T[::-1])
+        return indices[order], values[order]
+
+    def single(self, features):
+        indices, values = self._found(features)
+        return [indices, values, np.array(self.sizes, np.int64)]
+
+    def many(self, rows):
+        parts = [self._found(r) for r in rows]
+        indices = [np.concatenate([np.full((len(i), 1), n), i], 1) for n, (i, _) in enumerate(parts)]
+        return [np.concatenate(indices) if parts else np.zeros((0, 1 + len(self.sizes)), np.int64),
+                np.concatenate([v for _, v in parts]) if parts else np.zeros(0, self.dtype.as_numpy_dtype),
+                np.array([len(parts), *self.sizes], np.int64)]
+
+
+_READERS = {FixedLenFeature: _Fixed, FixedLenSequenceFeature: _Ragged, VarLenFeature: _Sparse, SparseFeature: _Indexed}
+
+
+def _readers(features, what):
+    if not features:
+        raise ValueError(f"Missing: {what} was {features}.")
+    found = []
+    for key in sorted(features):
+        reader = _READERS.get(type(features[key]))
+        if reader is None:
+            raise ValueError(f"Invalid feature {key}:{features[key]}.")
+        found.append(reader(key, features[key]))
+    return found
+
+
+def _parsed(kind, text):
+    try:
+        return kind.FromString(text)
+    except ValueError:
+        raise InvalidArgumentError(f"Could not parse example input, value: '{text[:80]!r}'") from None
+
+
+def _examples_lower(b, serialized, *, readers):
+    rows = [dict(_parsed(Example, text).features.feature) for text in serialized]
+    return tuple(a for r in readers for a in r.many(rows))
+
+
+def _examples_infer(serialized, *, readers):
+    if serialized.dims is not None and len(serialized.dims) != 1:
+        raise ShapeError(f"parse_example: serialized must be a vector of strings, got {spec_text(serialized)}")
+    batch = serialized.dims or (None,)
+    return [s for r in readers for s in r.specs(batch)]
+
+
+def _single_lower(b, serialized, *, readers):
+    features = dict(_parsed(Example, serialized.item()).features.feature)
+    return tuple(a for r in readers for a in (r.single(features) if isinstance(r, _Sparse) else [r.one(features)]))
+
+
+def _single_infer(serialized, *, readers):
+    if serialized.dims:
+        raise ShapeError(f"parse_single_example: serialized must be one string, got {spec_text(serialized)}")
+    return [s for r in readers for s in r.specs(())]
+
+
+def _sequence_infer(serialized, *, context, sequence):
+    if serialized.dims:
+        raise ShapeError(f"parse_single_sequence_example: serialized must be one string, got {spec_text(serialized)}")
+    return [s for r in context for s in r.specs(())] + [s for r in sequence for s in r.specs(
+        () if isinstance(r, _Fixed) else (None,))]
+
+
+def _sequence_lower(b, serialized, *, context, sequence):
+    message = _parsed(SequenceExample, serialized.item())
+    features, lists = dict(message.context.feature), dict(message.feature_lists.feature_list)
+    out = [a for r in context for a in (r.single(features) if isinstance(r, _Sparse) else [r.one(features)])]
+    for r in sequence:
+        found = lists.get(r.key)
+        if isinstance(r, _Sparse):
+            out += r.many([{r.key: f} for f in (found.feature if found is not None else ())])
+        else:
+            out.append(r.list_of(found))
+    return tuple(out)
+
+
+parseexample_op = _define("ParseExample", "serialized: string", _examples_infer, _examples_lower, {"readers": ()}, single=False)
+parsesingleexample_op = _define("ParseSingleExample", "serialized: string", _single_infer, _single_lower, {"readers": ()},
+                                single=False)
+parsesinglesequenceexample_op = _define("ParseSingleSequenceExample", "serialized: string", _sequence_infer, _sequence_lower,
+                                        {"context": (), "sequence": ()}, single=False)
+
+
+def _results(readers, outputs):
+    found, at = {}, 0
+    for r in readers:
+        n = 3 if isinstance(r, _Sparse) else 1
+        found[r.key] = r.result(outputs[at:at + n])
+        at += n
+    return found
+
+
+def parse_example(serialized, features, name=None, example_names=None):
+    """Returns {key: Tensor or SparseTensor} of a batch of serialised Examples.
+
+    Args:
+      serialized: string vector.
+      features: {key: FixedLenFeature, VarLenFeature, FixedLenSequenceFeature or SparseFeature}.
+      example_names: accepted.
+
+    Raises:
+      InvalidArgumentError: (when run) a string is no Example, or a feature is missing or of another type or size.
+    """
+    readers = _readers(features, "features")
+    return _results(readers, parseexample_op(serialized, readers=tuple(readers), name=name or "ParseExample"))
+
+
+def parse_single_example(serialized, features, name=None, example_names=None):
+    """Returns {key: Tensor or SparseTensor} of one serialised Example, a string scalar; see `parse_example`."""
+    readers = _readers(features, "features")
+    return _results(readers, parsesingleexample_op(serialized, readers=tuple(readers), name=name or "ParseSingleExample"))
+
+
+def parse_single_sequence_example(serialized, context_features=None, sequence_features=None, example_name=None, name=None):
+    """Returns ({key: tensor} of the context, {key: tensor} of the lists over time) of one serialised SequenceExample.
+
+    Args:
+      context_features, sequence_features: as `features` of `parse_example`; over time FixedLenSequenceFeature gives
+        [time, *shape], and VarLenFeature a SparseTensor [time, longest].
+    """
+    if not (context_features or sequence_features):
+        raise ValueError("Missing features.")
+    context = _readers(context_features, "context_features") if context_features else []
+    sequence = _readers(sequence_features, "sequence_features") if sequence_features else []
+    outputs = parsesinglesequenceexample_op(serialized, context=tuple(context), sequence=tuple(sequence),
+                                            name=name or "ParseSingleSequenceExample")
+    n = sum(3 if isinstance(r, _Sparse) else 1 for r in context)
+    return _results(context, outputs[:n]), _results(sequence, outputs[n:])

@@ -1,0 +1,419 @@
+"""Queues: elements that threads hand to each other. A queue's contents live in the session; nothing here has a gradient.
+
+A run that takes from a queue waits for the elements before it does anything else, so that it sees variables as they are
+when it goes on. One that puts into a full queue waits where it stands. While a run waits, others go on.
+"""
+
+import bisect
+
+import numpy as np
+
+from regrad.core import dtypes
+from regrad.core.convert import convert_to_tensor
+from regrad.core.dtypes import as_dtype
+from regrad.core.errors import CancelledError, InvalidArgumentError, OutOfRangeError
+from regrad.core.gradient_registry import NotDifferentiable
+from regrad.core.graph import get_default_graph
+from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.shapes import TensorShape, as_dims, compatible
+from regrad.ops.random import get_seed
+
+
+class QueueSpec:
+    """What a queue is; its contents are in `session.resources`."""
+
+    def __init__(self, kind, capacity, types, shapes, reserve=0, seeds=(0, 0)):
+        self.kind, self.types, self.shapes = kind, types, shapes
+        self.capacity = capacity if capacity > 0 else float("inf")
+        self.reserve, self.seeds = reserve, seeds
+        self.name = kind
+
+    def __repr__(self):
+        return f"{self.kind} '{self.name}'"
+
+    def contents(self, session):
+        """Returns the Contents of this queue in a session."""
+        found = session.resources.get(self)
+        if found is None:
+            found = session.resources[self] = Contents(self)
+        return found
+
+
+class Contents:
+    """What a queue holds in one session. Elements are lists of arrays, one per component."""
+
+    def __init__(self, spec):
+        self.spec = spec
+        self.items = []
+        self.closed = self.cancelled = False
+        self.random = np.random.RandomState([s & 0xFFFFFFFF for s in spec.seeds] if any(spec.seeds) else None)
+        self.taken = []  # (n, up_to, elements) taken for a run that is about to begin
+
+    def put(self, session, elements):
+        """Appends elements, waiting where the queue is full.
+
+        Raises:
+          CancelledError: the queue is closed, or is closed meanwhile with its pending operations.
+        """
+        if self.closed:
+            raise CancelledError(f"{self.spec} is closed.")
+        for element in elements:
+            while len(self.items) >= self.spec.capacity:
+                session.wait()
+                if self.cancelled:
+                    raise CancelledError(f"Enqueue operation was cancelled: {self.spec} was closed.")
+            if self.spec.kind == "PriorityQueue":
+                bisect.insort_right(self.items, element, key=lambda e: int(e[0]))
+            else:
+                self.items.append(element)
+            session.notify()
+
+    def _one(self):
+        if self.spec.kind == "RandomShuffleQueue":
+            i = self.random.randint(len(self.items))
+            self.items[i], self.items[-1] = self.items[-1], self.items[i]
+            return self.items.pop()
+        return self.items.pop(0)
+
+    def take(self, session, n, up_to=False):
+        """Returns `n` elements, waiting for them; once the queue is closed, what there is if `up_to`.
+
+        Raises:
+          OutOfRangeError: the queue is closed and has too few.
+        """
+        found = []
+        while len(found) < n:
+            if len(self.items) > (0 if self.closed else self.spec.reserve):
+                found.append(self._one())
+                session.notify()
+            elif not self.closed:
+                session.wait()
+            elif up_to and found:
+                break
+            else:
+                size = len(found) + len(self.items)
+                self.items[:0] = found
+                raise OutOfRangeError(f"{self.spec} is closed and has insufficient elements (requested {n}, "
+                                      f"current size {size})")
+        return found
+
+    def take_first(self, session, n, up_to):
+        """Takes for a run that is about to begin; `given` hands it over. A closed queue is left for the run to find."""
+        try:
+            self.taken.append((n, up_to, self.take(session, n, up_to)))
+        except OutOfRangeError:
+            pass
+
+    def given(self, session, n, up_to):
+        """Returns what was taken before the run began, or takes now."""
+        for i, (m, kind, elements) in enumerate(self.taken):
+            if (m, kind) == (n, up_to):
+                del self.taken[i]
+                return elements
+        return self.take(session, n, up_to)
+
+
+# -- op types -----------------------------------------------------------------------------------------
+def _define(op_type, signature, infer, lower, attrs=None, **extra):
+    op = define_op(op_type, signature, infer=infer, lower=lower, attrs=attrs or {}, host=True, stateful=True, single=False)
+    op.extra.update(session=True, **extra)
+    NotDifferentiable(op_type)
+    return op
+
+
+def define_handle(op_type):
+    """Defines an op type without inputs whose value is its attribute `spec`, the handle of what lives in the session."""
+    return _define(op_type, "", lambda *, spec: Spec((), dtypes.resource),
+                   lambda b, session, *, spec: np.array(spec, object), {"spec": None})
+
+
+_HANDLES = {kind: define_handle(f"{kind}V2") for kind in ("FIFOQueue", "PaddingFIFOQueue", "RandomShuffleQueue",
+                                                            "PriorityQueue")}
+
+
+def _check_element(spec, arrays):
+    for i, (a, dims) in enumerate(zip(arrays, spec.shapes or [None] * len(arrays))):
+        if not compatible(a.shape, dims):
+            raise InvalidArgumentError(f"Shape mismatch in tuple component {i}. Expected {list(dims)}, got {list(a.shape)}")
+
+
+def _enqueue(b, session, handle, components):
+    spec = handle.item()
+    element = [np.array(c) for c in components]
+    _check_element(spec, element)
+    spec.contents(session).put(session, [element])
+    return ()
+
+
+def _enqueue_many(b, session, handle, components):
+    spec = handle.item()
+    sizes = {len(c) for c in components}
+    if len(sizes) != 1:
+        raise InvalidArgumentError("All input tensors must have the same size in the 0th dimension, "
+                                   f"got {[len(c) for c in components]}")
+    elements = [[np.array(c[i]) for c in components] for i in range(sizes.pop())]
+    for element in elements[:1]:
+        _check_element(spec, element)
+    spec.contents(session).put(session, elements)
+    return ()
+
+
+def _stacked(spec, elements):
+    """Returns one array per component; of a padding queue with zeros up to the largest size of each axis."""
+    out = []
+    for i, dtype in enumerate(spec.types):
+        parts = [e[i] for e in elements]
+        shape = tuple(np.max([p.shape for p in parts], axis=0)) if parts else tuple(spec.shapes[i])
+        whole = np.zeros((len(parts), *shape), dtype.as_numpy_dtype)
+        if dtype is dtypes.string:
+            whole[...] = b""
+        for j, p in enumerate(parts):
+            whole[(j, *(slice(n) for n in p.shape))] = p
+        out.append(whole)
+    return tuple(out)
+
+
+def _dequeue(b, session, handle, *, types, shapes):
+    return tuple(handle.item().contents(session).given(session, 1, False)[0])
+
+
+def _dequeue_many(up_to):
+    def lower(b, session, handle, n, *, types, shapes):
+        spec = handle.item()
+        return _stacked(spec, spec.contents(session).given(session, int(n), up_to))
+
+    return lower
+
+
+def _taken_first(count, up_to):
+    """Makes the function that takes what a dequeue operation of a run needs, if its number is known."""
+
+    def wait(session, op):
+        spec = op.inputs[0].op.attrs.get("spec")
+        n = 1 if count is None else op.inputs[count].value()
+        if spec is not None and n is not None:
+            spec.contents(session).take_first(session, int(n), up_to)
+
+    return wait
+
+
+def _one_infer(handle, *, types, shapes):
+    return [Spec(s, t) for s, t in zip(shapes, types)]
+
+
+def _many_infer(up_to):
+    def infer(handle, n, *, types, shapes):
+        size = None if up_to else n.partial()
+        return [Spec(None if s is None else (size, *s), t) for s, t in zip(shapes, types)]
+
+    return infer
+
+
+def _close(b, session, handle, *, cancel_pending_enqueues):
+    found = handle.item().contents(session)
+    found.closed = True
+    found.cancelled = found.cancelled or cancel_pending_enqueues
+    session.notify()
+    return ()
+
+
+def _nothing(*inputs, **attrs):
+    return []
+
+
+_COMPONENTS = {"types": (), "shapes": ()}
+queueenqueue_op = _define("QueueEnqueueV2", "handle: resource, components: [T]", _nothing, _enqueue, gives=True)
+queueenqueuemany_op = _define("QueueEnqueueManyV2", "handle: resource, components: [T]", _nothing, _enqueue_many, gives=True)
+queuedequeue_op = _define("QueueDequeueV2", "handle: resource", _one_infer, _dequeue, _COMPONENTS,
+                          wait_first=_taken_first(None, False))
+queuedequeuemany_op = _define("QueueDequeueManyV2", "handle: resource, n: int32", _many_infer(False), _dequeue_many(False),
+                              _COMPONENTS, wait_first=_taken_first(1, False))
+queuedequeueupto_op = _define("QueueDequeueUpToV2", "handle: resource, n: int32", _many_infer(True), _dequeue_many(True),
+                              _COMPONENTS, wait_first=_taken_first(1, True))
+queueclose_op = _define("QueueCloseV2", "handle: resource", _nothing, _close, {"cancel_pending_enqueues": False})
+queuesize_op = _define("QueueSizeV2", "handle: resource", lambda handle: Spec((), dtypes.int32),
+                       lambda b, session, handle: np.int32(len(handle.item().contents(session).items)))
+queueisclosed_op = _define("QueueIsClosedV2", "handle: resource", lambda handle: Spec((), dtypes.bool_),
+                           lambda b, session, handle: np.bool_(handle.item().contents(session).closed))
+
+
+# -- the classes --------------------------------------------------------------------------------------
+def _listed(x):
+    return list(x) if isinstance(x, (list, tuple)) else [x]
+
+
+class QueueBase:
+    """A queue of elements, each a tuple of tensors (or a dict of them, if the components have names).
+
+    Attributes:
+      dtypes, shapes, names: of the components; `names` is None without them.
+      name: of the operation.
+      queue_ref: the handle, a resource tensor.
+    """
+
+    def __init__(self, spec, shapes, names, name):
+        self._spec = spec
+        handle = _HANDLES[spec.kind](spec=spec, name=name)[0]
+        spec.name = handle.op.name
+        self.queue_ref = handle
+        self.name = handle.op.name.split("/")[-1]
+        self.dtypes, self.names = list(spec.types), names
+        self.shapes = [TensorShape(s) for s in shapes]
+
+    @staticmethod
+    def _components(dtypes_, shapes, names):
+        types = tuple(as_dtype(t) for t in _listed(dtypes_))
+        if shapes is not None:
+            if isinstance(shapes, TensorShape) or not isinstance(shapes, (list, tuple)) or len(types) == 1 and (
+                    not shapes or any(not isinstance(s, (list, tuple, TensorShape)) for s in shapes)):
+                shapes = [shapes]
+            if len(shapes) != len(types):
+                raise ValueError(f"Queue shapes must have the same length as dtypes, got {len(shapes)} shapes and {len(types)} "
+                                 "dtypes.")
+            shapes = [as_dims(s) for s in shapes]
+        if names is not None:
+            names = _listed(names)
+            if len(names) != len(types):
+                raise ValueError(f"Queue names must have the same length as dtypes, got {len(names)} names and {len(types)} "
+                                 "dtypes.")
+        return types, shapes, names
+
+    @staticmethod
+    def from_list(index, queues):
+        """Returns one of several queues, by a number known now.
+
+        Raises:
+          TypeError: `index` is not known, or the list holds no queues.
+        """
+        queues = list(queues)
+        if not queues or not all(isinstance(q, QueueBase) for q in queues):
+            raise TypeError("A list of queues expected")
+        value = convert_to_tensor(index).value()
+        if value is None:
+            raise TypeError("QueueBase.from_list: the index must be known while the graph is built.")
+        return queues[int(value)]
+
+    def _elements(self, values, many=False):
+        if isinstance(values, dict):
+            if not self.names:
+                raise ValueError("Queue must have names to enqueue a dictionary")
+            if sorted(values) != sorted(self.names):
+                raise ValueError(f"Keys in dictionary to enqueue do not match names of Queue. Dictionary: {sorted(values)}, "
+                                 f"Queue: {sorted(self.names)}")
+            values = [values[n] for n in self.names]
+        elif self.names:
+            raise ValueError("You must enqueue a dictionary in a Queue with names")
+        else:
+            values = _listed(values)
+        if len(values) != len(self.dtypes):
+            raise ValueError(f"{self.name} has {len(self.dtypes)} components, got {len(values)}.")
+        tensors = [convert_to_tensor(v, dtype=t, name=f"component_{i}") for i, (v, t) in enumerate(zip(values, self.dtypes))]
+        for t, s in zip(tensors, self.shapes):
+            dims = t.dims
+            if many and dims is not None:
+                if not dims:
+                    raise ValueError(f"enqueue_many: each component needs a first axis, got {spec_text(t)}")
+                dims = dims[1:]
+            if self._spec.shapes and not compatible(dims, s.dims_):
+                raise ValueError(f"Shapes {TensorShape(dims)} and {s} are incompatible: an element of {self.name}.")
+        return tensors
+
+    def enqueue(self, vals, name=None):
+        """Returns an operation that puts one element into the queue, waiting while it is full.
+
+        Raises:
+          CancelledError: (when run) the queue is closed.
+        """
+        with get_default_graph().name_scope(name or f"{self.name}_enqueue") as scope:
+            return queueenqueue_op(self.queue_ref, self._elements(vals), name=scope)
+
+    def enqueue_many(self, vals, name=None):
+        """Returns an operation that puts the rows of tensors into the queue, one element each."""
+        with get_default_graph().name_scope(name or f"{self.name}_EnqueueMany") as scope:
+            return queueenqueuemany_op(self.queue_ref, self._elements(vals, True), name=scope)
+
+    def _returned(self, tensors):
+        if self.names:
+            return dict(zip(self.names, tensors))
+        return tensors[0] if len(tensors) == 1 else tensors
+
+    def _attrs(self):
+        return {"types": self._spec.types, "shapes": tuple(s.dims_ for s in self.shapes)}
+
+    def dequeue(self, name=None):
+        """Returns one element, for which a run waits.
+
+        Raises:
+          OutOfRangeError: (when run) the queue is closed and empty.
+        """
+        return self._returned(queuedequeue_op(self.queue_ref, name=name or f"{self.name}_Dequeue", **self._attrs()))
+
+    def _many(self, op, n, name):
+        if self._spec.shapes is None:
+            raise ValueError(f"{self.name}: dequeue_many needs the shapes of the components: pass shapes= when making the "
+                             "queue.")
+        return self._returned(op(self.queue_ref, n, name=name, **self._attrs()))
+
+    def dequeue_many(self, n, name=None):
+        """Returns `n` elements joined along a new first axis."""
+        return self._many(queuedequeuemany_op, n, name or f"{self.name}_DequeueMany")
+
+    def dequeue_up_to(self, n, name=None):
+        """Returns `n` elements, or, when the queue is closed, those that are left (at least one)."""
+        return self._many(queuedequeueupto_op, n, name or f"{self.name}_DequeueUpTo")
+
+    def close(self, cancel_pending_enqueues=False, name=None):
+        """Returns an operation after which nothing can be put in; `cancel_pending_enqueues` ends those that wait."""
+        return queueclose_op(self.queue_ref, cancel_pending_enqueues=cancel_pending_enqueues, name=name or f"{self.name}_Close")
+
+    def is_closed(self, name=None):
+        """Returns whether the queue is closed, a bool scalar."""
+        return queueisclosed_op(self.queue_ref, name=name or f"{self.name}_Is_Closed")[0]
+
+    def size(self, name=None):
+        """Returns the number of elements, an int32 scalar."""
+        return queuesize_op(self.queue_ref, name=name or f"{self.name}_Size")[0]
+
+
+class FIFOQueue(QueueBase):
+    """A queue that gives elements in the order they came."""
+
+    def __init__(self, capacity, dtypes, shapes=None, names=None, shared_name=None, name="fifo_queue"):
+        """Args:
+          capacity: how many elements fit; -1 for no limit.
+          dtypes: of the components: a list, or one dtype.
+          shapes: of the components, fully known; needed for `dequeue_many`.
+          names: of the components; elements are dicts then.
+          shared_name: accepted.
+        """
+        types, shapes, names = self._components(dtypes, shapes, names)
+        super().__init__(QueueSpec("FIFOQueue", capacity, types, shapes), shapes or [None] * len(types), names, name)
+
+
+class PaddingFIFOQueue(QueueBase):
+    """A FIFOQueue whose elements may have different sizes: `dequeue_many` fills up with zeros. Shapes may hold None."""
+
+    def __init__(self, capacity, dtypes, shapes, names=None, shared_name=None, name="padding_fifo_queue"):
+        types, shapes, names = self._components(dtypes, shapes, names)
+        super().__init__(QueueSpec("PaddingFIFOQueue", capacity, types, shapes), shapes, names, name)
+
+
+class RandomShuffleQueue(QueueBase):
+    """A queue that gives elements in random order, keeping `min_after_dequeue` of them to mix, until it is closed."""
+
+    def __init__(self, capacity, min_after_dequeue, dtypes, shapes=None, names=None, seed=None, shared_name=None,
+                 name="random_shuffle_queue"):
+        types, shapes, names = self._components(dtypes, shapes, names)
+        seeds = tuple(s or 0 for s in get_seed(seed))
+        super().__init__(QueueSpec("RandomShuffleQueue", capacity, types, shapes, int(min_after_dequeue), seeds),
+                         shapes or [None] * len(types), names, name)
+
+
+class PriorityQueue(QueueBase):
+    """A queue that gives the element with the smallest priority first: the first component, int64, of each element."""
+
+    def __init__(self, capacity, types, shapes=None, names=None, shared_name=None, name="priority_queue"):
+        kinds, shapes, names = self._components(types, shapes, names)
+        kinds = (dtypes.int64, *kinds)
+        shapes = None if shapes is None else [(), *shapes]
+        super().__init__(QueueSpec("PriorityQueue", capacity, kinds, shapes), shapes or [None] * len(kinds), names, name)

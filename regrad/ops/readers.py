@@ -1,0 +1,236 @@
+"""Readers: records of files whose names come from a queue. Where a reader stands is kept in the session."""
+
+import os
+
+import numpy as np
+
+from regrad.core import dtypes
+from regrad.core.errors import InvalidArgumentError, NotFoundError
+from regrad.core.gradient_registry import NotDifferentiable
+from regrad.core.opdef import Spec, define_op
+from regrad.core.records import opened, read_records
+from regrad.ops.queues import define_handle
+
+
+def _opened(path, mode="rb"):
+    try:
+        return open(path, mode)
+    except FileNotFoundError:
+        raise NotFoundError(f"{path}; No such file or directory") from None
+
+
+def _whole(path):
+    with _opened(path) as file:
+        yield path, file.read()
+
+
+def _lines(skip):
+    def records(path):
+        with _opened(path) as file:
+            for i, line in enumerate(file):
+                if i >= skip:
+                    yield f"{path}:{i + 1}", line.rstrip(b"\n").removesuffix(b"\r")
+
+    return records
+
+
+def _tfrecords(compression):
+    def records(path):
+        at = 0
+        for record in read_records(path, compression):
+            yield f"{path}:{at}", record
+            at += len(record) + 16
+
+    return records
+
+
+def _fixed(size, header, footer, hop, compression):
+    def records(path):
+        with opened(path, compression) as file:
+            data = file.read()
+        end, at, i = len(data) - footer, header, 0
+        while at + size <= end:
+            yield f"{path}:{i}", data[at:at + size]
+            at, i = at + (hop or size), i + 1
+
+    return records
+
+
+class ReaderSpec:
+    """What a reader does with a file; where it stands is in `session.resources`."""
+
+    def __init__(self, records):
+        self.records = records
+
+    def state(self, session):
+        found = session.resources.get(self)
+        if found is None:
+            found = session.resources[self] = ReaderState(self)
+        return found
+
+
+class ReaderState:
+    """Where a reader stands in one session."""
+
+    def __init__(self, spec):
+        self.spec = spec
+        self.records = None
+        self.produced = self.completed = 0
+
+    def next(self, session, queue):
+        """Returns the next (key, value), taking names from the queue as files end."""
+        while True:
+            if self.records is None:
+                (name,) = queue.contents(session).take(session, 1)[0]
+                self.records = self.spec.records(os.fsdecode(name.item()))
+            for key, value in self.records:
+                self.produced += 1
+                return key.encode(), value
+            self.records = None
+            self.completed += 1
+
+    def ahead(self):
+        """Returns True while the file at hand has more to give."""
+        return self.records is not None
+
+
+_HANDLES = {kind: define_handle(f"{kind}V2") for kind in ("WholeFileReader", "TextLineReader", "TFRecordReader",
+                                                           "FixedLengthRecordReader", "IdentityReader")}
+
+
+def _define(op_type, signature, infer, lower):
+    op = define_op(op_type, signature, infer=infer, lower=lower, host=True, stateful=True, single=False)
+    op.extra["session"] = True
+    NotDifferentiable(op_type)
+    return op
+
+
+def _read(b, session, reader, queue):
+    key, value = reader.item().state(session).next(session, queue.item())
+    return np.array(key, object), np.array(value, object)
+
+
+def _read_up_to(b, session, reader, queue, n):
+    state, found = reader.item().state(session), []
+    while len(found) < int(n) and (not found or state.ahead()):
+        if found:
+            before = state.records
+            item = next(before, None)
+            if item is None:
+                state.records = None
+                state.completed += 1
+                break
+            state.produced += 1
+            found.append((item[0].encode(), item[1]))
+        else:
+            found.append(state.next(session, queue.item()))
+    out = np.empty((2, len(found)), object)
+    for i, pair in enumerate(found):
+        out[0, i], out[1, i] = pair
+    return out[0], out[1]
+
+
+def _reset(b, session, reader):
+    session.resources.pop(reader.item(), None)
+    return ()
+
+
+def _count(b, session, reader):
+    return np.int64(reader.item().state(session).produced)
+
+
+def _completed(b, session, reader):
+    return np.int64(reader.item().state(session).completed)
+
+
+def _number(reader):
+    return Spec((), dtypes.int64)
+
+
+readerread_op = _define("ReaderReadV2", "reader_handle: resource, queue_handle: resource",
+                        lambda r, q: [Spec((), dtypes.string)] * 2, _read)
+readerreadupto_op = _define("ReaderReadUpToV2", "reader_handle: resource, queue_handle: resource, num_records: int64",
+                            lambda r, q, n: [Spec((None,), dtypes.string)] * 2, _read_up_to)
+readerreset_op = _define("ReaderResetV2", "reader_handle: resource", lambda r: [], _reset)
+readernumrecordsproduced_op = _define("ReaderNumRecordsProducedV2", "reader_handle: resource", _number, _count)
+readernumworkunitscompleted_op = _define("ReaderNumWorkUnitsCompletedV2", "reader_handle: resource", _number, _completed)
+
+
+class ReaderBase:
+    """Reads records of files whose names a queue gives.
+
+    Attributes:
+      reader_ref: the handle, a resource tensor.
+    """
+
+    def __init__(self, kind, records, name):
+        self.reader_ref = _HANDLES[kind](spec=ReaderSpec(records), name=name)[0]
+
+    @staticmethod
+    def _queue(queue):
+        return getattr(queue, "queue_ref", queue)
+
+    def read(self, queue, name=None):
+        """Returns (key, value) of the next record, string scalars; waits for a file's name where the last has ended.
+
+        Raises:
+          OutOfRangeError: (when run) there is no more.
+        """
+        key, value = readerread_op(self.reader_ref, self._queue(queue), name=name or "ReaderReadV2")
+        return key, value
+
+    def read_up_to(self, queue, num_records, name=None):
+        """Returns (keys, values) of up to so many records of one file, at least one, string vectors."""
+        keys, values = readerreadupto_op(self.reader_ref, self._queue(queue), num_records, name=name)
+        return keys, values
+
+    def num_records_produced(self, name=None):
+        """Returns how many records were read, int64."""
+        return readernumrecordsproduced_op(self.reader_ref, name=name)[0]
+
+    def num_work_units_completed(self, name=None):
+        """Returns how many files were read to their end, int64."""
+        return readernumworkunitscompleted_op(self.reader_ref, name=name)[0]
+
+    def reset(self, name=None):
+        """Returns an operation that forgets where the reader stands."""
+        return readerreset_op(self.reader_ref, name=name)
+
+
+class WholeFileReader(ReaderBase):
+    """Gives each file as one record: (name, contents)."""
+
+    def __init__(self, name=None):
+        super().__init__("WholeFileReader", _whole, name)
+
+
+class IdentityReader(ReaderBase):
+    """Gives what the queue holds: (name, name)."""
+
+    def __init__(self, name=None):
+        super().__init__("IdentityReader", lambda path: iter([(path, path.encode())]), name)
+
+
+class TextLineReader(ReaderBase):
+    """Gives lines without their ends: ("name:line", line)."""
+
+    def __init__(self, skip_header_lines=None, name=None):
+        super().__init__("TextLineReader", _lines(skip_header_lines or 0), name)
+
+
+class TFRecordReader(ReaderBase):
+    """Gives the records of TFRecord files."""
+
+    def __init__(self, name=None, options=None):
+        super().__init__("TFRecordReader", _tfrecords(options.compression if options is not None else ""), name)
+
+
+class FixedLengthRecordReader(ReaderBase):
+    """Gives records of `record_bytes` each."""
+
+    def __init__(self, record_bytes, header_bytes=None, footer_bytes=None, hop_bytes=None, name=None, encoding=None):
+        if record_bytes <= 0:
+            raise InvalidArgumentError(f"record_bytes must be positive, got {record_bytes}")
+        compression = {None: "", "": "", "NONE": ""}.get(encoding, encoding)
+        super().__init__("FixedLengthRecordReader", _fixed(record_bytes, header_bytes or 0, footer_bytes or 0, hop_bytes or 0,
+                                                           compression), name)
