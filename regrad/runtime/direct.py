@@ -19,14 +19,14 @@ AFTER = 3  # runs; a program that runs once or twice is not worth the writing
 def direct(program, runner):
     """Returns a function of (fed arrays, {variable: value}) like `Runner._run_body`, or None for a program that it is not for.
 
-    It is for programs that NumPy executes for ever, of shapes that depend on nothing computed, without random numbers and
-    bodies.
+    It is for programs that NumPy executes for ever, of shapes that depend on nothing computed, without random numbers,
+    bodies, and operations that keep something in the session.
     """
     stages, stage = [], program.root
     while stage is not None:
         if stage.waits or any(s.random_ops or s.body_random_ops or not s.tiny() for s in stage.segments):
             return None
-        if any(n.opdef.random or n.opdef.extra.get("has_bodies") for n in stage.hosts):
+        if any(n.opdef.random or n.opdef.extra.get("has_bodies") or n.opdef.extra.get("session") for n in stage.hosts):
             return None
         stages.append(stage)
         stage = stage.next
