@@ -449,7 +449,9 @@ def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
     if isinstance(value, Tensor):
         raise TypeError(f"tf.constant takes Python and NumPy values, got the tensor {value.name}.")
     if isinstance(value, (TensorShape, Dimension)):
-        value = value.as_list() if isinstance(value, TensorShape) else int(value)
+        if not value.is_fully_defined() if isinstance(value, TensorShape) else value.value is None:
+            raise ValueError(f"Cannot convert a partially known {type(value).__name__} to a Tensor: {value}")
+        value = value.as_list() if isinstance(value, TensorShape) else value.value
     array = to_array(value, dtype)
     if shape is not None:
         dims = as_dims(shape)

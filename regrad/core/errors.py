@@ -5,7 +5,9 @@
     │   ├── CancelledError ... UnauthenticatedError      one class per TF error code
     │   ├── InvalidArgumentError    bad value met while running
     │   └── FailedPreconditionError uninitialised variable, closed queue ...
-    ├── ShapeError                  shapes that cannot go together: InvalidArgumentError and ValueError in one
+    ├── BadValue                    what an op cannot take: InvalidArgumentError and ValueError in one
+    │   └── ShapeError              shapes that cannot go together
+    ├── Unsupported                 what no kernel computes: UnimplementedError and ValueError in one
     ├── GradientError(LookupError)  no rule for an op on the path
     └── RuleError(ValueError)       a rule returned something it must not
 
@@ -163,12 +165,20 @@ class UnauthenticatedError(OpError):
     error_code = UNAUTHENTICATED
 
 
-class ShapeError(InvalidArgumentError, ValueError):
-    """Shapes that do not fit together.
+class BadValue(InvalidArgumentError, ValueError):
+    """A shape or value that an operation cannot take.
 
     TF refuses what it finds while building with ValueError, and what it finds when running with InvalidArgumentError.
     Regrad finds more while building, so that what it refuses there is both.
     """
+
+
+class ShapeError(BadValue):
+    """Shapes that do not fit together."""
+
+
+class Unsupported(UnimplementedError, ValueError):
+    """What TF's kernels refuse, because nobody computes it, found while building: both UnimplementedError and ValueError."""
 
 
 class GradientError(LookupError):

@@ -8,7 +8,7 @@ import weakref
 
 from regrad.core import context, gradient_registry, shapes, source
 from regrad.core import opdef as opdefs
-from regrad.core.errors import OpError, ShapeError, nearest
+from regrad.core.errors import BadValue, OpError, ShapeError, nearest
 from regrad.core.opdef import Spec, spec_text
 from regrad.core.shapes import TensorShape
 
@@ -339,6 +339,8 @@ class Graph:
             except (ShapeError, TypeError, ValueError) as error:
                 self._names_in_use.pop(name.lower(), None)
                 _explain_inference(error, op)
+                if type(error) is ValueError:
+                    raise BadValue(*error.args) from None
                 raise
         if type(specs) is list:
             op.outputs = tuple(Tensor(op, i, s.dims, s.dtype) for i, s in enumerate(specs))

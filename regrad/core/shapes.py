@@ -41,7 +41,7 @@ def _as_dim(d):
         raise TypeError(f"Dimension value must be an int or None, got {d!r} of type {type(d).__name__}.") from None
     if d < 0:
         # TF writes -1 for an unknown size in serialised shapes; in programs it is a mistake.
-        raise ValueError(f"Dimension {d} must be >= 0.")
+        raise ShapeError(f"Dimension {d} must be >= 0.")
     return d
 
 

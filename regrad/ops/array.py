@@ -10,7 +10,7 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, NUMERIC, as_dtype
-from regrad.core.errors import InvalidArgumentError, ShapeError
+from regrad.core.errors import BadValue, InvalidArgumentError, ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Known, Spec, define_op, rank_is, same, spec_text
@@ -28,10 +28,6 @@ def variant(opdef, **changes):
     for field, value in changes.items():
         setattr(other, field, value)
     return other
-
-
-class BadValue(InvalidArgumentError, ValueError):
-    """A shape or value that an operation cannot take, met where it computes."""
 
 
 # -- passing on --------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import FLOATING
-from regrad.core.errors import ShapeError
+from regrad.core.errors import ShapeError, Unsupported
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import compatible, text
@@ -50,7 +50,7 @@ def _sizes_of(spec, rank, what):
     if dims is None:
         return (None,) * rank
     if len(dims) != rank:
-        raise ShapeError(f"{what} must have {rank} sizes, got {list(dims)}")
+        raise ShapeError(f"{what} must have shape ({rank},), got {list(dims)}")
     if any(d is not None and d < 0 for d in dims):
         raise ShapeError(f"{what} must hold sizes of at least 0, got {list(dims)}")
     return dims
@@ -167,7 +167,7 @@ def _attrs(spatial, strides, padding, data_format, dilations):
     for c in "NC":
         at = data_format.index(c)
         if attrs["strides"][at] != 1 or attrs["dilations"][at] != 1:
-            raise ValueError("strides and dilations in the batch and depth axes must be 1: got strides "
+            raise Unsupported("strides in the batch and depth dimensions must be 1, and dilations: got strides "
                              f"{list(attrs['strides'])}, dilations {list(attrs['dilations'])} for "
                              f"{data_format}.")
     if spatial == 2:

@@ -48,7 +48,7 @@ def range(start, limit=None, delta=1, dtype=None, name="range"):
 def _linspace_infer(start, stop, num):
     n = num.partial()
     if n is not None and n < 1:
-        raise ValueError(f"num must be at least 1, got {n}")
+        raise ValueError(f"Requires num > 0, got {n}")
     return Spec((n,), start.dtype)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import INDEX
-from regrad.core.errors import ShapeError
+from regrad.core.errors import ShapeError, Unsupported
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import merge
@@ -618,9 +618,10 @@ extractvolumepatches_op = _patches("ExtractVolumePatches", 3)
 
 def _patch_attrs(rank, padding, **lists):
     for name, v in lists.items():
-        if v is None or len(v) != rank + 2 or v[0] != 1 or v[-1] != 1 or min(v) < 1:
-            raise ValueError(f"{name} must be a list of {rank + 2} positive ints, the first and last 1, got "
-                             f"{v!r}")
+        if v is None or len(v) != rank + 2 or min(v) < 1:
+            raise ValueError(f"{name} must be a list of {rank + 2} positive ints, got {v!r}")
+        if v[0] != 1 or v[-1] != 1:
+            raise Unsupported(f"Only support {name} across space: the first and last must be 1, got {v!r}")
     if padding not in ("SAME", "VALID"):
         raise ValueError(f"padding must be 'SAME' or 'VALID', got {padding!r}")
     return {k: _ints(v) for k, v in lists.items()} | {"padding": padding}

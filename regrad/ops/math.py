@@ -6,15 +6,36 @@ types. Tests: `tests/cases/math.py`.
 In every rule tensors are positional and attributes keyword-only. `b` is the backend (`b.np` is NumPy or jax.numpy).
 """
 
+import functools
+
+import numpy as np
+
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import FLOATING, INEXACT, INTEGER, NUMERIC, REAL, as_dtype
-from regrad.core.graph import get_default_graph
+from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Refusal, Spec, broadcasted, define_op, same
 from regrad.core.shapes import as_dims, merge
 
 ARITHMETIC = NUMERIC | {dtypes.string}
+
+
+def of_values(function):
+    """Lets a function of one tensor take IndexedSlices and SparseTensors: it is applied to what they hold."""
+
+    @functools.wraps(function)
+    def applied(x, *args, **kwargs):
+        if type(x) is Tensor or not (hasattr(x, "dense_shape") and hasattr(x, "indices")):
+            return function(x, *args, **kwargs)
+        values = function(x.values, *args, **kwargs)
+        if isinstance(x, IndexedSlices):
+            return IndexedSlices(values, x.indices, x.dense_shape)
+        from regrad.ops.sparse import SparseTensor
+
+        return SparseTensor(x.indices, values, x.dense_shape)
+
+    return applied
 
 
 def unary(op_type, function, types=NUMERIC, partial=False):
@@ -56,10 +77,9 @@ def multiply(x, y, name=None):
     return mul_op(x, y, name=name)
 
 
+@of_values
 def negative(x, name=None):
-    """Returns -x element-wise; IndexedSlices stay sparse."""
-    if isinstance(x, IndexedSlices):
-        return IndexedSlices(neg_op(x.values, name=name), x.indices, x.dense_shape)
+    """Returns -x element-wise; what is sparse stays so."""
     return neg_op(x, name=name)
 
 
@@ -354,10 +374,9 @@ def _squared_difference(b, d):
     return b.np.conj(d) * d if d.dtype.kind == "c" else d * d
 
 
+@of_values
 def square(x, name=None):
-    """Returns x * x element-wise: same shape and dtype as `x`; IndexedSlices stay sparse."""
-    if isinstance(x, IndexedSlices):
-        return IndexedSlices(square_op(x.values, name=name), x.indices, x.dense_shape)
+    """Returns x * x element-wise: same shape and dtype as `x`; what is sparse stays so."""
     return square_op(x, name=name)
 
 
@@ -366,6 +385,7 @@ def squared_difference(x, y, name=None):
     return squareddifference_op(x, y, name=name)
 
 
+@of_values
 def sqrt(x, name=None):
     """Returns the square root element-wise; NaN for negative real numbers."""
     return sqrt_op(x, name=name)
@@ -501,6 +521,7 @@ def cosh(x, name=None):
     return cosh_op(x, name=name)
 
 
+@of_values
 def tanh(x, name=None):
     """Returns the hyperbolic tangent element-wise."""
     return tanh_op(x, name=name)
@@ -548,11 +569,10 @@ def minimum(x, y, name=None):
     return minimum_op(x, y, name=name)
 
 
+@of_values
 def abs(x, name=None):
     """Returns |x| element-wise; a complex `x` gives its real magnitude."""
     with get_default_graph().name_scope(name or "Abs") as scope:
-        if isinstance(x, IndexedSlices):
-            return IndexedSlices(abs(x.values, name=scope), x.indices, x.dense_shape)
         x = convert_to_tensor(x, name="x")
         if x.dtype.is_complex:
             from regrad.ops.complex import complex_abs
@@ -561,10 +581,9 @@ def abs(x, name=None):
         return abs_op(x, name=scope)
 
 
+@of_values
 def sign(x, name=None):
     """Returns -1, 0 or 1 by the sign of `x`; for a complex `x`, x / |x| or 0."""
-    if isinstance(x, IndexedSlices):
-        return IndexedSlices(sign_op(x.values, name=name), x.indices, x.dense_shape)
     return sign_op(x, name=name)
 
 
@@ -640,14 +659,13 @@ cast_op = define_op("Cast", "x: SrcT", attrs={"DstT": None, "Truncate": False}, 
                     lower=lambda b, x, *, DstT, Truncate: b.cast(x, DstT))
 
 
+@of_values
 def cast(x, dtype, name=None):
     """Returns `x` with element type `dtype`; floats are truncated towards zero to integers.
 
-    A tensor that has the dtype already is returned itself. IndexedSlices stay sparse.
+    A tensor that has the dtype already is returned itself. What is sparse stays so.
     """
     dtype = as_dtype(dtype)
-    if isinstance(x, IndexedSlices):
-        return IndexedSlices(cast(x.values, dtype, name), x.indices, x.dense_shape)
     x = convert_to_tensor(x, name="x")
     return x if x.dtype is dtype else cast_op(x, DstT=dtype, name=name)
 
@@ -657,10 +675,12 @@ def saturate_cast(value, dtype, name=None):
     with get_default_graph().name_scope(name or "saturate_cast") as scope:
         value = convert_to_tensor(value, name="value")
         dtype = as_dtype(dtype)
-        if value.dtype.min < dtype.min:
-            value = maximum(value, convert_to_tensor(dtype.min, dtype=value.dtype, name="min"))
-        if value.dtype.max > dtype.max:
-            value = minimum(value, convert_to_tensor(dtype.max, dtype=value.dtype, name="max"))
+        for limit, nearer, farther, name_ in ((dtype.min, maximum, np.less, "min"), (dtype.max, minimum, np.greater, "max")):
+            if farther(getattr(value.dtype, name_), limit):
+                bound = np.asarray(limit).astype(value.dtype.as_numpy_dtype)
+                if value.dtype.is_floating and dtype.is_integer and farther(int(bound), limit):
+                    bound = np.nextafter(bound, bound.dtype.type(0))  # rounded past the limit, which no float of that size is
+                value = nearer(value, convert_to_tensor(bound, dtype=value.dtype, name=name_))
         return cast(value, dtype, name=scope)
 
 

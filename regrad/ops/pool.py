@@ -15,7 +15,7 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, REAL
-from regrad.core.errors import ShapeError
+from regrad.core.errors import ShapeError, Unsupported
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import compatible, text
@@ -221,7 +221,7 @@ def _pooled(x, ksize, strides, padding, data_format, what="input"):
     rank = len(data_format)
     rank_is(x, rank, what)
     if ksize[0] != 1 or strides[0] != 1:
-        raise ShapeError(f"pooling over the batch axis is not supported: ksize {list(ksize)}, strides "
+        raise Unsupported(f"Pooling is not yet supported on the batch dimension: ksize {list(ksize)}, strides "
                          f"{list(strides)}")
     dims = list(x.dims or (None,) * rank)
     for w in pool_windows(x.dims, ksize, strides, padding):

@@ -14,7 +14,7 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, REAL, as_dtype
-from regrad.core.errors import ShapeError
+from regrad.core.errors import BadValue, ShapeError
 from regrad.core.graph import FuncGraph, get_default_graph
 from regrad.core.opdef import Spec, broadcasted, define_op, rank_is, spec_text
 from regrad.core.shapes import as_dims, fully_known, size_of
@@ -400,6 +400,8 @@ def _int_infer(shape, minval, maxval, **_):
 
 
 def _int_lower(b, rng, shape, minval, maxval, *, seed, seed2):
+    if b.is_host and not np.all(minval < maxval):
+        raise BadValue(f"Need minval < maxval, got {minval} >= {maxval}")
     return _integers(b, _Stream(rng), _dims(shape), as_dtype(minval.dtype), minval, maxval)
 
 
@@ -574,6 +576,8 @@ def _multinomial_infer(logits, num_samples, **attrs):
     n = num_samples.partial()
     if n is not None and n < 0:
         raise ValueError(f"num_samples should be nonnegative, got {n}")
+    if logits.dims is not None and logits.dims[1] == 0:
+        raise ValueError(f"num_classes should be positive, got {spec_text(logits)}")
     return Spec((None if logits.dims is None else logits.dims[0], n), attrs["output_dtype"])
 
 
@@ -898,7 +902,7 @@ def random_crop(value, size, seed=None, name=None):
         if value.dims is not None and wanted is not None:
             for i, (d, s) in enumerate(zip(value.dims, wanted)):
                 if d is not None and s is not None and s > d:
-                    raise ValueError(f"Need value.shape >= size, got {list(value.dims)} and {list(wanted)} (axis {i})")
+                    raise BadValue(f"Need value.shape >= size, got {list(value.dims)} and {list(wanted)} (axis {i})")
         limit = array.shape(value) - size + 1
         drawn = random_uniform(array.shape(limit), maxval=size.dtype.max, dtype=size.dtype, seed=seed)
         return slice_(value, math.floormod(drawn, limit), size, name="random_crop")

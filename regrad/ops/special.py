@@ -11,8 +11,9 @@ from regrad.core.dtypes import FLOATING
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, same
-from regrad.core.shapes import broadcast
+from regrad.core.shapes import broadcast, merge
 from regrad.ops import math
+from regrad.ops.math import of_values
 
 
 def _broadcast_all(*xs, **attrs):
@@ -22,7 +23,7 @@ def _broadcast_all(*xs, **attrs):
     return Spec(dims, xs[0].dtype)
 
 
-def _special(op_type, function, signature="x"):
+def _special(op_type, function, signature="x", infer=None):
     """Defines an op computed by `function(b, *arrays)`, in 32 bits where the arrays have 16."""
 
     def lower(b, *xs):
@@ -31,8 +32,8 @@ def _special(op_type, function, signature="x"):
             xs = [x.astype(np.float32) for x in xs]
         return function(b, *xs).astype(dtype)
 
-    return define_op(op_type, signature, infer=same if signature == "x" else _broadcast_all, types={"T": FLOATING},
-                     xla_only=True, lower=lower)
+    infer = infer or (same if signature == "x" else _broadcast_all)
+    return define_op(op_type, signature, infer=infer, types={"T": FLOATING}, xla_only=True, lower=lower)
 
 
 def _scipy(name):
@@ -62,17 +63,35 @@ def _polygamma(b, a, x):
     zero = a == 0
     n = b.np.where(zero, b.np.ones_like(a), a)
     sign = 1 - 2 * b.np.mod(n + 1, 2)
-    return b.np.where(zero, b.lax.digamma(x), sign * b.np.exp(b.lax.lgamma(n + 1)) * b.jax.scipy.special.zeta(n + 1, x))
+    value = b.np.where(zero, b.lax.digamma(x), sign * b.np.exp(b.lax.lgamma(n + 1)) * b.jax.scipy.special.zeta(n + 1, x))
+    return b.np.where((a == b.np.floor(a)) & (a >= 0), value, np.nan)
+
+
+def _incomplete(name):
+    """An incomplete gamma function, which is defined for a > 0."""
+
+    def function(b, a, x):
+        a, x = b.np.broadcast_arrays(a, x)
+        return b.np.where(a > 0, getattr(b.lax, name)(a, x), np.nan)
+
+    return function
+
+
+def _betainc_infer(*xs):
+    full = [x.dims for x in xs if x.dims != ()]
+    for dims in full[1:]:
+        merge(full[0], dims, "shapes of a, b and x, which must be equal if not scalars:")
+    return _broadcast_all(*xs)
 
 
 lgamma_op = _special("Lgamma", _lax("lgamma"))
 digamma_op = _special("Digamma", _lax("digamma"))
 polygamma_op = _special("Polygamma", _polygamma, "a, x")
 zeta_op = _special("Zeta", _scipy("zeta"), "x, q")
-igamma_op = _special("Igamma", _lax("igamma"), "a, x")
-igammac_op = _special("Igammac", _lax("igammac"), "a, x")
+igamma_op = _special("Igamma", _incomplete("igamma"), "a, x")
+igammac_op = _special("Igammac", _incomplete("igammac"), "a, x")
 igammagrada_op = _special("IgammaGradA", _lax("igamma_grad_a"), "a, x")
-betainc_op = _special("Betainc", _lax("betainc"), "a, b, x")
+betainc_op = _special("Betainc", _lax("betainc"), "a, b, x", _betainc_infer)
 
 
 def lgamma(x, name=None):
@@ -185,6 +204,7 @@ erfinv_op = _special("Erfinv", _lax("erf_inv"))
 ndtri_op = _special("Ndtri", _scipy("ndtri"))
 
 
+@of_values
 def erf(x, name=None):
     """Returns the error function element-wise."""
     return erf_op(x, name=name)

@@ -50,7 +50,7 @@ def per_axis(value, data_format, what, default=1):
         raise ValueError(f"{what} should be of length 1, {rank - 2} or {rank} but was {len(values)}: "
                          f"{value}.")
     if any(v < 1 for v in values):
-        raise ValueError(f"{what} must be at least 1, got {value}.")
+        raise ValueError(f"all values of {what} must be positive, got {value}.")
     return tuple(values)
 
 
