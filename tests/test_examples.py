@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import runpy
 import subprocess
 import sys
 import warnings
@@ -18,7 +19,9 @@ TEXT = DOC.read_text()
 SECTIONS = re.findall(r"^### (.*?)\n.*?^```python\n(.*?)^```", TEXT, re.M | re.S)
 SCRIPTS = {  # script: arguments, {tmp} being a directory of its own
     "domain_adversarial_digits.py": ["--seeds", "1", "--steps", "20", "--out", "{tmp}/picture.png"],
-} | {f"gradient_control/{p.name}": [] for p in sorted((ROOT / "examples" / "gradient_control").glob("*.py"))}
+}
+GALLERY = sorted((ROOT / "examples" / "gradient_control").glob("*.py"))
+PARTS = ("figure.py", "digits.py")  # what several examples use
 
 _NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
 
@@ -50,6 +53,7 @@ def test_disagreement_is_noticed():
 
 def test_there_are_examples_enough():
     assert len(SECTIONS) >= 15 and len({title for title, _ in SECTIONS}) == len(SECTIONS)
+    assert len(GALLERY) - len(PARTS) >= 15
 
 
 def test_links_lead_to_tests():
@@ -61,7 +65,7 @@ def test_links_lead_to_tests():
 
 
 def test_every_row_of_the_table_has_a_link():
-    table = TEXT[TEXT.index("## What others offer"):]
+    table = TEXT[TEXT.index("## What others offer"):TEXT.index("## Rules that outlive")]
     rows = [line for line in table.splitlines() if line.startswith("| ") and not line.startswith("| |")]
     assert rows and all("](../tests/" in row for row in rows)
 
@@ -75,3 +79,17 @@ def test_script_runs(script, tmp_path):
                           cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.strip(), "an example prints a figure"
+    assert (tmp_path / "picture.png").stat().st_size > 5_000
+
+
+@pytest.mark.parametrize("script", [p for p in GALLERY if p.name not in PARTS], ids=lambda p: p.stem)
+def test_an_example_prints_figures_and_draws_one(script, tmp_path, monkeypatch, capsys):
+    picture = tmp_path / "picture.png"
+    monkeypatch.setattr(sys, "argv", [str(script), str(picture)])
+    monkeypatch.syspath_prepend(str(script.parent))
+    runpy.run_path(str(script), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert _NUMBER.search(printed.replace(str(picture), "")), "an example prints figures"
+    data = picture.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n" and len(data) > 5_000
+    assert f"gradient_control/{script.name}" in TEXT, "docs/gradient-control.md names every example"

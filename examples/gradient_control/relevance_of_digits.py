@@ -8,13 +8,14 @@ ranked first are set to zero, and the better the ranking, the more of the digit'
 """
 
 import numpy as np
+from figure import plt, save
 from sklearn.datasets import load_digits
 
 import regrad as tf
 from regrad import rules
 
 DELETED = 10
-STEPS = 250
+STEPS = 150
 
 
 def network(x):
@@ -63,14 +64,21 @@ def main():
         print(f"accuracy on unseen digits: {np.mean(guesses == labels[test]):.3f}")
         print(f"score of the true digit: {before.mean():.2f}; after deleting {DELETED} of 64 pixels, chosen by")
         found["chance"] = draw.rand(*images[test].shape)
+        left = {}
         for name, ranking in found.items():
             cut = images[test].reshape(-1, 64).copy()
             first = np.argsort(-ranking.reshape(-1, 64), axis=1)[:, :DELETED]
             np.put_along_axis(cut, first, 0, axis=1)
             after = session.run(own, {x: cut.reshape(-1, 8, 8, 1), y: labels[test]})
-            print(f"  {name:22s} {after.mean():6.2f}")
+            left[name] = after.mean()
+            print(f"  {name:22s} {left[name]:6.2f}")
         total = found["LRP epsilon-plus"].sum((1, 2, 3))
         print(f"relevance adds up to the score within {np.abs(total - before).max():.1e}")
+    figure, axes = plt.subplots(figsize=(6, 2.6))
+    axes.barh(list(left)[::-1], list(left.values())[::-1])
+    axes.axvline(before.mean(), color="0.5")
+    axes.set(xlabel=f"score of the true digit after deleting {DELETED} pixels (line: before)")
+    save(figure)
 
 
 if __name__ == "__main__":

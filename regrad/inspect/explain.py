@@ -442,7 +442,12 @@ def _cuts(xs, ys, through_gradients, steps, crossing):
 
 
 def _cuts_inside(op, reached, through_gradients, steps, crossing):
-    cuts = []
+    return [cut for body, inputs in _entered(op, reached)
+            for cut in _cuts(inputs, body.outputs, through_gradients, steps, crossing)]
+
+
+def _entered(op, reached):
+    """Returns [(body, those of its inputs that stand for `reached` tensors)] for an operation with bodies."""
     entering = {i - 1 for i, t in enumerate(op.inputs) if t in reached and i}
     if op.type == "While":
         bodies = [op.attrs["body"]]
@@ -454,9 +459,19 @@ def _cuts_inside(op, reached, through_gradients, steps, crossing):
             entering |= more
     else:
         bodies = op.attrs["branches"]
-    for body in bodies:
-        cuts += _cuts([body.inputs[i] for i in sorted(entering)], body.outputs, through_gradients, steps, crossing)
-    return cuts
+    return [(body, [body.inputs[i] for i in sorted(entering)]) for body in bodies]
+
+
+def reached_from(xs, ys):
+    """Returns all tensors on the ways from `xs` to `ys`, those inside loops and branches too."""
+    found, stack = set(), [(xs, ys)]
+    while stack:
+        xs, ys = stack.pop()
+        path, reached = _between(ys, xs)
+        found |= reached
+        holding = [op for op in path if op.opdef.extra.get("has_bodies")]
+        stack += [(inputs, body.outputs) for op in holding for body, inputs in _entered(op, reached)]
+    return found
 
 
 def _reason(step, tensor):

@@ -10,14 +10,13 @@ from bisect import bisect_left
 import numpy as np
 
 from regrad.autodiff import overrides as rules
-from regrad.autodiff.gradients import _as_list, _element, gradients
+from regrad.autodiff.gradients import _as_list, _element, _sparse_values, gradients
 from regrad.autodiff.rules import dense
 from regrad.autodiff.selectors import everything
-from regrad.autodiff.walking import current_walk
 from regrad.core import context
 from regrad.core.graph import Operation, get_default_graph, variable_of
 from regrad.core.indexed_slices import IndexedSlices
-from regrad.inspect.explain import explain_gradients
+from regrad.inspect.explain import explain_gradients, reached_from
 from regrad.ops.array import identity
 from regrad.ops.script import py_func
 from regrad.runtime.plan import body_graphs
@@ -45,13 +44,14 @@ class Taps:
         for override in call:  # the tap stands before them all, so that none would seem to be the one that counts
             override.caught += 1
         self.at, self.log = {}, []
+        self.xs = [_element(x, "x") for x in _as_list(xs)]
+        live = reached_from(self.xs, [_element(_sparse_values(y), "y") for y in _as_list(ys)])
 
         def tap(op, *dys, default):
             grads = default()
             if not isinstance(op, Operation):
                 return grads
-            wanted = current_walk().wanted
-            real = [g if t.dtype._kind in "fc" and (all_inputs or t in wanted) else None for t, g in zip(op.inputs, grads)]
+            real = [g if t.dtype._kind in "fc" and (all_inputs or t in live) else None for t, g in zip(op.inputs, grads)]
             if op.opdef.type == "While":  # the last are rows that another loop has saved, of any number of turns
                 real[len(real) - op.attrs["n_xs"]:] = [None] * op.attrs["n_xs"]
             if op.graph is graph:
@@ -60,7 +60,6 @@ class Taps:
                 grads = self._recorded(op, dys, grads, real, inside)
             return grads
 
-        self.xs = [_element(x, "x") for x in _as_list(xs)]
         self.grads = gradients(ys, xs, overrides=[rules.Override(everything, tap), *call], view=view, name=name, **options)
 
     def _recorded(self, op, dys, grads, real, inside):
