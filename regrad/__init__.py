@@ -112,6 +112,15 @@ _NAMES = {
         serialize_tensor write_file""",
     "regrad.ops.readers": """FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader
         WholeFileReader""",
+    "regrad.ops.hashing": "string_to_hash_bucket string_to_hash_bucket_fast string_to_hash_bucket_strong",
+    "regrad.ops.sparse_shape": """sparse_concat sparse_matmul sparse_maximum sparse_merge sparse_minimum sparse_reduce_max
+        sparse_reset_shape sparse_reshape sparse_retain sparse_split sparse_to_indicator sparse_transpose""",
+    "regrad.versions": """COMPILER_VERSION CXX11_ABI_FLAG CXX_VERSION GIT_VERSION GRAPH_DEF_VERSION
+        GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER MONOLITHIC_BUILD VERSION control_flow_v2_enabled
+        disable_control_flow_v2 disable_eager_execution disable_resource_variables disable_tensor_equality
+        disable_v2_behavior disable_v2_tensorshape enable_control_flow_v2 enable_eager_execution
+        enable_resource_variables enable_tensor_equality enable_v2_behavior enable_v2_tensorshape executing_eagerly
+        executing_eagerly_outside_functions is_symbolic_tensor resource_variables_enabled""",
     "regrad.ops.queues": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
     "regrad.ops.counting": "bincount confusion_matrix histogram_fixed_width histogram_fixed_width_bins",
     "regrad.ops.einsum": "einsum tensordot",
@@ -143,7 +152,7 @@ _RENAMED = {  # public name -> (module, name there)
 
 _MODULES = """bitwise compat config contrib core errors initializers layers linalg logging losses math nn ops random train
     signal spectral strings summary image test variables python gfile app flags manip sets metrics keras io
-    debugging dtypes graph_util nest python_io quantization queue sets sparse interop inspect raw_ops rules sel""".split()
+    debugging dtypes graph_util nest python_io quantization queue sparse version interop inspect raw_ops rules sel""".split()
 
 _WHERE = {name: (module, name) for module, names in _NAMES.items() for name in names.split()} | _RENAMED
 _SUBMODULES = {"rules": "regrad.autodiff.rules", "sel": "regrad.autodiff.selectors", "errors": "regrad.core.errors",

@@ -460,6 +460,51 @@ def readers(tf):
     return found
 
 
+# -- sets, hashes, sparse tensors ----------------------------------------------------------------------------
+@program
+def sets(tf):
+    a, b = tf.constant([[3, 1, 1], [4, 5, 6]]), tf.constant([[1, 9], [6, 4]])
+    sparse = tf.SparseTensor([[0, 0], [1, 0], [1, 1]], [3, 4, 4], [2, 2])
+    s = tf.sets
+    made = [s.set_intersection(a, b), s.set_union(a, b), s.set_difference(a, b), s.set_difference(a, b, aminusb=False),
+            s.set_intersection(a, sparse), s.set_difference(sparse, b), s.set_union(sparse, sparse)]
+    return run(tf, [_parts({"x": x}) for x in made] + [s.set_size(made[1]), s.set_size(sparse)])
+
+
+@program
+def distances(tf):
+    h = tf.SparseTensor([[0, 0], [0, 1], [1, 0], [2, 0]], ["a", "b", "c", "x"], [3, 2])
+    t = tf.SparseTensor([[0, 0], [0, 1], [0, 2], [1, 0]], ["b", "b", "d", "c"], [4, 3])
+    return run(tf, [tf.edit_distance(h, t), tf.edit_distance(h, t, normalize=False)])
+
+
+@program
+def hashes(tf):
+    words = [("ab\0c" * 40)[:n] for n in (0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 50, 64, 65, 100, 128, 129)]
+    big = 2**61 - 1
+    s = tf.strings
+    return run(tf, [tf.string_to_hash_bucket_fast(words, big), tf.string_to_hash_bucket(words, big),
+                    tf.string_to_hash_bucket_strong(words, big, [123, 456]), s.to_hash_bucket_fast([["x"]], 10)])
+
+
+@program
+def sparse_tensors(tf):
+    values = tf.constant([1.0, 2.0, 3.0, -4.0])
+    x = tf.SparseTensor([[0, 1], [0, 3], [1, 0], [2, 2]], values, [3, 4])
+    y = tf.SparseTensor([[0, 1], [1, 1]], [5.0, -1.0], [3, 4])
+    s = tf.sparse
+    made = [tf.sparse_reshape(x, [2, -1]), tf.sparse_transpose(x), tf.sparse_transpose(x, [0, 1]), tf.sparse_concat(0, [x, y]),
+            tf.sparse_concat(1, [x, y]), *tf.sparse_split(sp_input=x, num_split=3, axis=1), tf.sparse_reset_shape(y),
+            tf.sparse_reset_shape(y, [5, 5]), tf.sparse_retain(x, [True, False, False, True]), s.from_dense([[0, 2], [3, 0]]),
+            s.eye(2, 3), s.expand_dims(y, 0), s.expand_dims(y), tf.sparse_maximum(x, y), tf.sparse_minimum(x, y),
+            tf.sparse_merge(tf.SparseTensor([[0, 0], [0, 1], [1, 0]], [3, 1, 2], [2, 2]),
+                            tf.SparseTensor([[0, 0], [0, 1], [1, 0]], [0.5, 1.5, 2.5], [2, 2]), 5)]
+    ids = tf.SparseTensor([[0, 0], [0, 1], [1, 0]], np.array([3, 1, 2]), [2, 2])
+    slope = tf.gradients(tf.reduce_sum(tf.sparse_tensor_to_dense(tf.sparse_reshape(x, [4, 3])) ** 2), values)
+    return run(tf, [[_parts({"x": m}) for m in made], tf.sparse_to_indicator(ids, 5), tf.sparse_reduce_max(x, 1),
+                    tf.sparse_reduce_max(x), slope, tf.sparse_matmul([[1.0, 2.0]], [[3.0], [4.0]])])
+
+
 # -- all of them ----------------------------------------------------------------------------------------
 # How far apart the answers may be: JPEG decoders round in their own ways, and TensorFlow smooths colours only inside a crop.
 TOLERANCE = {"decoded_jpegs": dict(rtol=0, atol=8), "images_at_random": dict(rtol=1e-5, atol=1e-6)}

@@ -1,0 +1,13 @@
+"""`tf.version`: which version Regrad stands for."""
+
+from regrad.versions import (
+    COMPILER_VERSION,
+    GIT_VERSION,
+    GRAPH_DEF_VERSION,
+    GRAPH_DEF_VERSION_MIN_CONSUMER,
+    GRAPH_DEF_VERSION_MIN_PRODUCER,
+    VERSION,
+)
+
+__all__ = ["COMPILER_VERSION", "GIT_VERSION", "GRAPH_DEF_VERSION", "GRAPH_DEF_VERSION_MIN_CONSUMER",
+           "GRAPH_DEF_VERSION_MIN_PRODUCER", "VERSION"]
