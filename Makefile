@@ -62,6 +62,6 @@ endef
 
 .oracle/ready: pyproject.toml
 	$(make_environment)
-	$(ORACLE) -m pip install --quiet 'tensorflow-cpu==2.21.*'
+	$(ORACLE) -m pip install --quiet 'tensorflow-cpu==2.21.*' scipy
 	$(ORACLE) -m pip install --quiet --no-deps 'tf_keras==2.21.*' # which would ask for the GPU build
 	touch $@

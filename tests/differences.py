@@ -10,7 +10,29 @@ _REAL = "the op's value is real, but TensorFlow lets the imaginary part of the i
 _LABELS = "TensorFlow's second derivative leaves out the labels"
 _MEAN = "TensorFlow stops the gradient at the mean: right to first order only"
 
+_NAN = "a NaN among others decides here; in TensorFlow it depends on its place"
+_OUTSIDE = "outside its domain NaN here, as in SciPy"
+
 DIFFERENT = {
+    "nonfinite-cumulative-Cumprod-*": "TensorFlow divides by the elements, so that infinities give NaN",
+    "nonfinite-cumulative-CumulativeLogsumexp-*": _NAN,
+    "nonfinite-diag-MatrixDiag*V2-*": "TensorFlow has no derivative with respect to padding_value",
+    "nonfinite-indexing-TensorScatterM*": _NAN,
+    "nonfinite-layout-PadV2-*": "TensorFlow has no derivative with respect to constant_values",
+    "nonfinite-math-Pow-*": "0 where the exponent is 0 or the logarithm of the base has no value, NaN in TensorFlow",
+    "nonfinite-math-Atan2-*": "0 at the origin, NaN in TensorFlow",
+    "nonfinite-nn-Softplus-weighted-*": "TensorFlow's derivative at 0 is that of a formula with a kink there",
+    "nonfinite-norm-SquaredDifference-*": _MEAN,
+    "nonfinite-reduce-M[ai][xn]-*": "no element equals a NaN, so nothing flows to them; NaN in TensorFlow",
+    "nonfinite-reduce-Log-logsumexp-*": "where a gradient of 0 arrives 0 leaves, NaN in TensorFlow",
+    "nonfinite-segment-*SegmentM*": _NAN,
+    "nonfinite-sort-*": _NAN,
+    "nonfinite-special-Erf-*": "TensorFlow's vector code gives NaN at infinity",
+    "nonfinite-special-Expint-*": "TensorFlow gives NaN below 0 and at infinity",
+    "nonfinite-special-BesselI1-*": "the derivative at 0 is 1/2, TensorFlow says 1",
+    "nonfinite-special-Bessel[KY]*": _OUTSIDE + ", infinity in TensorFlow",
+    "nonfinite-special-Zeta-*": "TensorFlow has no derivative with respect to x",
+    "nonfinite-special-Igamma*": _OUTSIDE + ", 0 in TensorFlow",
     "math-MulNoNan-complex-(2,2)x(2,)": _CONJUGATE,
     "math-Xdivy-complex-(2,2)x(2,)": _CONJUGATE,
     "math-Xlogy-complex-(2,2)x(2,)": _CONJUGATE,

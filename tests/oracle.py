@@ -117,11 +117,11 @@ def pretend(tf):
     sys.modules["regrad.core.errors"].__dict__.update(ShapeError=ValueError, BadValue=ValueError)
 
 
-def _differentiate(tf, session, outputs, inputs, feeds):
+def _differentiate(tf, session, outputs, inputs, feeds, order):
     """Returns (gradients per level, what stopped it), level after level as `test_ops.py` does."""
     levels = []
     current = [t for t in outputs if t.dtype.is_floating or t.dtype.is_complex]
-    for level in range(LEVELS):
+    for level in range(order):
         values = session.run(current, feeds)
         seeds = [tf.constant(weights(level, i, v.shape, v.dtype)) for i, v in enumerate(values)]
         try:
@@ -137,7 +137,7 @@ def _differentiate(tf, session, outputs, inputs, feeds):
     return levels, ""
 
 
-def record_row(tf, case):
+def record_row(tf, case, order=LEVELS):
     arrays = case.arrays()
     with tf.Graph().as_default(), tf.Session() as session:
         placeholders = [tf.placeholder(tf.as_dtype(x.dtype) if x.dtype != object else tf.string, x.shape) for x in arrays]
@@ -148,7 +148,7 @@ def record_row(tf, case):
         levels, missing = [], ""
         wrt = case.differentiable(arrays)
         if wrt and case.order and case.derivatives:
-            levels, missing = _differentiate(tf, session, outputs, [placeholders[i] for i in wrt], feeds)
+            levels, missing = _differentiate(tf, session, outputs, [placeholders[i] for i in wrt], feeds, order)
     return {"fingerprint": fingerprint(case, arrays), "outputs": values, "levels": levels, "missing": missing}
 
 
@@ -170,7 +170,7 @@ def main(families):
 
     rows, arrays, failed = {}, {}, 0
     if families:
-        rows = {k: v for k, v in recorded().items() if k.partition("-")[0] not in families}
+        rows = {k: v for k, v in recorded().items() if k.removeprefix("nonfinite-").partition("-")[0] not in families}
         for row in rows.values():
             _named(row, arrays)
     for family in families or sorted(p.stem for p in (HERE / "cases").glob("[a-z]*.py")):
@@ -179,12 +179,12 @@ def main(families):
         except Exception as error:  # a table that asks Regrad itself while it is read
             print(f"not recorded: {family}: {type(error).__name__}: {error}")
             continue
-        for case in table:
-            if not isinstance(case, cases.Case):
-                continue
-            key = f"{family}-{case.id}"
+        table = [(family, case) for case in table if isinstance(case, cases.Case)]
+        chosen = [(f"{family}-{case.id}", case, LEVELS) for family, case in table]
+        chosen += [(key, case, 1) for key, case in cases.nonfinite(table).items()]
+        for key, case, order in chosen:
             try:
-                row = record_row(tf, case)
+                row = record_row(tf, case, order)
             except Exception as error:
                 failed += 1
                 print(f"not recorded: {key}: {type(error).__name__}: {str(error)[:150]}".replace("\n", " "))

@@ -10,7 +10,8 @@ For a `Case`:
     differences, and against jax.jvp of the lowering; first derivative in lower dtypes.
 
  6. value and derivatives against what real TensorFlow answered for the same row, where it could (tests/oracle.py);
-    tests/differences.py says where it differs, and why.
+    tests/differences.py says where it differs, and why;
+ 7. the same for inputs of zeros, huge, infinite and NaN numbers, with the first derivative (`test_nonfinite`).
 
 Derivatives of many rows compile as one XLA function, so that the whole suite takes minutes.
 """
@@ -20,8 +21,10 @@ import fnmatch
 import numpy as np
 import pytest
 
+from regrad.core.dtypes import as_dtype
+from regrad.core.opdef import find_op
 from tests import opcheck, oracle
-from tests.cases import Bad, Case, Edge, arrays_of, families
+from tests.cases import Bad, Case, Edge, arrays_of, families, nonfinite
 from tests.differences import DIFFERENT
 
 FAMILIES = families()
@@ -30,8 +33,9 @@ CASES = [(f, r) for f, r in ROWS if isinstance(r, Case)]
 EDGES = [(f, r) for f, r in ROWS if isinstance(r, Edge)]
 BADS = [(f, r) for f, r in ROWS if isinstance(r, Bad)]
 
-
 RECORDED = oracle.recorded()
+# Inputs of zeros, infinities and NaN, for all that TensorFlow could answer.
+NOT_FINITE = [(k, r) for f, rows in FAMILIES.items() for k, r in nonfinite([(f, r) for r in rows]).items() if k in RECORDED]
 
 
 def _ids(rows):
@@ -193,7 +197,7 @@ def test_case(case, measurements):
                         # a sum of terms of size one that cancels is as exact as its terms are
                         assert_close(g, e, opcheck.GRAD_RTOL[name], f"{what}, derivative", scale=1e-3)
 
-    check_tensorflow(f"{family}-{case.id}", m, *first)
+    check_tensorflow(f"{family}-{case.id}", case, m.arrays, *first)
 
     # Derivatives.
     if m.order:
@@ -207,16 +211,65 @@ def test_case(case, measurements):
             check_derivatives(m, m.host[known], sides, [], f"host, {known} shapes")
 
 
-def check_tensorflow(key, m, outputs, levels):
+NUMERIC = ("float16", "bfloat16", "float32", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+           "complex64", "complex128", "bool")
+FIRST = {r.op_type: r for f, r in CASES if f not in ("strings", "random") and any(isinstance(x, tuple) for x in r.inputs)}
+
+
+@pytest.mark.parametrize("op_type", FIRST)
+def test_dtypes(op_type):
+    """Every dtype that the op type accepts gives the dtype that the rule says, and float64's value where that is whole."""
+    row = FIRST[op_type]
+    definition = find_op(op_type)
+    var = next((a.var for a in definition.args if a.var), None)
+    filled = [i for i, x in enumerate(row.inputs) if isinstance(x, tuple)]
+    rng = np.random.RandomState(5)
+    base = [rng.randint(1, 4, x.shape) if i in filled else x for i, x in enumerate(row.arrays())]
+    exact = None
+    for name in ("float64", *NUMERIC):
+        dtype = as_dtype(name)
+        if var in definition.types and dtype not in definition.types[var]:
+            continue
+        arrays = [x.astype(dtype.as_numpy_dtype) if i in filled else x for i, x in enumerate(base)]
+        try:
+            built = opcheck.Built(row, arrays, "full", 0)
+        except (TypeError, ValueError):  # the row holds a number of another type, or asks the op for what it refuses
+            continue
+        values = opcheck.abstract(built, arrays) if not built.on_host() else opcheck.evaluate(
+            opcheck.HOST, built.outputs, built.feeds(arrays, []))
+        if name == "float64" and built.on_host():
+            exact = values
+        for v, e in zip(values, exact or ()):
+            whole = e.dtype.kind == "f" and np.all(np.abs(e) < 100) and np.all(e == np.floor(e))
+            if whole and name != "bool" and not (name.startswith("u") and np.any(e < 0)) and "FakeQuant" not in op_type:
+                np.testing.assert_array_equal(v.astype(np.complex128), e, err_msg=name)
+
+
+@pytest.fixture(scope="session")
+def compiled():
+    return opcheck.Compiled(NOT_FINITE, RECORDED)
+
+
+@pytest.mark.parametrize("case", NOT_FINITE, ids=[k for k, _ in NOT_FINITE])
+def test_nonfinite(case, compiled):
+    """Values and first derivatives for inputs that are no ordinary numbers are TensorFlow's, on both backends."""
+    key, case = case
+    results = compiled[key]
+    assert results
+    for what, (outputs, levels) in results.items():
+        check_tensorflow(key, case, case.arrays(), outputs, levels, what)
+
+
+def check_tensorflow(key, case, arrays, outputs, levels, what="the first backend"):
     """Compares with TensorFlow's recorded answers; a row listed as different must differ, or the list is out of date."""
     row = RECORDED.get(key)
     if row is None:
         return
-    assert row["fingerprint"] == oracle.fingerprint(m.case, m.arrays), \
+    assert row["fingerprint"] == oracle.fingerprint(case, arrays), \
         f"{key} was recorded with other inputs: record again (make oracle)"
     reason = next((why for pattern, why in DIFFERENT.items() if fnmatch.fnmatchcase(key, pattern)), None)
     try:
-        _same_as_tensorflow(row, outputs, levels, m)
+        _same_as_tensorflow(row, outputs, levels, case, what)
     except AssertionError:
         if reason is None:
             raise
@@ -225,17 +278,17 @@ def check_tensorflow(key, m, outputs, levels):
         f"{key} is listed as different from TensorFlow, and is the same"
 
 
-def _same_as_tensorflow(row, outputs, levels, m):
-    rtol = max(1e-7, m.case.rtol)
+def _same_as_tensorflow(row, outputs, levels, case, what):
+    rtol = max(1e-7, case.rtol)
     assert len(outputs) == len(row["outputs"]), "another number of outputs than in TensorFlow"
     for i, (v, e) in enumerate(zip(outputs, row["outputs"])):
-        assert_close(v, e, rtol, f"TensorFlow, output {i}")
+        assert_close(v, e, rtol, f"{what}, against TensorFlow, output {i}")
         assert np.asarray(v).dtype == e.dtype, f"TensorFlow, output {i}: {np.asarray(v).dtype}, expected {e.dtype}"
     for k, (ours, theirs) in enumerate(zip(levels, row["levels"])):
         for i, (g, e) in enumerate(zip(ours, theirs)):  # theirs are those of the inputs, which come first
             assert (g is None) == (e is None), f"TensorFlow, derivative {k + 1}: {e} for input {i}, here {g}"
             if e is not None:
-                assert_close(g, e, max(rtol, 1e-6), f"TensorFlow, derivative {k + 1}, input {i}", scale=1e-3)
+                assert_close(g, e, max(rtol, 1e-6), f"{what}, against TensorFlow, derivative {k + 1}, input {i}", scale=1e-3)
 
 
 def host_values(m, built, h):

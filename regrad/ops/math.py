@@ -200,6 +200,11 @@ def _truncate_div(b, x, y):
     return b.np.where((q < 0) & (q * y != x), q + 1, q).astype(x.dtype)
 
 
+def _floor_div(b, x, y):
+    # For floats the quotient is rounded down, as in TF: with NumPy's floor_divide 1 // 0.1 is 9, and inf // 1 is NaN.
+    return b.np.floor(b.np.true_divide(x, y)) if x.dtype.kind in "fV" else b.np.floor_divide(x, y)
+
+
 def _div(b, x, y):
     return _truncate_div(b, x, y) if x.dtype.kind in "iu" else b.np.true_divide(x, y)
 
@@ -208,7 +213,7 @@ realdiv_op = define_op("RealDiv", "x, y", infer=broadcasted, types={"T": INEXACT
                        lower=lambda b, x, y: b.np.true_divide(x, y))
 div_op = define_op("Div", "x, y", infer=broadcasted, types={"T": NUMERIC}, lower=_div)
 floordiv_op = define_op("FloorDiv", "x, y", infer=broadcasted, types={"T": REAL}, partial=True,
-                        lower=lambda b, x, y: b.np.floor_divide(x, y))
+                        lower=_floor_div)
 truncatediv_op = define_op("TruncateDiv", "x, y", infer=broadcasted, types={"T": REAL},
                            lower=lambda b, x, y: b.np.trunc(b.np.true_divide(x, y)) if x.dtype.kind == "f"
                            else _truncate_div(b, x, y))

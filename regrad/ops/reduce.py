@@ -73,11 +73,11 @@ prod_op = _reduction("Prod", lambda b, x, axis, keepdims: b.np.prod(x, axis=axis
 def _extreme(function, worst):
     # Of no elements at all the maximum is the least value of the type, as in TF.
     def lower(b, x, axis, keepdims):
-        initial = getattr(np, "finfo" if x.dtype.kind == "f" else "iinfo")(x.dtype) if 0 in x.shape else None
-        if initial is None:
+        if 0 not in x.shape:
             return getattr(b.np, function)(x, axis=axis, keepdims=keepdims)
-        value = worst * np.inf if x.dtype.kind == "f" else getattr(initial, "min" if worst < 0 else "max")
-        return getattr(b.np, function)(x, axis=axis, keepdims=keepdims, initial=value)
+        real = x.dtype.kind in "fV"  # V: bfloat16
+        value = worst * np.inf if real else getattr(np.iinfo(x.dtype), "min" if worst < 0 else "max")
+        return getattr(b.np, function)(x, axis=axis, keepdims=keepdims, initial=x.dtype.type(value))
 
     return lower
 

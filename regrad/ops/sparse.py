@@ -17,6 +17,7 @@ from regrad.core.shapes import TensorShape, as_dims, broadcast
 from regrad.ops.array import BadValue, one_of, placeholder, placeholder_with_default, size
 from regrad.ops.generate import range as range_
 from regrad.ops.indexing import gather_nd_lower
+from regrad.ops.math import div_op, mul_op
 
 SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
 
@@ -256,14 +257,14 @@ def _cwise(op_type, function):
         return Spec(values.dims, values.dtype)
 
     def lower(b, indices, values, dims, dense):
-        return getattr(b.np, function)(values, gather_nd_lower(b, dense, positions_in(b, indices, dense.shape)))
+        return function(b, values, gather_nd_lower(b, dense, positions_in(b, indices, dense.shape)))
 
     return define_op(op_type, "sp_indices: int64, sp_values: T, sp_shape: int64, dense: T", types={"T": NUMERIC},
                      infer=infer, lower=lower)
 
 
-sparsedensecwisemul_op = _cwise("SparseDenseCwiseMul", "multiply")
-sparsedensecwisediv_op = _cwise("SparseDenseCwiseDiv", "divide")
+sparsedensecwisemul_op = _cwise("SparseDenseCwiseMul", mul_op.lower)
+sparsedensecwisediv_op = _cwise("SparseDenseCwiseDiv", div_op.lower)
 
 
 def _dense_add_infer(indices, values, dims, dense):

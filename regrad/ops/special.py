@@ -57,24 +57,30 @@ def _on_host(op_type, name):
 
 
 # -- gamma and its relatives ---------------------------------------------------------------------
+def _zeta(b, x, q):
+    values = b.jax.scipy.special.zeta(x, q)
+    return b.np.where(b.np.isposinf(q) & (x > 1), b.np.zeros_like(values), values)
+
+
+def _incomplete(name, limit):
+    """An incomplete gamma function, defined for a > 0; at an infinite a all of the integral is still to come."""
+
+    def function(b, a, x):
+        a, x = b.np.broadcast_arrays(a, x)
+        values = b.np.where(a > 0, getattr(b.lax, name)(a, x), np.nan)
+        return b.np.where(b.np.isposinf(a) & (x >= 0) & b.np.isfinite(x), b.np.full_like(values, limit), values)
+
+    return function
+
+
 def _polygamma(b, a, x):
     # (-1)^(a+1) a! zeta(a + 1, x), and digamma at order 0.
     a, x = b.np.broadcast_arrays(a, x)
     zero = a == 0
     n = b.np.where(zero, b.np.ones_like(a), a)
     sign = 1 - 2 * b.np.mod(n + 1, 2)
-    value = b.np.where(zero, b.lax.digamma(x), sign * b.np.exp(b.lax.lgamma(n + 1)) * b.jax.scipy.special.zeta(n + 1, x))
+    value = b.np.where(zero, b.lax.digamma(x), sign * b.np.exp(b.lax.lgamma(n + 1)) * _zeta(b, n + 1, x))
     return b.np.where((a == b.np.floor(a)) & (a >= 0), value, np.nan)
-
-
-def _incomplete(name):
-    """An incomplete gamma function, which is defined for a > 0."""
-
-    def function(b, a, x):
-        a, x = b.np.broadcast_arrays(a, x)
-        return b.np.where(a > 0, getattr(b.lax, name)(a, x), np.nan)
-
-    return function
 
 
 def _betainc_infer(*xs):
@@ -87,9 +93,9 @@ def _betainc_infer(*xs):
 lgamma_op = _special("Lgamma", _lax("lgamma"))
 digamma_op = _special("Digamma", _lax("digamma"))
 polygamma_op = _special("Polygamma", _polygamma, "a, x")
-zeta_op = _special("Zeta", _scipy("zeta"), "x, q")
-igamma_op = _special("Igamma", _incomplete("igamma"), "a, x")
-igammac_op = _special("Igammac", _incomplete("igammac"), "a, x")
+zeta_op = _special("Zeta", _zeta, "x, q")
+igamma_op = _special("Igamma", _incomplete("igamma", 0), "a, x")
+igammac_op = _special("Igammac", _incomplete("igammac", 1), "a, x")
 igammagrada_op = _special("IgammaGradA", _lax("igamma_grad_a"), "a, x")
 betainc_op = _special("Betainc", _lax("betainc"), "a, b, x", _betainc_infer)
 
@@ -246,7 +252,8 @@ def _fresnel(which):
 
 
 dawsn_op = _special("Dawsn", _scipy("dawsn"))
-expint_op = _special("Expint", lambda b, x: b.np.where(b.np.isposinf(x), x, b.jax.scipy.special.expi(x)))
+expint_op = _special("Expint", lambda b, x: b.np.where(
+    x == 0, -np.inf, b.np.where(b.np.isposinf(x), x, b.jax.scipy.special.expi(x))))
 spence_op = _special("Spence", _scipy("spence"))
 fresnelsin_op = _special("FresnelSin", _fresnel(0))
 fresnelcos_op = _special("FresnelCos", _fresnel(1))

@@ -6,6 +6,7 @@ row in every way it knows (the list stands at its top), and the whole of it for 
 import dataclasses
 import importlib
 import pkgutil
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -136,6 +137,35 @@ def families():
     for module in pkgutil.iter_modules(__path__):
         tables[module.name] = importlib.import_module(f"{__name__}.{module.name}").CASES
     return tables
+
+
+# -- values that are not finite ------------------------------------------------------------------------
+
+NOT_FINITE = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.0, 1e100, np.inf, -np.inf, np.nan])
+# Where TensorFlow's own answer is an accident of the algorithm, or no gradient passes.
+_FINITE = {"linalg", "fft", "conv", "counting", "generate", "image", "random", "strings", "train"}
+
+
+def nonfinite(rows):
+    """Returns {key: row}: of each op type a row whose inputs are made of zeros, ones, huge, infinite and NaN numbers.
+
+    `rows` is a list of (family, row). The first derivative counts too: what it does with such numbers is TensorFlow's.
+    """
+    found, seen = {}, set()
+    for family, row in rows:
+        if family in _FINITE or not isinstance(row, Case) or row.op_type in seen:
+            continue
+        arrays = row.arrays()
+        filled = [i for i, given in enumerate(row.inputs) if isinstance(given, tuple) and arrays[i].size]
+        if not filled or not row.order or any(x.dtype.kind == "c" for x in arrays):
+            continue
+        seen.add(row.op_type)
+        rng = np.random.RandomState(zlib.crc32(row.id.encode()) % 2**31)
+        for i in filled:
+            share = 0.9 if arrays[i].size < 30 and len(filled) < 3 else 0.3
+            arrays[i] = np.where(rng.uniform(size=arrays[i].shape) < share, rng.choice(NOT_FINITE, arrays[i].shape), arrays[i])
+        found[f"nonfinite-{family}-{row.id}"] = dataclasses.replace(row, inputs=tuple(arrays), derivatives=True)
+    return found
 
 
 # -- rows that many ops share -------------------------------------------------------------------------
