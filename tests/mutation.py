@@ -7,9 +7,8 @@ file: a sign, a comparison, a number, a dropped term, swapped arguments. A sampl
 seed, spread over the files by their size, is tried: the tests that cover a file run until one of them fails.
 
 Every fault runs in a fork of this process, which has loaded NumPy, JAX and pytest but nothing of Regrad; the child gets
-the changed source by an import hook, so that no file changes. There are three stages: first the rows of `tests/cases` that
-NumPy can evaluate, which take a second; what they do not notice meets the rows that need XLA and the other tests in TESTS,
-and what these do not notice all of it again, compiled.
+the changed source by an import hook, so that no file changes. There are two stages: first the rows of `tests/cases` that
+NumPy can evaluate, which take a second; what they do not notice meets the rows that need XLA, and the other tests in TESTS.
 
 Each fault is a line of JSON in the results file; those that are there already are not tried again. JUDGED below says
 which faults cannot be noticed, since they change nothing.
@@ -62,7 +61,7 @@ STEPS = set("""
 BUILDER = ["tests/autodiff", "tests/test_silent_overrides.py", "tests/inspect/test_explain.py", "tests/ops",
            "tests/test_programs.py", "tests/test_tf1_behaviour.py"]
 
-STAGES = ("host", "xla", "all")
+STAGES = ("host", "xla")
 
 # The families of rows, and the other tests, that cover a file; by default the family of its name.
 TESTS = {
@@ -277,7 +276,7 @@ class Choose:
 
         def measured(measurements, case):
             m = opcheck.Measured(case)
-            if m.error is None and self.stage != "all" and host != all(m.on_host.values()):
+            if m.error is None and host != all(m.on_host.values()):
                 pytest.skip("another stage")
             if m.error is None and host:
                 m.session = m.host[m.known[-1]][0]

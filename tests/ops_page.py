@@ -111,7 +111,10 @@ def public_functions():
     for space in NAMESPACES:
         module = getattr(tf, space, None) if space else tf
         for name in sorted(dir(module)) if module is not None else ():
-            value = None if name.startswith("_") else getattr(module, name, None)
+            try:
+                value = None if name.startswith("_") else getattr(module, name, None)
+            except ModuleNotFoundError:  # a name whose module is not there yet
+                continue
             if not isinstance(value, types.FunctionType) or not value.__module__.startswith("regrad."):
                 continue
             if space in OWN and not value.__module__.startswith(f"regrad.{space}"):
