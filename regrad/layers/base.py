@@ -77,6 +77,7 @@ class Layer:
         self.built = False
         self.input_spec = None
         self.losses, self.updates = [], []
+        self._of_inputs = []  # losses that depend on inputs
         self.input = self.output = None
         self._activity_regularizer = activity_regularizer
         self._dtype = None if dtype is None else as_dtype(dtype)
@@ -152,7 +153,7 @@ class Layer:
                     if self._activity_regularizer is not None:
                         with graph.name_scope("ActivityRegularizer"):
                             for out in nest.flatten(outputs):
-                                self.add_loss(self._activity_regularizer(out))
+                                self.add_loss(self._activity_regularizer(out), inputs=inputs)
         self.input, self.output = inputs, outputs
         return outputs
 
@@ -212,10 +213,14 @@ class Layer:
         for loss in nest.flatten(losses):
             if loss is not None:
                 self.losses.append(loss)
+                if inputs is not None:
+                    self._of_inputs.append(loss)
                 get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
 
     def add_update(self, updates, inputs=None):
-        """Adds operations to the layer's updates and to the collection UPDATE_OPS."""
+        """Adds operations to the layer's updates and to the collection UPDATE_OPS, unless the layer is not trainable."""
+        if not self.trainable:
+            return
         for update in nest.flatten(updates):
             op = getattr(update, "op", update)
             self.updates.append(op)
@@ -232,7 +237,8 @@ class Layer:
         return list(self.updates)
 
     def get_losses_for(self, inputs):
-        return list(self.losses)
+        """Returns the losses that depend on inputs, or, for None, those that depend on none."""
+        return [loss for loss in self.losses if any(loss is x for x in self._of_inputs) == (inputs is not None)]
 
 
 def _snake_case(name):
@@ -242,10 +248,10 @@ def _snake_case(name):
 
 
 def _unique_name(base):
-    """Returns `base` for the first layer of that class in the graph, then base_1, base_2 ..."""
+    """Returns base_1 for the first layer of that class in the graph, then base_2 ...; scopes count for themselves."""
     counts = root_graph().__dict__.setdefault("_layer_names", {})
-    n = counts[base] = counts.get(base, -1) + 1
-    return f"{base}_{n}" if n else base
+    counts[base] = counts.get(base, 0) + 1
+    return f"{base}_{counts[base]}"
 
 
 def normalize(value, n, name):

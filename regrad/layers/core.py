@@ -49,6 +49,8 @@ class Dense(Layer):
         self.input_spec = InputSpec(min_ndim=2)
 
     def build(self, input_shape):
+        if not (self.dtype.is_floating or self.dtype.is_complex):
+            raise TypeError(f"Unable to build `Dense` layer with non-floating point dtype {self.dtype}")
         size = TensorShape(input_shape).as_list()[-1]
         if size is None:
             raise ValueError("The last dimension of the inputs to `Dense` should be defined. Found `None`.")
@@ -73,7 +75,10 @@ class Dense(Layer):
         return outputs if self.activation is None else self.activation(outputs)
 
     def compute_output_shape(self, input_shape):
-        return TensorShape(input_shape)[:-1].concatenate(self.units)
+        shape = TensorShape(input_shape).with_rank_at_least(2)
+        if shape.ndims is not None and shape[-1].value is None:
+            raise ValueError(f"The innermost dimension of input_shape must be defined, but saw: {shape}")
+        return shape[:-1].concatenate(self.units)
 
 
 class Dropout(Layer):

@@ -22,8 +22,10 @@ class _Pooling(Layer):
 
     def __init__(self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **kwargs):
         super().__init__(name=name, **kwargs)
+        if strides is None:
+            raise ValueError("Argument `strides` must not be None.")
         self.pool_size = normalize(pool_size, self.rank, "pool_size")
-        self.strides = self.pool_size if strides is None else normalize(strides, self.rank, "strides")
+        self.strides = normalize(strides, self.rank, "strides")
         self.padding = _padding(padding)
         self.data_format = _data_format(data_format)
         self.input_spec = InputSpec(ndim=self.rank + 2)

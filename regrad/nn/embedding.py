@@ -26,7 +26,7 @@ def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_
       ValueError: `params` is empty, or `partition_strategy` is another word.
     """
     if params is None or isinstance(params, (list, tuple)) and not params:
-        raise ValueError("Need at least one param")
+        raise ValueError(f"Need at least one param: params is {params!r}.")
     several = isinstance(params, (list, tuple)) or hasattr(params, "_get_variable_list")
     parts = list(params) if several else [params]
     if partition_strategy not in ("mod", "div"):
@@ -94,8 +94,8 @@ def _combined(rows, weights, segments, combiner):
     if combiner == "sum":
         return total
     if combiner == "mean":
-        return math.divide(total, segment_sum(column, segments))
-    return math.divide(total, math.sqrt(segment_sum(math.square(column), segments)))
+        return math.div_no_nan(total, segment_sum(column, segments))  # a row without ids gives zeros
+    return math.div_no_nan(total, math.sqrt(segment_sum(math.square(column), segments)))
 
 
 def _check_combiner(combiner):

@@ -119,7 +119,10 @@ class Saver:
         Raises:
           ValueError: the directory does not exist, or `latest_filename` holds a path.
           FailedPreconditionError: a variable has no value.
+          TypeError: `sess` is no session.
         """
+        if not hasattr(sess, "run"):
+            raise TypeError(f"'sess' must be a Session; got {sess!r}")
         self.build()
         if latest_filename is not None and os.path.split(latest_filename)[0]:
             raise ValueError("'latest_filename' must not contain path components")
@@ -142,9 +145,11 @@ class Saver:
         return prefix
 
     def _rotate(self, prefix):
-        """Notes a new checkpoint and deletes the oldest ones beyond `max_to_keep`."""
+        """Notes a new checkpoint and deletes the oldest ones beyond `max_to_keep`; without that number nothing is noted."""
+        if not self._max_to_keep:
+            return
         self._kept = [(p, t) for p, t in self._kept if p != prefix] + [(prefix, time.time())]
-        while self._max_to_keep and len(self._kept) > self._max_to_keep:
+        while len(self._kept) > self._max_to_keep:
             old, written = self._kept.pop(0)
             if written > self._next_kept:
                 self._next_kept += self._keep_every

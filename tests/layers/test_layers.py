@@ -75,7 +75,7 @@ def test_layers_that_are_not_trainable_make_no_trainable_variables():
 
     assert tf.trainable_variables() == []
     assert len(tf.global_variables()) == 6
-    assert len(tf.get_collection(tf.GraphKeys.UPDATE_OPS)) == 2
+    assert len(tf.get_collection(tf.GraphKeys.UPDATE_OPS)) == 0
 
 
 def test_own_layers():
@@ -94,7 +94,7 @@ def test_own_layers():
         np.testing.assert_array_equal(sess.run(y, {x: np.ones([2, 3])}), np.full([2, 3], 5.0))
     assert [v.op.name for v in layer.weights] == ["scale/factor"]
     assert layer.factor.dtype == tf.float64
-    assert Scale().name == "scale_1"
+    assert layer.name == "scale_1" and Scale().name == "scale_2"
 
 
 def test_running_moments_follow_only_while_training():
