@@ -43,8 +43,8 @@ def _counter(name, shape=(), dtype=float32):
     return Variable(np.zeros(shape, dtype.as_numpy_dtype), trainable=False, collections=collections, name=name)
 
 
-def _ratio(a, b):
-    return math.div_no_nan(a, b)
+def _ratio(a, b, name=None):
+    return math.div_no_nan(a, b, name=name)
 
 
 def _finished(value, update, metrics_collections, updates_collections):
@@ -89,8 +89,8 @@ def mean(values, weights=None, metrics_collections=None, updates_collections=Non
         n = math.cast(array.size(values), float32) if weights is None else reduce_sum(weights)
         new_total = assign_add(total, reduce_sum(values if weights is None else values * weights))
         new_count = assign_add(count, n)
-        return _finished(_ratio(total.read_value(), count.read_value()), _ratio(new_total, new_count), metrics_collections,
-                         updates_collections)
+        return _finished(_ratio(total.read_value(), count.read_value(), "value"),
+                         _ratio(new_total, new_count, "update_op"), metrics_collections, updates_collections)
 
 
 def accuracy(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
@@ -160,7 +160,8 @@ def _share(kind, other, labels, predictions, weights, metrics_collections, updat
         labels, predictions, weights = _squeezed(labels, predictions, weights)
         found = _outcomes(labels, predictions)
         (a, new_a), (b, new_b) = (_counted(found[k], weights, f"{k}/count") for k in (kind, other))
-        return _finished(_ratio(a, a + b), _ratio(new_a, new_a + new_b), metrics_collections, updates_collections)
+        return _finished(_ratio(a, a + b, "value"), _ratio(new_a, new_a + new_b, "update_op"), metrics_collections,
+                         updates_collections)
 
 
 def precision(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
@@ -207,8 +208,8 @@ def mean_tensor(values, weights=None, metrics_collections=None, updates_collecti
         weights = _as_weights(weights, values)
         new_total = assign_add(total, values if weights is None else values * weights)
         new_count = assign_add(count, array.ones_like(values) if weights is None else weights)
-        return _finished(_ratio(total.read_value(), count.read_value()), _ratio(new_total, new_count), metrics_collections,
-                         updates_collections)
+        return _finished(_ratio(total.read_value(), count.read_value(), "value"),
+                         _ratio(new_total, new_count, "update_op"), metrics_collections, updates_collections)
 
 
 # -- classes ----------------------------------------------------------------------------------------------
@@ -452,7 +453,8 @@ def _at_k(kind, other, labels, predictions_idx, k, class_id, weights, metrics_co
             return total.read_value(), assign_add(total, reduce_sum(counts))
 
         (a, new_a), (b, new_b) = kept(kind), kept(other)
-        return _finished(_ratio(a, a + b), _ratio(new_a, new_a + new_b), metrics_collections, updates_collections)
+        return _finished(_ratio(a, a + b, "value"), _ratio(new_a, new_a + new_b, "update_op"), metrics_collections,
+                         updates_collections)
 
 
 def recall_at_top_k(labels, predictions_idx, k=None, class_id=None, weights=None, metrics_collections=None,

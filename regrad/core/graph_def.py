@@ -114,18 +114,27 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     from regrad.core.graph import get_default_graph
 
     if not isinstance(graph_def, GraphDef):
-        raise TypeError(f"graph_def must be a GraphDef of Regrad, got {type(graph_def).__name__}; TensorFlow's files are "
-                        "read by regrad.interop.")
+        raise TypeError(f"graph_def must be a GraphDef proto, one of Regrad's, got {type(graph_def).__name__}; TensorFlow's "
+                        "files are read by regrad.interop.")
+    if input_map is not None and not isinstance(input_map, dict):
+        raise TypeError(f"input_map must be a dictionary mapping strings to Tensor objects, got {input_map!r}.")
+    if return_elements is not None and not (isinstance(return_elements, (list, tuple))
+                                            and all(isinstance(e, str) for e in return_elements)):
+        raise TypeError(f"return_elements must be a list of strings, got {return_elements!r}.")
     graph = get_default_graph()
     given = {k if ":" in k else k + ":0": convert_to_tensor(v) for k, v in (input_map or {}).items()}
     ops, used = {}, set()
+    types = {t.name: t.dtype for node in graph_def.node for t in node.operation.outputs} if given else {}
 
     def tensor(text):
         full = text if ":" in text else text + ":0"
+        op, _, index = full.partition(":")
         if full in given:
             used.add(full)
+            wanted = types.get(full)
+            if wanted is not None and given[full].dtype is not wanted:
+                raise ValueError(f"input_map: {full} is {wanted.name}, {given[full].name} is {given[full].dtype.name}.")
             return given[full]
-        op, _, index = full.partition(":")
         return ops[op].outputs[int(index)]
 
     with graph.name_scope(name if name is not None else "import"):
@@ -145,13 +154,13 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
         graph.gradient_rules += [o.moved(made) for o in graph_def.gradient_rules]
     missing = given.keys() - used
     if missing:
-        raise ValueError(f"Attempted to map inputs that were not found in graph_def: {sorted(missing)}")
+        raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(sorted(missing))}]")
     if return_elements is None:
         return None
     try:
         return [tensor(e) if ":" in e else ops[e] for e in return_elements]
-    except KeyError as error:
-        raise ValueError(f"Requested return_element {error} not found in graph_def.") from None
+    except (KeyError, IndexError) as error:
+        raise ValueError(f"Requested return_element {return_elements} not found in graph_def: {error}.") from None
 
 
 def node_def(op):

@@ -309,6 +309,9 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
                                                                 "default"))
             default = pairs[-1][1]
             preds, pairs = preds[:-1], pairs[:-1]
+            if not pairs:  # nothing to choose from, but the check must have run
+                with get_default_graph().control_dependencies(checks):
+                    return nest.map_structure(lambda t: identity(convert_to_tensor(t)), default())
         with get_default_graph().control_dependencies(checks or []):
             function = default
             for p, (_, f) in zip(reversed(preds), reversed(pairs)):

@@ -31,14 +31,10 @@ class Template:
         self._unique_name, self._getter = unique_name, custom_getter
         self._scope = None
         self._called = False
-        if create_scope_now:
-            self._open()
-
-    def _open(self):
-        # The scope of variables alone: each call opens a name scope for its operations.
-        name = self._unique_name or unique_scope_name(self._name)
-        with variable_scope_only(name, None, None, custom_getter=self._getter) as scope:
-            self._scope = scope
+        if create_scope_now:  # the scope of variables alone: each call opens a name scope for its operations
+            name = unique_name or unique_scope_name(name)
+            with variable_scope_only(name, None, None, custom_getter=custom_getter) as scope:
+                self._scope = scope
 
     @property
     def name(self):
@@ -89,11 +85,14 @@ class Template:
         return [v for v in self.variables if v not in self.trainable_variables]
 
     def __call__(self, *args, **kwargs):
-        if self._scope is None:
-            self._open()
-        reuse = self._called or get_variable_scope().reuse
         before = len(get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES))
-        with variable_scope(self._scope, reuse=reuse or None):
+        if self._scope is None:
+            scope = variable_scope(self._unique_name, self._name, custom_getter=self._getter)
+        else:
+            scope = variable_scope(self._scope, reuse=self._called or get_variable_scope().reuse or None)
+        with scope as entered:
+            if self._scope is None:
+                self._scope = entered
             result = self._function(*args, **kwargs)
         made = get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES)[before:]
         if self._called and made:

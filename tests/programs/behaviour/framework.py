@@ -1,0 +1,228 @@
+"""What TensorFlow's own tests of its Python side ask: names, scopes, dependencies, sessions, branches, templates, layers."""
+import numpy as np
+from corpus import Row
+
+
+def _refused(id, kind, word, code, **options):
+    return Row(id, code, raises=(kind, word), **options)
+
+
+ROWS = [
+    # Graphs and names.
+    Row("unique names", """
+g, out = graph, []
+for n in ('foo', 'foo', 'foo_1', 'foo_1', 'foo_1_2', 'Foo'):
+    out += [g.unique_name(n, mark_as_used=False), g.unique_name(n)]
+with g.name_scope('bar'):
+    out += [g.unique_name('foo'), g.unique_name('foo')]
+    with g.name_scope(None):
+        out.append(g.unique_name('foo'))
+    for _ in range(2):
+        with g.name_scope('baz'):
+            out.append(g.unique_name('foo'))
+result = out + [g.unique_name('bar'), g.unique_name('x_2'), g.unique_name('x'), g.unique_name('x'), g.unique_name('x')]"""),
+    Row("a consumer for each input it is", """
+a = tf.constant(1.0)
+b = tf.add_n([a, tf.constant(2.0), a], name='b')
+result = [op.name for op in a.consumers()]"""),
+    Row("control inputs that are implied", """
+a, b, c, d = [tf.constant(float(i), name='abcd'[i]) for i in range(4)]
+with tf.control_dependencies([a]):
+    p = c * d
+    q = a * p
+    with tf.control_dependencies([b]):
+        r, s, t = c * d, a * p, tf.identity(b)
+result = [sorted(o.name for o in x.op.control_inputs) for x in (p, q, r, s, t)]"""),
+    Row("colocation groups", """
+a = tf.constant(1.0, name='a')
+with tf.colocate_with(a):
+    b = tf.constant(2.0, name='b')
+    with tf.colocate_with(b):
+        c = tf.constant(3.0)
+    with tf.colocate_with(None, ignore_existing=True):
+        d = tf.constant(4.0, name='d')
+result = [[g.decode() for g in t.op.colocation_groups()] for t in (a, b, c, d)] + run([b, c])"""),
+    Row("slices become a tensor", """
+s = tf.IndexedSlices(tf.constant([[2, 3], [5, 7]]), tf.constant([0, 2]), tf.constant([3, 2]))
+result = run([tf.convert_to_tensor(s), (-s).values, tf.scalar_mul(-2, s).values])"""),
+    Row("static sizes of a vector of sizes", """
+p = tf.placeholder(tf.float32, [None, 3])
+n = tf.shape(p)
+vs = [n, tf.stack([n[0], 4]), tf.concat([n, [5]], 0), n[1:], tf.constant([-1, 2])]
+result = [tf.zeros(v).shape.as_list() for v in vs[:-1]] + [tf.reshape(p, [-1, n[1]]).shape.as_list()]"""),
+    Row("booleans are numbers", """
+result = run([tf.constant(True, tf.int32), tf.constant([True, 1.5]), tf.constant(1.0) + True])"""),
+    Row("objects of strings", """
+x = np.empty([2], object)
+x[:] = 'ab'
+p = tf.placeholder(tf.string)
+result = [run(tf.constant(x)), run(tf.identity(p), {p: x})]"""),
+    Row("numbers of types", """
+result = [int(tf.float32), tf.DType(3).name, tf.uint8.limits, tf.int8.limits, tf.float64.limits]"""),
+    # Sessions.
+    Row("sparse placeholder of a known shape", """
+p = tf.sparse_placeholder(tf.float32, [7, 9], name='p')
+value = run(p, {p: (np.array([[3, 2]]), np.array([1.5], 'f'))})
+result = [value.indices, value.values, value.dense_shape, p.get_shape().as_list(), p.values.name]"""),
+    Row("a partial run asks for what was announced", """
+a = tf.placeholder(tf.float32, [])
+b = a + 1.0
+s = tf.Session()
+h = s.partial_run_setup([b], [a])
+result = [raised(lambda: s.partial_run(h, b * 2.0, {a: 1.0}))[:2], raised(lambda: s.partial_run_setup([], []))[:2]]""",
+        expect=[["InvalidArgumentError", "OpError"]] * 2),
+    # Branches.
+    Row("branches give slices, sparse tensors and arrays", """
+p = tf.placeholder(tf.bool)
+v, i = tf.constant([10.0]), tf.constant([0])
+c = tf.cond(p, lambda: tf.IndexedSlices(v + 1.0, i), lambda: tf.IndexedSlices(v - 1.0, i))
+s = tf.cond(p, lambda: tf.SparseTensor([[1]], [1.0], [3]), lambda: tf.SparseTensor([[0]], [2.0], [3]))
+t = tf.TensorArray(tf.float32, 2)
+a = tf.cond(p, lambda: t.unstack([1.0, 2.0]), lambda: t.unstack([3.0, 4.0])).stack()
+result = [run([c.values, c.indices, s.values, s.indices, a], {p: on}) for on in (True, False)]"""),
+    Row("branches that gather different rows", """
+p = tf.placeholder(tf.bool)
+t = tf.get_variable('t', initializer=np.ones([3, 2], 'f'))
+y = tf.cond(p, lambda: tf.gather(t, [0, 0]), lambda: tf.gather(t, [2]) * 2.0)
+g = tf.convert_to_tensor(tf.gradients(tf.reduce_sum(y), t)[0])
+result = [run(g, {p: on}) for on in (True, False)]"""),
+    Row("one result in a tuple", """
+p = tf.constant(True)
+result = [run(tf.cond(p, lambda: (1,), lambda: 2)), type(tf.cond(p, lambda: [1], lambda: [2], strict=True)).__name__]"""),
+    Row("a gradient that is an integer's", """
+x = tf.constant(1.5)
+result = [tf.gradients(tf.cast(x, tf.int32), x), tf.gradients([], x)]"""),
+    # Variables.
+    Row("variable creators", """
+def doubled(make, **arguments):
+    arguments['name'] = 'made_' + arguments['name']
+    return make(**arguments)
+with tf.variable_creator_scope(doubled):
+    v, w = tf.Variable(1.0, name='v'), tf.get_variable('w', [1])
+result = [v.name, w.name, tf.Variable(2.0, name='v').name]"""),
+    Row("partitioned variables by slicing", """
+v = tf.create_partitioned_variables([4, 2], [2, 1], tf.ones_initializer(), name='p')
+result = [[x.name for x in v], run(v)]"""),
+    Row("a template's names", """
+def f(x):
+    return x * tf.get_variable('v', [], initializer=tf.ones_initializer())
+t = tf.make_template('t', f)
+u = tf.make_template('t', f)
+a, b, c = t(tf.constant(1.0)), t(tf.constant(2.0)), u(tf.constant(3.0))
+result = [a.name, b.name, c.name, [v.name for v in t.trainable_variables], t.var_scope.name, u.var_scope.name]"""),
+    Row("an initializer with partition_info", """
+def start(shape, dtype, partition_info):
+    return tf.fill(shape, 1.0 if partition_info is None else 2.0)
+result = run(tf.get_variable('v', [2], initializer=start))"""),
+    # Layers, training.
+    Row("layers count from 1, scopes from 0", """
+a, b = tf.layers.Dense(2), tf.layers.Dense(2)
+a(tf.ones([1, 3]))
+b(tf.ones([1, 3]))
+result = [a.name, b.name, a.scope_name, b.scope_name]"""),
+    Row("a layer that is not trainable updates nothing", """
+tf.layers.batch_normalization(tf.ones([4, 3]), training=True, trainable=False)
+result = [len(tf.get_collection(tf.GraphKeys.UPDATE_OPS)), len(tf.trainable_variables())]"""),
+    Row("losses that depend on no input", """
+d = tf.layers.Dense(2, kernel_regularizer=tf.reduce_sum, activity_regularizer=tf.reduce_sum)
+d(tf.ones([1, 3]))
+result = [len(d.losses), len(d.get_losses_for(None))]"""),
+    Row("names of a metric", """
+result = [t.name for t in tf.metrics.mean(tf.constant([1.0])) + tf.metrics.accuracy([1.0], [1.0])]"""),
+    Row("ids without rows", """
+e = tf.constant(np.arange(8.0).reshape(4, 2))
+sp = tf.SparseTensor([[0, 0], [2, 0]], tf.constant([1, 3], tf.int64), [3, 2])
+w = tf.SparseTensor(sp.indices, tf.constant([2.0, 1.0], tf.float64), sp.dense_shape)
+result = [run(tf.nn.embedding_lookup_sparse(e, sp, w, combiner=c)) for c in ('mean', 'sqrtn')]"""),
+    Row("a root of what is left of the steps", """
+s = tf.placeholder(tf.int32, [])
+rate = tf.train.polynomial_decay(0.05, s, 10, 0.001, power=0.5)
+result = [run(rate, {s: i}) for i in (0, 5, 10, 15)]"""),
+    # Refusals at building.
+    _refused("a gradient of text", "TypeError", "", "tf.gradients(tf.constant('a'), tf.constant(1.0))"),
+    _refused("an aggregation method", "ValueError", "aggregation_method",
+             "x = tf.constant(1.0); tf.gradients(x * 2.0 + x, x, aggregation_method=77)"),
+    _refused("a list with None", "TypeError", "", "tf.constant([1, None])"),
+    _refused("a conversion that gives no tensor", "RuntimeError", "", """
+class Odd: pass
+tf.register_tensor_conversion_function(Odd, lambda value, dtype=None, name=None, as_ref=False: 3)
+tf.convert_to_tensor(Odd())"""),
+    _refused("a conversion of what is no type", "TypeError", "type",
+             "tf.register_tensor_conversion_function(3, lambda *a, **k: None)"),
+    _refused("a list of tensors of two types", "TypeError", "", "tf.convert_to_tensor([tf.constant(1.0), tf.constant(1)])"),
+    _refused("a shape too large for int32", "ValueError", "large",
+             "tf.convert_to_tensor(tf.TensorShape([2 ** 32]), dtype=tf.int32)"),
+    _refused("a name scope of two graphs", "ValueError", "same graph", """
+a = tf.constant(1.0)
+with tf.Graph().as_default():
+    b = tf.constant(2.0)
+with tf.name_scope('x', values=[a, b]):
+    pass"""),
+    _refused("colocation with nothing", "ValueError", "ignore_existing", """
+with tf.colocate_with(None):
+    pass""", asked=False),
+    _refused("a fill with a vector", "ValueError", "rank", "tf.fill([2], [1, 2])"),
+    _refused("broadcast of static shapes", "ValueError", "incompatible shapes for broadcasting",
+             "tf.broadcast_static_shape(tf.TensorShape([2]), tf.TensorShape([3]))"),
+    _refused("no dtype", "TypeError", "", "tf.as_dtype(None)"),
+    _refused("an unknown dtype", "TypeError", "", "tf.as_dtype('int')"),
+    _refused("true_fn twice", "TypeError", "may not be set simultaneously", """
+f = lambda: 1
+tf.cond(tf.constant(True), f, f, fn1=f)"""),
+    _refused("a vector as predicate", "ValueError", "rank", "tf.cond(tf.constant([True]), lambda: 1, lambda: 2)"),
+    _refused("branches of other keys", "ValueError", "",
+             "tf.cond(tf.constant(True), lambda: {'a': 1}, lambda: {'b': 1})"),
+    _refused("a tensor as branch", "TypeError", "callable", "tf.cond(tf.constant(True), tf.constant(1), lambda: 2)"),
+    _refused("cases that are no list", "TypeError", "list", "tf.case(3)"),
+    _refused("a default that is no function", "TypeError", "callable",
+             "tf.case([(tf.constant(True), lambda: 1)], default=3)"),
+    _refused("branches by text", "TypeError", "int", "tf.switch_case(tf.constant(0), {'a': lambda: 1})"),
+    _refused("turns in parallel", "TypeError", "parallel_iterations",
+             "tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0], parallel_iterations=0)"),
+    _refused("several maxima of turns", "ValueError", "scalar",
+             "tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0], maximum_iterations=tf.constant([1, 2]))"),
+    _refused("collections that are text", "ValueError", "list, tuple, or set", "tf.Variable(1.0, collections='abc')"),
+    _refused("reuse that is text", "ValueError", "reuse", """
+with tf.variable_scope('a', reuse='x'):
+    pass"""),
+    _refused("an initial value of another shape", "ValueError", "shape",
+             "tf.get_variable('v', [2], initializer=lambda shape, dtype, partition_info: tf.zeros([3]))"),
+    _refused("new variables in a template", "ValueError", "after the first time", """
+t = tf.make_template('t', lambda: tf.Variable(1.0))
+t()
+t()"""),
+    _refused("integers into a dense layer", "TypeError", "", "tf.layers.dense(tf.constant([[1]]), 2)"),
+    _refused("pooling without strides", "ValueError", "strides", "tf.layers.MaxPooling2D(2, None)"),
+    _refused("a session of a number", "TypeError", "target", "tf.Session(3)"),
+    _refused("a session's config", "TypeError", "config", "tf.constant(1.0); tf.Session(config=3)"),
+    _refused("feeds that are a list", "TypeError", "dict", "x = tf.constant(1.0); tf.Session().run(x, [1])"),
+    _refused("a rank that is a float", "TypeError", "int32", "tf.assert_rank(tf.constant(1), 0.5)"),
+    _refused("order of text", "TypeError", "numeric", "tf.is_non_decreasing(['a'])"),
+    _refused("an import of text", "TypeError", "must be a graphdef proto", "tf.import_graph_def('')"),
+    _refused("elements of an import", "TypeError", "list of strings", """
+with tf.Graph().as_default() as g:
+    tf.constant(1.0)
+tf.import_graph_def(g.as_graph_def(), return_elements=[7])"""),
+    # Refusals at running.
+    _refused("shapes that do not broadcast at run time", "InvalidArgumentError", "incompatible shapes", """
+p, q = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+run(p + q, {p: np.ones(2), q: np.ones(3)})"""),
+    _refused("products at run time", "InvalidArgumentError", "size-incompatible: in[0]: [2,3], in[1]: [2,3]", """
+p, q = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+run(tf.matmul(p, q), {p: np.ones([2, 3]), q: np.ones([2, 3])})"""),
+    _refused("a reshape at run time", "InvalidArgumentError",
+             "input to reshape is a tensor with 3 values, but the requested shape has 4", """
+p = tf.placeholder(tf.float32)
+run(tf.reshape(p, [4]), {p: np.ones(3)})"""),
+    _refused("a negative size at run time", "InvalidArgumentError", "", """
+p = tf.placeholder(tf.int32)
+run(tf.fill(p, 1.0), {p: [-1]})"""),
+    _refused("an unfed placeholder says what it is", "InvalidArgumentError",
+             "placeholder tensor 'p' with dtype float and shape [10,?]", "run(tf.placeholder(tf.float32, [10, None], 'p'))"),
+    _refused("no case holds", "InvalidArgumentError", "none of the conditions evaluated as true", """
+x = tf.placeholder(tf.int32, [])
+run(tf.case([(tf.equal(x, 1), lambda: 1)]), {x: 7})""", asked=False),
+    _refused("arrays for one output", "InvalidArgumentError", "expects to see 1 values",
+             "run(tf.py_func(lambda x: (x, x), [tf.ones([2])], tf.float32))"),
+    _refused("an empty graph", "RuntimeError", "graph is empty", "tf.Session(graph=tf.Graph()).run('x')"),
+]
