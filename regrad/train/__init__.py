@@ -9,13 +9,15 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
         load_variable remove_checkpoint update_checkpoint_state""",
     "regrad.core.messages": """
         BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample""",
+    "regrad.train.cluster": "ClusterSpec Server replica_device_setter",
     "regrad.train.coordinator": "Coordinator LooperThread QueueRunner add_queue_runner start_queue_runners",
     "regrad.train.event_files": "SummaryWriter=FileWriter SummaryWriterCache=FileWriterCache summary_iterator",
     "regrad.train.steps": """
         assert_global_step create_global_step get_global_step get_or_create_global_step global_step""",
+    "regrad.train.graph_files": "export_meta_graph import_meta_graph write_graph",
     "regrad.train.hooks": """
         CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook GlobalStepWaiterHook LoggingTensorHook
-        NanLossDuringTrainingError NanTensorHook SecondOrStepTimer SessionRunArgs SessionRunContext SessionRunHook
+        NanLossDuringTrainingError NanTensorHook ProfilerHook SecondOrStepTimer SessionRunArgs SessionRunContext SessionRunHook
         SessionRunValues StepCounterHook StopAtStepHook SummarySaverHook""",
     "regrad.train.input": """
         batch batch_join input_producer limit_epochs match_filenames_once maybe_batch maybe_batch_join maybe_shuffle_batch
@@ -35,5 +37,6 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
         AddSignOptimizer DecoupledWeightDecayExtension FtrlOptimizer GradientDescentOptimizer
         MomentumOptimizer MomentumWOptimizer NadamOptimizer PowerSignOptimizer ProximalAdagradOptimizer
         ProximalGradientDescentOptimizer RMSPropOptimizer extend_with_decoupled_weight_decay""",
+    "regrad.train.supervisor": "SessionManager Supervisor basic_train_loop",
     "regrad.train.saver": "Saver init_from_checkpoint",
 })

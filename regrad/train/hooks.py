@@ -9,6 +9,7 @@ import numpy as np
 
 from regrad.core.graph import get_default_graph
 from regrad.core.messages import SessionLog, Summary
+from regrad.runtime.trace import RunOptions
 from regrad.train.event_files import FileWriterCache
 from regrad.train.saver import Saver
 from regrad.train.steps import get_global_step
@@ -339,6 +340,35 @@ class SummarySaverHook(SessionRunHook):
     def end(self, session):
         if self._writer is not None:
             self._writer.flush()
+
+
+class ProfilerHook(SessionRunHook):
+    """Records a run every so many steps or seconds into `timeline-<step>.json`, for chrome://tracing."""
+
+    def __init__(self, save_steps=None, save_secs=None, output_dir="", show_dataflow=True, show_memory=False):
+        """Args: show_dataflow, show_memory: accepted."""
+        self._timer = _timer(save_secs, save_steps)
+        self._path = os.path.join(output_dir, "timeline-{}.json")
+
+    def begin(self):
+        self._step = _step_tensor("ProfilerHook")
+        self._next = None
+
+    def before_run(self, run_context):
+        self._due = self._next is not None and self._timer.should_trigger_for_step(self._next)
+        options = RunOptions(trace_level=RunOptions.FULL_TRACE) if self._due else None
+        return SessionRunArgs({"step": self._step}, options=options)
+
+    def after_run(self, run_context, run_values):
+        step = int(run_values.results["step"]) + 1
+        if self._next is None:  # the first run compiles: it would show nothing else
+            self._timer.update_last_triggered_step(step)
+        if self._due:
+            step = int(run_context.session.run(self._step))
+            self._timer.update_last_triggered_step(step)
+            with open(self._path.format(step), "w") as file:
+                file.write(run_values.run_metadata.to_chrome_trace())
+        self._next = step + 1
 
 
 def _writer(given, folder):

@@ -7,6 +7,7 @@ from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.ops.control import group, no_op
 from regrad.ops.summary import merge_all
+from regrad.runtime.trace import RunMetadata
 from regrad.train.checkpoint import latest_checkpoint
 from regrad.train.coordinator import Coordinator, start_queue_runners
 from regrad.train.hooks import (
@@ -184,6 +185,9 @@ class MonitoredSession:
                     if tensor in feeds:
                         raise RuntimeError(f"Same tensor is fed by two hooks, or by a hook and the caller: {tensor}")
                 feeds.update(request.feed_dict or {})
+                options = options or request.options
+        if run_metadata is None and getattr(options, "trace_level", 0):
+            run_metadata = RunMetadata()
         results = self._session.run({"caller": fetches, "hooks": asked} if asked else fetches, feeds or None, options,
                                     run_metadata)
         of_hooks = results["hooks"] if asked else {}
