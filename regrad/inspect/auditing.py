@@ -25,7 +25,7 @@ _MEANT = ("ForwardOf", "StopGradient", "PreventGradient", "FakeQuantWithMinMaxAr
           "QuantizeAndDequantizeV3")
 _WIDE = {"float16": dtypes.float64, "bfloat16": dtypes.float64, "float32": dtypes.float64, "complex64": dtypes.complex128}
 _STEPS = (1e-3, 1e-4, 1e-5, 1e-6)
-_NUDGES = 5
+_NUDGES = 7
 
 
 class Finding:
@@ -373,7 +373,7 @@ def _judge(session, p, given, slopes, second, order, rtol, rng):
             if attempt == 0:  # steps in proportion to the values, which do not leave a domain such as x > 0
                 p.v = {i: np.where(p.x[i] == 0, v, v * np.abs(p.x[i])).astype(v.dtype) for i, v in p.v.items()}
             else:
-                x = [_nudged(rng, a) if i in p.real else a for i, a in enumerate(p.x)]
+                x = [_nudged(rng, a, 1e-3 if attempt < 3 else 0.1) if i in p.real else a for i, a in enumerate(p.x)]
         else:
             return [Finding(p.step, UNCHECKED, given=given, true=true, note="it has no derivative near these values")]
         if off:
@@ -406,31 +406,38 @@ def _judge(session, p, given, slopes, second, order, rtol, rng):
     return out
 
 
-def _nudged(rng, x):
-    """Returns `x` moved by a thousandth, so that ties and corners are left behind and signs kept."""
+def _nudged(rng, x, share):
+    """Returns `x` moved by a share of itself, so that ties and corners are left behind and signs kept.
+
+    Thousands of units at 0, as after a ReLU, are close to each other still when they are moved by thousandths.
+    """
     r = rng.standard_normal(x.shape)
-    return np.where(x == 0, 1e-3 * r, x * (1 + 1e-3 * r)).astype(x.dtype)
+    return np.where(x == 0, share * r, x * (1 + share * np.clip(r, -5, 5))).astype(x.dtype)
 
 
 def _again(session, p, x, size, rtol, only=None):
-    """Measures one operation, from `x`, along input `only`; returns (it is smooth there, given, true, error, off)."""
+    """Measures one operation, from `x`, along input `only`; returns (that decides, given, true, error, off)."""
     directions = p.v if only is None else {only: p.v[only]}
     given = p.given(session.run(p.fetched(), p.feeds(0.0, x)), directions) if p.fetched() else 0.0
 
     def at(t):
-        return p.value(session.run(p.outs, p.feeds(t, x, directions)))
+        return [np.asarray(o) for o in session.run(p.outs, p.feeds(t, x, directions))]
 
-    slopes, sides = [], []
-    middle = at(0.0)
+    quotients, middle = [], at(0.0)
     for h in _STEPS:
         up, down = at(h), at(-h)
-        slopes.append((up - down) / (2 * h))
-        sides.append(abs((up - middle) / h - (middle - down) / h))
-    true, change = _settled(slopes)
+        # How well it is known: at a corner the two one-sided quotients of an output differ, however small the step (of the
+        # outputs together they need not: corners of different signs cancel); and values are rounded.
+        corners = sum(float(np.sum(np.abs(u) * np.abs(a - 2 * m + b))) for u, a, m, b in zip(p.u, up, middle, down))
+        rounding = sum(float(np.sum(np.abs(u) * np.abs(m))) for u, m in zip(p.u, middle)) * 4e-16
+        doubt = (corners + rounding) / h
+        quotients.append((doubt if np.isfinite(doubt) else np.inf, (p.value(up) - p.value(down)) / (2 * h)))
+    doubt, true = min(quotients)
     error, off = _off(given, true, size, rtol, 1e-9)
+    known = doubt <= max(1e-3 * abs(true), 1e-3 * abs(given) if np.isfinite(given) else 0.0, 1e-8 * size)
+    decided = bool(known or not off)
     if not np.isfinite(given) and np.isfinite(true):
         off = True
-    # Of a smooth function the two one-sided quotients come together as the step shrinks.
-    tolerance = max(1e-3 * abs(true), 1e-3 * abs(given) if np.isfinite(given) else 0.0, 1e-8 * size)
-    smooth = np.isfinite(true) and change <= tolerance and sides[2] <= max(0.3 * sides[0], tolerance)
-    return bool(smooth or not off), given, true, error, off
+    elif known and abs(given - true) <= doubt:
+        off = False
+    return decided, given, true, error, off

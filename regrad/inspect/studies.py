@@ -78,26 +78,41 @@ def coverage(ys, xs, feed_dict=None, session=None, times_input=False, **options)
     Returns:
       A `Study`: per operation `rule`, `choice` ("chosen", "default" or "nothing"), the sums of relevance that arrive and
       that are passed on, and `lost`, their relative difference: 0 where relevance is conserved. Constants and biases take
-      a share too: what goes to every real input is counted.
+      a share too: what goes to every real input is counted. Operations in loops and branches follow the one that holds
+      them, with the sums over all turns.
     """
-    taps = Taps(ys, xs, name="coverage", all_inputs=True, **options)
-    values = fetch([*taps.tensors(), *(t for op in taps.at for t in (*op.inputs, *op.outputs) if t.dtype._kind in "fc")],
-                   feed_dict, session)
-    steps = {s.op: s for s in taps.explanation.steps}
-
     def total(tensors, grads):
-        return float(sum(np.sum(values[part(g)] * (values[t] if times_input else 1))
-                         for t, g in zip(tensors, grads) if g is not None))
+        """The relevance in `grads`. (A TensorArray that nothing was written to has no value of the gradient's shape.)"""
+        return float(sum(np.sum(g * v if times_input else g) for v, g in zip(tensors, grads)
+                         if g is not None and (not times_input or v is not None and np.shape(v) == np.shape(g))))
+
+    def inside(op, x, y, arriving, given):
+        return total(y, arriving), total(x, given)
+
+    taps = Taps(ys, xs, name="coverage", all_inputs=True, inside=inside, **options)
+    forward = [t for op in taps.at if not op.opdef.extra.get("has_bodies") for t in (*op.inputs, *op.outputs)]
+    values = fetch([*taps.tensors(), *(t for t in forward if t.dtype._kind in "fc")], feed_dict, session)
+    steps = {s.op: s for s in taps.explanation.steps}
+    holds = {}
+    for op, sums in taps.log:  # of all turns together
+        found = holds.setdefault(taps.outermost(op), {})
+        found[op] = np.add(found.get(op, (0.0, 0.0)), sums)
+
+    def row(op, nothing, came, went):
+        step = steps.get(op)
+        choice = "nothing" if nothing else {OVERRIDDEN: "chosen", RULE: "default"}.get(step.status if step else "", "default")
+        lost = float((came - went) / came) if came else float("inf") if went else 0.0
+        # What a loop does to relevance times value is told by the operations inside it.
+        sums = (None, None, None) if op.opdef.extra.get("has_bodies") and times_input else (float(came), float(went), lost)
+        return {"operation": step.name if step else op.name, "type": op.type, "choice": choice, "rule": step.rule if step else "",
+                **dict(zip(("arrives", "passed on", "lost"), sums))}
 
     rows = []
     for op, (arriving, given) in taps.at.items():
-        step = steps.get(op)
-        nothing = all(g is None for g in given)
-        choice = "nothing" if nothing else {OVERRIDDEN: "chosen", RULE: "default"}.get(step.status if step else "", "default")
-        came, went = total(op.outputs, arriving), total(op.inputs, given)
-        lost = (came - went) / came if came else float("inf") if went else 0.0
-        rows.append({"operation": op.name, "type": op.type, "choice": choice, "rule": step.rule if step else "",
-                     "arrives": came, "passed on": went, "lost": lost})
+        sides = [[None if g is None else values[part(g)] for g in side] for side in (arriving, given)]
+        sums = (total([values.get(t) for t in ts], side) for ts, side in zip((op.outputs, op.inputs), sides))
+        rows.append(row(op, all(g is None for g in given), *sums))
+        rows += [row(o, False, *found) for o, found in holds.get(op, {}).items()]
     counts = {c: sum(r["choice"] == c for r in rows) for c in ("chosen", "default", "nothing")}
     return Study("Rules: " + ", ".join(f"{n} {c}" for c, n in counts.items()), rows)
 

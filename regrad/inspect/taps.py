@@ -35,7 +35,7 @@ class Taps:
     def __init__(self, ys, xs, overrides=None, view=None, name="taps", inside=None, all_inputs=False, **options):
         """Args: as of `gradients`; inside: called in the run for each operation inside a body and each turn, as
         `inside(operation, inputs, outputs, arriving, given)` with arrays, None for what is not there; all_inputs: what a rule
-        gives to inputs counts also where no x is behind them."""
+        gives to inputs counts also where no x is behind them, and slices are made whole."""
         graph = _element(_as_list(ys)[0], "y").graph
         call = rules.as_overrides(overrides, graph, "this call")
         self.explanation = explain_gradients(ys, xs, overrides=call, view=view, **options)
@@ -52,6 +52,8 @@ class Taps:
             if not isinstance(op, Operation):
                 return grads
             real = [g if t.dtype._kind in "fc" and (all_inputs or t in live) else None for t, g in zip(op.inputs, grads)]
+            if all_inputs:
+                real = [g if g is None else dense(g) for g in real]
             if op.opdef.type == "While":  # the last are rows that another loop has saved, of any number of turns
                 real[len(real) - op.attrs["n_xs"]:] = [None] * op.attrs["n_xs"]
             if op.graph is graph:

@@ -170,3 +170,14 @@ def test_the_graph_stays_as_it_was(fresh_graph):
 
     assert len(fresh_graph._ops) == before
     assert "right" in str(report) and "right" in report.to_json()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_thousands_of_corners_are_no_fault(seed):
+    x = tf.placeholder(tf.float32, [2, 20, 20, 4])
+    h = tf.nn.max_pool(tf.nn.relu(x), [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+    y = tf.nn.max_pool(tf.nn.relu(h - 0.5), [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+    value = np.random.RandomState(seed).standard_normal([2, 20, 20, 4])
+    assert {f.verdict for f in tf.audit(y, x, {x: value}, seed=seed).findings} == {"right"}
+    wrong = tf.audit(y, x, {x: value}, seed=seed, overrides={"MaxPool": rules.scale(1.003)})
+    assert [f.type for f in wrong.of("deliberately different")] == ["MaxPool", "MaxPool"]

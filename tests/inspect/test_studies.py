@@ -88,6 +88,24 @@ def test_relevance_rules_conserve(x):
     assert all(r["arrives"] for r in rows.values())
 
 
+@pytest.mark.parametrize("times_input", [False, True])
+def test_coverage_in_a_loop(x, times_input):
+    y = tf.reduce_sum(tf.scan(lambda a, v: tf.tanh(a * 0.5) + v, x))
+    found = tf.inspect.coverage(y, x, {x: VALUE}, times_input=times_input, overrides={"Tanh": rules.scale(1.0)})
+    rows = {r["type"]: r for r in found.rows}
+
+    assert (rows["Tanh"]["choice"], rows["Add"]["choice"], rows["While"]["choice"]) == ("chosen", "default", "default")
+    assert "body" in rows["Tanh"]["operation"] and rows["Add"]["arrives"]
+    if times_input:  # sums and look-ups conserve gradient times input
+        assert [rows[t]["lost"] for t in ("Add", "TensorArrayReadV3")] == pytest.approx([0.0, 0.0], abs=1e-6)
+
+
+def test_coverage_of_rows(x):
+    found = tf.inspect.coverage(tf.tanh(tf.gather(x, [0, 2, 2])), x, {x: VALUE}, times_input=True)
+
+    assert {r["type"]: r["lost"] for r in found.rows}["GatherV2"] == pytest.approx(0.0, abs=1e-6)
+
+
 def test_coverage_names_nothing(x):
     found = tf.inspect.coverage(tf.round(x) + x, x, {x: VALUE}, times_input=True)
 
