@@ -104,7 +104,8 @@ def coverage(ys, xs, feed_dict=None, session=None, times_input=False, **options)
         lost = float((came - went) / came) if came else float("inf") if went else 0.0
         # What a loop does to relevance times value is told by the operations inside it.
         sums = (None, None, None) if op.opdef.extra.get("has_bodies") and times_input else (float(came), float(went), lost)
-        return {"operation": step.name if step else op.name, "type": op.type, "choice": choice, "rule": step.rule if step else "",
+        name, rule = (step.name, step.rule) if step else (op.name, "")
+        return {"operation": name, "type": op.type, "choice": choice, "rule": rule,
                 **dict(zip(("arrives", "passed on", "lost"), sums))}
 
     rows = []
