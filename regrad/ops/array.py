@@ -83,6 +83,12 @@ def check_numerics(tensor, message, name=None):
     return checknumerics_op(tensor, message=message, name=name)
 
 
+def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
+    """Returns the tensor; InvalidArgumentError with `msg` when it holds NaN or infinity. `x`, `message`: newer names."""
+    tensor = convert_to_tensor(one_of("x", x, "t", t), name="x")
+    return checknumerics_op(tensor, message=one_of("message", message, "msg", msg), name=name or "VerifyFinite")
+
+
 def _ensure_shape_infer(x, *, shape):
     return Spec(merge(x.dims, shape, "ensure_shape: the tensor's shape and the one it should have,"), x.dtype)
 

@@ -83,13 +83,20 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.int
 def _histogram_infer(values, value_range, nbins, *, dtype):
     if not compatible(value_range.dims, (2,)):
         raise ShapeError(f"value_range must have two elements but is {spec_text(value_range)}")
-    return Spec((nbins.partial(),), dtype)
+    n, ends = nbins.partial(), value_range.value()
+    if n is not None and n <= 0:
+        raise ShapeError(f"Requires nbins > 0, got {n}: nbins should be a positive number")
+    if ends is not None and not ends[0] < ends[1]:
+        raise ValueError(f"value_range should satisfy value_range[0] < value_range[1], got {ends.tolist()}")
+    return Spec((n,), dtype)
 
 
 def _histogram_lower(b, values, value_range, nbins, *, dtype):
     bins = _bins(b, values, value_range, int(nbins))
     target = dtype.as_numpy_dtype
     if b.is_host:
+        if not value_range[0] < value_range[1]:
+            raise array.BadValue(f"value_range should satisfy value_range[0] < value_range[1], got {value_range.tolist()}")
         return np.bincount(bins.ravel(), minlength=int(nbins)).astype(target)
     return b.np.zeros(int(nbins), target).at[bins.ravel()].add(target(1))
 

@@ -11,7 +11,7 @@ import collections
 import numpy as np
 
 from regrad.core.dtypes import FLOATING, REAL, int64
-from regrad.core.errors import ShapeError
+from regrad.core.errors import ShapeError, Unsupported
 from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import compatible
 from regrad.ops.indexing import add_at
@@ -205,7 +205,9 @@ fractionalavgpoolgiven_op = define_op(
 
 def _attrs(pooling_ratio, pseudo_random, overlapping, deterministic, seed, seed2):
     ratio = tuple(float(r) for r in pooling_ratio)
-    if len(ratio) != 4 or ratio[0] != 1 or ratio[3] != 1 or min(ratio) < 1:
+    if len(ratio) == 4 and min(ratio) >= 1 and (ratio[0] != 1 or ratio[3] != 1):
+        raise Unsupported(f"Fractional pooling is not yet supported on the batch nor channel dimension: {list(ratio)}")
+    if len(ratio) != 4 or min(ratio) < 1:
         raise ValueError("pooling_ratio must be [1, rows, columns, 1] with ratios of at least 1, "
                          f"got {list(pooling_ratio)}.")
     if deterministic and not seed and not seed2:

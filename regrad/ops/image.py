@@ -83,7 +83,7 @@ def _resize_infer(out_dtype):
     def infer(x, size, *, align_corners, half_pixel_centers=False):
         rank_is(x, 4, "images [batch, height, width, channels]")
         if not compatible(size.dims, (2,)):
-            raise ShapeError(f"size must hold 2 numbers, height and width, got {spec_text(size)}")
+            raise ShapeError(f"'size' must be a 1-D Tensor of 2 elements: new_height, new_width; got {spec_text(size)}")
         if align_corners and half_pixel_centers:
             raise ValueError("If half_pixel_centers is True, align_corners must be False.")
         rows, columns = size.partial() or (None, None)
@@ -266,10 +266,21 @@ def crop_and_resize(image, boxes, box_ind=None, crop_size=None, method="bilinear
 # -- flips, turns, borders ------------------------------------------------------------------------------
 def _is_single(image, what="image"):
     """Returns True for one image, False for a batch."""
-    rank = None if image.dims is None else len(image.dims)
+    if image.dims is None:
+        raise ValueError(f"'{what}' contains no shape.")
+    rank = len(image.dims)
     if rank not in (3, 4):
         raise ValueError(f"'{what}' must have either 3 or 4 dimensions, got {spec_text(image)}")
     return rank == 3
+
+
+def _image(image):
+    """Returns an image or a batch as a tensor; one of unknown rank is taken for a single image."""
+    image = convert_to_tensor(image, name="image")
+    if image.dims is None:
+        image = array.identity(image)
+        image.set_shape([None, None, None])
+    return image
 
 
 def _axis(image, axis):
@@ -279,26 +290,26 @@ def _axis(image, axis):
 
 def flip_left_right(image):
     """Returns an image, or a batch of them, with columns in reverse order."""
-    image = convert_to_tensor(image, name="image")
+    image = _image(image)
     return reverse(image, [_axis(image, 1)])
 
 
 def flip_up_down(image):
     """Returns an image, or a batch of them, with rows in reverse order."""
-    image = convert_to_tensor(image, name="image")
+    image = _image(image)
     return reverse(image, [_axis(image, 0)])
 
 
 def transpose_image(image, name=None):
     """Returns an image, or a batch of them, with rows and columns exchanged."""
-    image = convert_to_tensor(image, name="image")
+    image = _image(image)
     return array.transpose(image, [1, 0, 2] if _is_single(image) else [0, 2, 1, 3], name=name or "transpose_image")
 
 
 def rot90(image, k=1, name=None):
     """Returns an image, or a batch of them, turned counter-clockwise `k` times by 90 degrees; `k` is an int."""
     with get_default_graph().name_scope(name or "rot90"):
-        image = convert_to_tensor(image, name="image")
+        image = _image(image)
         turns = k % 4
         if turns == 1:
             return flip_up_down(transpose_image(image))
@@ -308,7 +319,7 @@ def rot90(image, k=1, name=None):
 
 
 def _random_flip(image, flip, seed):
-    image = convert_to_tensor(image, name="image")
+    image = _image(image)
     if _is_single(image):
         return select(less(random_uniform([], seed=seed), 0.5), flip(image), image)
     chosen = less(random_uniform(array.shape(image)[:1], seed=seed), 0.5)
@@ -330,6 +341,12 @@ def _sizes(image):
     y = _axis(image, 0)
     shape = None if None not in image.dims[y:y + 2] else array.shape(image)
     return y, [shape[y + i] if d is None else d for i, d in enumerate(image.dims[y:y + 2])]
+
+
+def _not_empty(image):
+    """Refuses an image that is known to have no pixels or channels."""
+    if 0 in image.dims[-3:]:
+        raise ValueError(f"inner 3 dims of 'image.shape' must be > 0: {spec_text(image)}")
 
 
 def _plain(*values):
@@ -361,8 +378,9 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
       ValueError: negative offsets, or a target too small; InvalidArgumentError (when run) if that was not known before.
     """
     with get_default_graph().name_scope("pad_to_bounding_box"):
-        image = convert_to_tensor(image, name="image")
+        image = _image(image)
         y, (height, width) = _sizes(image)
+        _not_empty(image)
         top, left, target_height, target_width = _plain(offset_height, offset_width, target_height, target_width)
         below, right = target_height - top - height, target_width - left - width
         image = _required(
@@ -384,8 +402,9 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
         before.
     """
     with get_default_graph().name_scope("crop_to_bounding_box"):
-        image = convert_to_tensor(image, name="image")
+        image = _image(image)
         y, (height, width) = _sizes(image)
+        _not_empty(image)
         top, left, target_height, target_width = _plain(offset_height, offset_width, target_height, target_width)
         image = _required(
             image, (top >= 0, "offset_height must be >= 0."), (left >= 0, "offset_width must be >= 0."),
@@ -406,7 +425,7 @@ def _margin(n, part):
 def central_crop(image, central_fraction):
     """Returns the middle part of an image, that fraction (in (0, 1]) of its height and width."""
     with get_default_graph().name_scope("central_crop"):
-        image = convert_to_tensor(image, name="image")
+        image = _image(image)
         if not 0 < central_fraction <= 1:
             raise ValueError("central_fraction must be within (0, 1]")
         if central_fraction == 1:
@@ -424,7 +443,7 @@ def _either(known, built, a, b):
 def resize_image_with_crop_or_pad(image, target_height, target_width):
     """Returns the image cut or filled with zeros on both sides to the target size, ints or int32 scalars."""
     with get_default_graph().name_scope("resize_image_with_crop_or_pad"):
-        image = convert_to_tensor(image, name="image")
+        image = _image(image)
         y, sizes = _sizes(image)
         targets = _plain(target_height, target_width)
         image = _required(image, (targets[0] > 0, "target_height must be > 0."), (targets[1] > 0, "target_width must be > 0."))
@@ -513,7 +532,13 @@ def adjust_contrast(images, contrast_factor):
 
 
 def adjust_gamma(image, gamma=1, gain=1):
-    """Returns gain * image^gamma, on a scale from 0 to 1."""
+    """Returns gain * image^gamma, on a scale from 0 to 1.
+
+    Raises:
+      ValueError: a negative gamma.
+    """
+    if isinstance(gamma, (int, float)) and gamma < 0:
+        raise ValueError(f"Gamma should be a non-negative real number, got {gamma}.")
     return _as_float(image, lambda x: math.pow(x, _number(gamma, x)) * gain, "adjust_gamma")
 
 
@@ -590,6 +615,8 @@ def rgb_to_grayscale(images, name=None):
 def grayscale_to_rgb(images, name=None):
     """Returns images of one channel with that channel three times."""
     images = convert_to_tensor(images, name="images")
+    if images.dims is None or not images.dims or images.dims[-1] not in (1, None):
+        raise ValueError(f"Last dimension of a grayscale image should be size 1, got {spec_text(images)}.")
     return tile(images, [1] * (len(images.dims) - 1) + [3], name=name or "grayscale_to_rgb")
 
 

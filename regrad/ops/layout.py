@@ -274,13 +274,13 @@ reverse_v2 = reverse
 
 
 def _reverse_sequence_infer(x, seq_lengths, *, seq_dim, batch_dim):
+    rank_is(seq_lengths, 1, "seq_lengths, a vector")
     if x.dims is None:
         return Spec(None, x.dtype)
     seq, batch = axis_in(seq_dim, len(x.dims), "seq_dim"), axis_in(batch_dim, len(x.dims), "batch_dim")
     if seq == batch:
         raise ShapeError(f"batch_dim == seq_dim == {seq}")
-    rank_is(seq_lengths, 1, "seq_lengths, a vector")
-    (n,) = merge(seq_lengths.dims or (None,), (x.dims[batch],), "seq_lengths has one entry per batch entry;")
+    (n,) = merge(seq_lengths.dims or (None,), (x.dims[batch],), f"len(seq_lens) != input.dims({batch});")
     return Spec((*x.dims[:batch], n, *x.dims[batch + 1:]), x.dtype)
 
 

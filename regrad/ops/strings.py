@@ -8,11 +8,11 @@ import numpy as np
 from regrad.core import dtypes, nest
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import INDEX, as_dtype
-from regrad.core.errors import InvalidArgumentError, ShapeError
+from regrad.core.errors import BadValue, InvalidArgumentError, ShapeError
 from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.graph import Tensor
-from regrad.core.opdef import Spec, define_op, rank_is
-from regrad.core.shapes import broadcast
+from regrad.core.opdef import Spec, define_op, rank_is, spec_text
+from regrad.core.shapes import broadcast, compatible, merge
 from regrad.ops.array import one_of, rank
 from regrad.ops.generate import range as range_
 
@@ -77,12 +77,20 @@ def as_string(input, precision=-1, scientific=False, shortest=False, width=-1, f
       fill: how to fill them: "0", " ", "-" (numbers to the left), "+" (a sign always).
 
     Raises:
-      ValueError: `scientific` and `shortest` together, or an unknown `fill`.
+      ValueError: `scientific` and `shortest` together, an unknown `fill`, a format of fractions for what has none.
     """
     if scientific and shortest:
-        raise ValueError("as_string: scientific and shortest exclude each other.")
+        raise BadValue("Cannot select both scientific and shortest notation")
+    if len(fill) > 1:
+        raise BadValue(f"Fill string must be one or fewer characters, got {fill!r}")
     if fill not in ("", "0", " ", "-", "+"):
-        raise ValueError(f"as_string: fill must be '', '0', ' ', '-' or '+', got {fill!r}.")
+        raise BadValue(f"Fill argument not supported: {fill!r}; it is '', '0', ' ', '-' or '+'")
+    input = convert_to_tensor(input, name="input")
+    if not (input.dtype.is_floating or input.dtype.is_complex):
+        if scientific or shortest:
+            raise BadValue(f"scientific and shortest format not supported for datatype {input.dtype.name}")
+        if precision >= 0:
+            raise BadValue(f"precision not supported for datatype {input.dtype.name}")
     return asstring_op(input, precision=precision, scientific=scientific, shortest=shortest, width=width, fill=fill,
                        name=name)
 
@@ -90,8 +98,8 @@ def as_string(input, precision=-1, scientific=False, shortest=False, width=-1, f
 def _to_number(b, x, *, out_type):
     def number(text):
         try:
-            return float(text) if out_type.is_floating else int(text)
-        except ValueError:
+            return float(text) if out_type.is_floating else out_type.as_numpy_dtype(int(text))
+        except (ValueError, OverflowError):
             raise InvalidArgumentError("StringToNumberOp could not correctly convert string: "
                                        + text.decode(errors="replace")) from None
 
@@ -198,7 +206,7 @@ def string_format(template, inputs, placeholder="{}", summarize=3, name=None):
 def _join_infer(xs, *, separator):
     dims = ()
     for x in xs:
-        dims = dims if x.dims == () else x.dims if dims == () else broadcast(dims, x.dims)
+        dims = dims if x.dims == () else x.dims if dims == () else merge(dims, x.dims, "shapes of strings to join,")
     return Spec(dims, dtypes.string)
 
 
@@ -217,7 +225,10 @@ def _axes(x, axes):
     for a in found:
         if not -rank <= a < rank:
             raise ShapeError(f"Invalid reduction dimension {a} for input with {rank} dimension(s)")
-    return [a % rank for a in found]
+    found = [a % rank for a in found]
+    if len(set(found)) < len(found):
+        raise ShapeError(f"Duplicate reduction dimension in {found}")
+    return found
 
 
 def _reduce_join_infer(x, axes, *, keep_dims, separator):
@@ -270,15 +281,20 @@ def _substr_lower(b, x, pos, length, *, unit):
     return _each(part, x, pos, length)
 
 
-substr_op = _define("Substr", "input: string, pos: T, len: T",
-                    lambda x, pos, n, *, unit: Spec(broadcast(broadcast(x.dims, pos.dims), n.dims), dtypes.string),
+def _substr_infer(x, pos, n, *, unit):
+    if not compatible(pos.dims, n.dims):
+        raise ShapeError(f"pos and len shapes must match: {spec_text(pos)} vs. {spec_text(n)}")
+    return Spec(broadcast(x.dims, merge(pos.dims, n.dims)), dtypes.string)
+
+
+substr_op = _define("Substr", "input: string, pos: T, len: T", _substr_infer,
                     _substr_lower, attrs={"unit": "BYTE"}, types={"T": INDEX})
 
 
 def substr(input, pos, len, name=None, unit="BYTE"):
     """Returns `len` bytes (or characters of UTF-8 text, with unit="UTF8_CHAR") of each string from `pos` on.
 
-    Negative positions count from the end; `pos` and `len` broadcast with `input`.
+    Negative positions count from the end; `pos` and `len`, of one shape, broadcast with `input`.
 
     Raises:
       InvalidArgumentError: (when run) a position outside its string.

@@ -15,5 +15,5 @@ CASES = [
          note="one"),
     Bad("Range", lambda: generate.range(0, 4, 0), ValueError, "delta must not be 0"),
     Bad("Range", lambda: generate.range(4, 0), ValueError, "does not reach"),
-    Bad("LinSpace", lambda: generate.linspace(0.0, 1.0, 0), ValueError, "at least 1"),
+    Bad("LinSpace", lambda: generate.linspace(0.0, 1.0, 0), ValueError, "Requires num > 0"),
 ]

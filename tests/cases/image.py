@@ -102,7 +102,7 @@ CASES = [
          (np.zeros((1, 1, 3, 1)),), (np.array([0.5, 0.5, 0]).reshape(1, 1, 3, 1),), note="transpose"),
     Bad("ResizeBilinear", lambda: image.resize_bilinear(X[0], [2, 2]), ShapeError, "must be rank 4 but is rank 3 for images"),
     Bad("ResizeBilinear", lambda: image.resize_bilinear(X, [0, 2]), ShapeError, "size must be positive"),
-    Bad("ResizeBilinear", lambda: image.resize_bilinear(X, [2]), ShapeError, "size must hold 2 numbers"),
+    Bad("ResizeBilinear", lambda: image.resize_bilinear(X, [2]), ShapeError, "1-D Tensor of 2 elements"),
     Bad("ResizeBilinear", lambda: image.resize_bilinear(X, [2, 2], True, half_pixel_centers=True), ValueError,
         "align_corners must be False"),
     Bad("ResizeArea", lambda: tf.image.resize_images(X, [2, 2], method=9), ValueError, "not implemented"),

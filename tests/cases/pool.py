@@ -210,7 +210,7 @@ CASES += [
         "must be rank 4 but is rank 3"),
     Bad("MaxPool", lambda: pool.max_pool(_x(1, 2, 4, 1), 3, 1, "VALID"), ShapeError,
         "Negative dimension.*3 from 2"),
-    Bad("MaxPool", lambda: pool.max_pool(_x(1, 4, 4, 1), [2, 1, 1, 1], 1, "VALID"), ShapeError, "batch axis"),
+    Bad("MaxPool", lambda: pool.max_pool(_x(1, 4, 4, 1), [2, 1, 1, 1], 1, "VALID"), ValueError, "batch dimension"),
     Bad("MaxPool", lambda: pool.max_pool(_x(1, 4, 4, 1), 2, 2, [[0, 0]] * 4), ValueError,
         "padding must be 'SAME' or 'VALID'"),
     Bad("MaxPool", lambda: pool.max_pool(_x(1, 4, 4, 1), [2, 2, 2, 2, 2], 2, "SAME"), ValueError,
