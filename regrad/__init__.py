@@ -29,8 +29,8 @@ _NAMES = {
     "regrad.framework": """add_to_collection add_to_collections colocate_with container control_dependencies
         convert_to_tensor_or_indexed_slices convert_to_tensor_or_sparse_tensor device
         get_collection get_collection_ref gradient_override_map name_scope op_scope""",
-    "regrad.autodiff.overrides": """Override OverrideError View attach bridge get_gradient_function overriding
-        set_graph_rule""",
+    "regrad.autodiff.overrides": """Override OverrideError View attach bridge get_gradient_function grouped
+        overriding set_graph_rule""",
     "regrad.autodiff.saved": "overrides_from_json overrides_to_json",
     "regrad.autodiff.transforms": """clip_gradient mask_gradient noise_gradient normalize_gradient reverse_gradient
         scale_gradient substitute zero_gradient""",

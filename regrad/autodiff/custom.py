@@ -97,6 +97,25 @@ def _call(f, args, kwargs):
     return nest.pack_sequence_as(result, outputs[:n_results])
 
 
+def build_apart(f, args, kwargs):
+    """Calls `f` on identities of its tensors, so that what it builds has an edge of its own.
+
+    Returns:
+      (what `f` returned, with tensors that are identities again; its input tensors; its output tensors inside; the storage of
+      the variables it uses; the set of operations that it built).
+    """
+    graph = get_default_graph()
+    leaves, rebuild, _ = _tensor_leaves(args, kwargs)
+    inputs = [identity(t) for t in leaves]
+    made_before = len(graph._ops)
+    new_args, new_kwargs = rebuild(inputs)
+    result = f(*new_args, **new_kwargs)
+    results = [identity(convert_to_tensor(r)) for r in nest.flatten(result)]
+    ops = {op for op in graph._ops[made_before:] if not op.opdef.variable}
+    variables = [v._gradient_handle() for v in _variables_used(graph, made_before, inputs)]
+    return nest.pack_sequence_as(result, results), inputs, results, variables, ops
+
+
 def _as_list(x):
     return nest.flatten(x)
 

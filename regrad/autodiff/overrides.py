@@ -370,6 +370,41 @@ def set_graph_rule(selector, rule, graph=None, order="all"):
     return GraphRule(graph, override)
 
 
+def grouped(rule, name=None, order="all"):
+    """Decorator: what the function builds is differentiated by one rule as a unit, each call of it.
+
+        @tf.grouped(lambda group, dy, default: [tf.clip_by_norm(g, 1.0) for g in default()])
+        def block(x, w):
+            return tf.tanh(tf.matmul(x, w))
+
+    Unlike `custom_gradient`, the rule may ask for the gradient of the inside, and it is an override like others: one for this
+    call, a block or a view comes before it.
+
+    Args:
+      rule: `rule(group, *output_gradients)`, one with `default` gets the gradients of the inside; returns one gradient per
+        input. `group.inputs` are the tensors of the arguments, positional ones first, and the variables that the function uses.
+      name: of the group, the function's by default.
+      order: "all", 1, 2 ...
+
+    Raises:
+      OverrideError: (when gradients are built) a tensor made inside is used outside without being returned, or a path enters
+        by a tensor that is no argument. The message names it.
+    """
+    from regrad.autodiff.custom import build_apart
+
+    def decorate(function):
+        @functools.wraps(function)
+        def built(*args, **kwargs):
+            result, inputs, outputs, variables, ops = build_apart(function, args, kwargs)
+            group = Group([*inputs, *variables], outputs, name or function.__name__, ops)
+            outputs[0].graph.gradient_rules.append(Override(group, rule, order, "grouped"))
+            return result
+
+        return built
+
+    return decorate
+
+
 class GraphRule:
     """A rule of a graph."""
 

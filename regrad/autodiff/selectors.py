@@ -17,7 +17,7 @@ import re
 
 from regrad.core import gradient_registry
 from regrad.core.errors import nearest
-from regrad.core.graph import Graph, Operation, Tensor, check_op_type
+from regrad.core.graph import Graph, Operation, Tensor, check_op_type, get_default_graph
 
 
 class Selector:
@@ -328,6 +328,27 @@ def between(xs, ys):
 def group(inputs, outputs, name="group"):
     """Returns the Group of everything between `inputs` and `outputs`, to be differentiated by one rule as a unit."""
     return Group(inputs, outputs, name)
+
+
+def group_in(scope, graph=None, name=None):
+    """Returns the Group of everything built inside a name scope, to be differentiated by one rule as a unit.
+
+    Its inputs are the real tensors that enter the scope, in the order of their first use, and then the variables made in it;
+    its outputs are the real tensors that are used outside, or by nobody.
+
+    Raises:
+      ValueError: nothing was built in the scope; the message has the nearest ones.
+    """
+    graph = graph or get_default_graph()
+    chosen = _Scope(scope)
+    ops = [op for op in chosen.select(graph) if op.forward_op is None]
+    inside = {op for op in ops if not op.opdef.variable and not op.opdef.writes}
+    if not inside:
+        raise ValueError(f"sel.group_in: no operation was built in the name scope {scope!r}{chosen.hint(graph._ops)}")
+    entering = dict.fromkeys(t for op in ops if op in inside for t in op.inputs if t.op not in inside and t.dtype._kind in "fc")
+    leaving = [t for op in ops if op in inside for t in op.outputs if t.dtype._kind in "fc" and (
+        not t.consumers() or any(c not in inside and c.forward_op is None and not c.opdef.writes for c in t.consumers()))]
+    return Group(sorted(entering, key=lambda t: t.op.opdef.variable), leaving, name or scope.rstrip("/"), inside)
 
 
 def as_selector(key, graph=None):

@@ -198,3 +198,74 @@ def test_selectors_are_data(net):
     assert s.count(net.graph) == 3
     assert repr(sel.last(sel.type("Tanh"))) == "sel.last(sel.type('Tanh'))"
     assert tf.get_gradient_function(net.h.op).name == "Tanh"
+
+
+# -- groups by scope and by function -------------------------------------------------------------------
+
+
+def test_a_group_of_all_that_a_scope_holds(net):
+    with tf.variable_scope("inner"):
+        w = tf.get_variable("w", initializer=np.array([1.0, 2.0, 3.0]))
+        h = tf.sin(tf.tanh(net.x) * w)
+    y = tf.exp(h)
+    group = sel.group_in("inner")
+    seen = []
+
+    def rule(group, dy, default):
+        seen.append([t.name for t in group.inputs])
+        return [2.0 * g for g in default()]
+
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        plain, doubled = session.run([tf.gradients(y, [net.x, w]), tf.gradients(y, [net.x, w], overrides={group: rule})],
+                                     {net.x: net.value})
+    np.testing.assert_allclose(doubled, np.multiply(2, plain))
+    assert seen == [["x:0", "inner/w:0"]] and [t.name for t in group.outputs] == [h.name]
+    with pytest.raises(ValueError, match="inner"):
+        sel.group_in("iner")
+
+
+def test_a_group_of_what_a_function_builds(net):
+    @tf.grouped(lambda group, *dys, default: [None if g is None else 3.0 * g for g in default()])
+    def block(x, scale=1.0):
+        return {"a": tf.sin(x) * scale, "b": [tf.cos(x)]}
+
+    def plain(x, scale=1.0):
+        return {"a": tf.sin(x) * scale, "b": [tf.cos(x)]}
+
+    k = tf.constant(0.5, tf.float64)
+    grads = []
+    for f in (plain, block):
+        first = f(net.h, scale=k)
+        looped = tf.while_loop(lambda i, h: i < 2, lambda i, h, f=f: (i + 1, f(h)["a"]), (0, net.x))[1]
+        y = first["a"] + first["b"][0]
+        g = tf.gradients(y, [net.h, k])
+        grads.append([*g, tf.gradients(looped, net.x)[0], tf.gradients(g[0], net.h)[0]])
+    expected, got = net.run(grads)
+    np.testing.assert_allclose(got[0], 3 * expected[0])
+    np.testing.assert_allclose(got[1], 3 * expected[1])
+    np.testing.assert_allclose(got[2], 9 * expected[2])  # two turns
+    np.testing.assert_allclose(got[3], 3 * expected[3])  # the derivative of what the rule gave
+
+
+def test_what_leaks_from_a_function_is_named(net):
+    kept = []
+
+    @tf.grouped(lambda group, dy: dy)
+    def leaking(x):
+        kept.append(tf.sin(x, name="inside"))
+        return kept[0] * 2.0
+
+    y = leaking(net.x) + kept[0]
+    with pytest.raises(tf.OverrideError, match="(?s)group 'leaking'.*inside"):
+        tf.gradients(y, net.x)
+
+
+def test_a_group_gives_way_to_an_override_of_the_call(net):
+    @tf.grouped(lambda group, dy: dy)
+    def block(x):
+        return tf.sin(x)
+
+    y = block(net.x)
+    got = net.run([tf.gradients(y, net.x)[0], tf.gradients(y, net.x, overrides={sel.group([net.x], [y]): lambda g, dy: 5.0 * dy})[0]])
+    np.testing.assert_allclose(got, [np.ones(3), 5 * np.ones(3)])
