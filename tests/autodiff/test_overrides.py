@@ -267,5 +267,6 @@ def test_a_group_gives_way_to_an_override_of_the_call(net):
         return tf.sin(x)
 
     y = block(net.x)
-    got = net.run([tf.gradients(y, net.x)[0], tf.gradients(y, net.x, overrides={sel.group([net.x], [y]): lambda g, dy: 5.0 * dy})[0]])
+    other = {sel.group([net.x], [y]): lambda group, dy: 5.0 * dy}
+    got = net.run([tf.gradients(y, net.x)[0], tf.gradients(y, net.x, overrides=other)[0]])
     np.testing.assert_allclose(got, [np.ones(3), 5 * np.ones(3)])
