@@ -314,6 +314,17 @@ class TestCase(unittest.TestCase):
         device1, device2 = (str(getattr(d, "to_string", lambda d=d: d or "")()) for d in (device1, device2))
         self.assertEqual(device1, device2, msg or f"Devices {device1} and {device2} are not equal.")
 
+    def assertProtoEquals(self, expected_message_maybe_ascii, message, msg=None):
+        """Fails unless two messages (the first may be in text format) have equal fields."""
+        self.assertEqual(_parsed(str(expected_message_maybe_ascii)), _parsed(str(message)), msg)
+
+    def assertProtoEqualsVersion(self, expected, actual, producer=None, min_consumer=0, msg=None):
+        """`assertProtoEquals`, whatever the version of the graph."""
+        expected, actual = (_parsed(str(m)) for m in (expected, actual))
+        for fields in (expected, actual):
+            fields.pop("versions", None)
+        self.assertEqual(expected, actual, msg)
+
     def assertStartsWith(self, actual, expected_start, msg=None):
         """Fails unless the text begins so."""
         self.assertTrue(actual.startswith(expected_start), f"{actual!r} does not start with {expected_start!r}. {msg or ''}")
@@ -378,6 +389,47 @@ class TestCase(unittest.TestCase):
                 raise AssertionError(f"{kind} of another kind: {error}") from error
             return
         raise AssertionError(f"{kind} not raised")
+
+
+_TOKEN = re.compile(r"""\s*(?:("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|([{}<>:,;\[\]])|([^\s{}<>:,;\[\]]+))""")
+
+
+def _parsed(text):
+    """Returns a message in text format as {field: [values]}, a message inside as such a dict."""
+    tokens = [next(g for g in m.groups() if g is not None) for m in _TOKEN.finditer(text) if m.group().strip()]
+    tokens.reverse()
+    return _fields(tokens)
+
+
+def _fields(tokens):
+    found: dict = {}
+    while tokens:
+        name = tokens.pop()
+        if name in "}>":
+            break
+        if name in ",;":
+            continue
+        if tokens[-1] == ":":
+            tokens.pop()
+        value = tokens.pop()
+        if value in "{<":
+            found.setdefault(name, []).append(_fields(tokens))
+        elif value == "[":
+            while (item := tokens.pop()) != "]":
+                if item != ",":
+                    found.setdefault(name, []).append(_scalar(item))
+        else:
+            found.setdefault(name, []).append(_scalar(value))
+    return found
+
+
+def _scalar(text):
+    if text[0] in "\"'":
+        return text[1:-1]
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 class _CheckedThread:

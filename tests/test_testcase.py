@@ -39,6 +39,13 @@ ROWS = [  # assertion, arguments that hold, arguments that do not
     ("assertNDArrayNear", (np.ones(2), np.ones(2), 0.1), (np.ones(2), np.zeros(2), 0.1)),
     ("assertDTypeEqual", (np.ones(1, "f"), tf.float32), (np.ones(1), tf.float32)),
     ("assertStartsWith", ("abc", "ab"), ("abc", "b")),
+    ("assertProtoEquals", ("dim { size: 3 } dim: <size: -1>", tf.TensorShape([3, None]).as_proto()),
+     ("dim { size: 3 }", tf.TensorShape([4]).as_proto())),
+    ("assertLen", ([1, 2], 2), ([1, 2], 3)),
+    ("assertEmpty", ([],), ([1],)),
+    ("assertContainsSubset", ([1], [1, 2]), ([3], [1, 2])),
+    ("assertItemsEqual", ([1, 2], [2, 1]), ([1], [2, 1])),
+    ("assertDeviceEqual", (None, ""), ("/cpu:0", "")),
 ]
 
 
@@ -78,3 +85,43 @@ def test_gradients_against_differences():
     by_rule, by_difference = tf.test.compute_gradient(x, [3], tf.square(x), [3], np.array([1.0, 2.0, 3.0]))
     np.testing.assert_allclose(by_rule, np.diag([2.0, 4.0, 6.0]))
     np.testing.assert_allclose(by_difference, by_rule, atol=1e-8)
+
+
+def test_a_session_for_the_test(case):
+    v = tf.get_variable("v", initializer=1.0)
+    with case.cached_session() as sess:
+        sess.run(v.initializer)
+        with case.test_session() as again:
+            assert again is sess
+    assert case.evaluate(v.assign_add(1.0)) == 2.0
+    assert case.evaluate(v) == 2.0
+    with case.session() as other, pytest.raises(tf.errors.FailedPreconditionError):
+        other.run(v)
+    with pytest.raises(ValueError, match="graph used to get the cached session"), case.cached_session(graph=tf.Graph()):
+        pass
+    assert case.evaluate({"a": [tf.constant(1)]}) == {"a": [1]}
+    assert tf.get_default_graph().seed == 87654321
+
+
+def test_messages_say_where(case):
+    for first, second, error, says in (
+            (7, 7 + 1e-5, AssertionError, "Not equal to tolerance"), ([0], [1], AssertionError, "not close dif"),
+            ({"a": 1}, {"b": 1}, AssertionError, "mismatched keys"),
+            (1, {"a": 1}, ValueError, "Can't compare dict to non-dict"),
+            ({"x": (1, [{"n": 4}])}, {"x": (1, [{"n": 5}])}, AssertionError, r"\[x\]\[1\]\[0\]\[n\]")):
+        with pytest.raises(error, match=says):
+            case.assertAllClose(first, second)
+
+
+def test_threads_fail_their_test(case):
+    thread = case.checkedThread(target=lambda: 1 // 0)
+    thread.start()
+    with pytest.raises(case.failureException, match="division"):
+        thread.join()
+
+
+def test_complex_gradients_against_differences():
+    x = tf.constant([1 + 2j, 2 - 1j])
+    assert tf.test.compute_gradient_error(x, [2], x * x, [2]) < 2e-2
+    by_rule, _ = tf.test.compute_gradient(x, [2], x * (1 + 2j), [2], np.array([1.0, 1j], np.complex64))
+    np.testing.assert_allclose(by_rule[:2, :2], [[1, 2], [-2, 1]])

@@ -49,7 +49,8 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
       grad_ys: list as long as `ys`: the gradient arriving at each y, of its shape and dtype; None means ones. A
         complex y needs one.
       name: name scope of the operations added.
-      colocate_gradients_with_ops, gate_gradients, aggregation_method: accepted; without meaning under XLA.
+      colocate_gradients_with_ops: record that what is built for an operation belongs with it.
+      gate_gradients, aggregation_method: accepted; without meaning under XLA.
       stop_gradients: tensors through which nothing flows, in this call.
       unconnected_gradients: "none" or "zero": what an x without a path to any y gets.
       overrides: rules for this call only, before all others: {op type, name, pattern, operation, selector: rule}, or a
@@ -92,6 +93,7 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
         for i, (y, dy) in enumerate(zip(ys, grad_ys)):
             sums.add(y, _seed(y, dy, i))
         walk_ = Walk(graph, ys, xs, stops, overrides, view, through_gradients, accumulate)
+        walk_.colocate = colocate_gradients_with_ops
         walk_.run(sums)
         for override in walk_.resolution.check_used():
             raise rules.OverrideError(f"gradients(overrides=...): {override!r} caught none of the {len(walk_.path)} "
@@ -110,6 +112,8 @@ class Walk:
       order: 1 for a gradient, 2 for a gradient of what `gradients()` made, ...
       resolution: the overrides in force.
     """
+
+    colocate = False  # whether what a rule builds belongs with the operation it differentiates
 
     def __init__(self, graph, ys, xs, stops=(), overrides=None, view=None, through_gradients=True, accumulate=None,
                  outer=None):
@@ -173,6 +177,9 @@ class Walk:
             return
         graph = self.graph
         forward_op, graph._forward_op = graph._forward_op, outputs[0].op
+        together = graph._colocation
+        if self.colocate:
+            graph._colocation = (outputs[0].op,)
         # A block in force around gradients() is about the forward graph: what rules build is not stamped with it.
         scope, graph._override_scope = graph._override_scope, None
         try:
@@ -186,7 +193,7 @@ class Walk:
                 in_grads = (checked(op, rule, rule.apply(op, out_grads)) if forward is None
                             else forward_mode.replaced(op, forward, out_grads))
         finally:
-            graph._forward_op, graph._override_scope = forward_op, scope
+            graph._forward_op, graph._override_scope, graph._colocation = forward_op, scope, together
         for t, g in zip(op.inputs, in_grads):
             if g is not None and self.flows(t):
                 sums.add(t, g)

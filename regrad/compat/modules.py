@@ -202,6 +202,18 @@ def _init_scope_only(*_args, **_kwargs):
     raise RuntimeError("There is no eager execution: build a graph and run it in a session.")
 
 
+def _as_indexed_slices(x, optimize=True):
+    """Returns a tensor as IndexedSlices of all its rows; slices as they are."""
+    import regrad as tf
+
+    if isinstance(x, tf.IndexedSlices):
+        return x
+    if not isinstance(x, tf.Tensor):
+        raise TypeError(f"Not a Tensor or IndexedSlices: {type(x)}.")
+    sizes = tf.shape(x)
+    return tf.IndexedSlices(x, tf.range(sizes[0]), sizes)
+
+
 class _Context:
     """What `context.context()` gives: everything is a graph, and there are no devices to choose from."""
 
@@ -212,7 +224,11 @@ class _Context:
 _CONTROL_FLOW_UTIL = {"ENABLE_CONTROL_FLOW_V2": False, "EnableControlFlowV2": lambda graph: False,
                       "enable_control_flow_v2": _nothing, "IsInWhileLoop": _no, "IsInCond": _no, "IsInXLAContext": _no}
 
+_TYPE_NUMBERS = """FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BOOL QINT8 QUINT8 QINT32 BFLOAT16 QINT16 QUINT16
+    UINT16 COMPLEX128 HALF RESOURCE VARIANT UINT32 UINT64""".split()  # TensorFlow's enum, from 1
+
 EXTRAS = {
+    "tensorflow.core.framework.types_pb2": {f"DT_{name}": i for i, name in enumerate(_TYPE_NUMBERS, 1)},
     "tensorflow": {"disable_v2_behavior": _nothing, "disable_eager_execution": _nothing, "executing_eagerly": _no,
                    "__version__": "1.15.0", "VERSION": "1.15.0", "GIT_VERSION": "regrad",
                    "disable_resource_variables": _nothing, "enable_resource_variables": _nothing,
@@ -260,7 +276,8 @@ EXTRAS = {
     "tensorflow.python.ops.cond_v2": {"cond_v2": "regrad.ops.flow:cond"},
     "tensorflow.python.ops.array_ops": {"shape_internal": "regrad.ops.array:shape", "size_internal": "regrad.ops.array:size",
                                         "rank_internal": "regrad.ops.array:rank"},
-    "tensorflow.python.ops.math_ops": {"add_v2": "regrad.ops.math:add", "reduced_shape": _reduced_shape},
+    "tensorflow.python.ops.math_ops": {"add_v2": "regrad.ops.math:add", "reduced_shape": _reduced_shape,
+                                       "_as_indexed_slices": _as_indexed_slices},
     "tensorflow.python.ops.variables": {"VariableV1": "regrad.variables.variable:Variable",
                                         "PartitionedVariable": "regrad.variables.partition:PartitionedVariable",
                                         "RefVariable": "regrad.variables.variable:Variable"},

@@ -308,7 +308,12 @@ class TensorShape:
         return TensorShape._of(tuple(x if x == y else None for x, y in zip(self.dims_, other)))
 
     def as_proto(self):
-        raise NotImplementedError("TensorShape.as_proto needs TensorFlow's protocol buffers; use as_list().")
+        """Returns the shape as a TensorShapeProto: -1 for an unknown size."""
+        from regrad.core.messages import TensorShapeProto
+
+        if self.dims_ is None:
+            return TensorShapeProto(unknown_rank=True)
+        return TensorShapeProto(dim=[TensorShapeProto.Dim(size=-1 if d is None else d) for d in self.dims_])
 
     def __iter__(self):
         if self.dims_ is None:

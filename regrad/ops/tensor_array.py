@@ -170,7 +170,8 @@ class TensorArray:
       size: int32 scalar (a number or tensor): how many; needed unless `dynamic_size`.
       dynamic_size: writing past the end makes the array longer. Loops over such an array run from the host.
       element_shape: static shape of the elements, if known.
-      clear_after_read, tensor_array_name, handle, infer_shape, colocate_with_first_write_call: accepted.
+      infer_shape: False lets elements, written and read at constant indices, differ in shape.
+      clear_after_read, tensor_array_name, handle, colocate_with_first_write_call: accepted.
 
     Every method that changes the array returns the changed one; the old one stays what it was.
     """
@@ -181,7 +182,9 @@ class TensorArray:
         self._dynamic = bool(dynamic_size)
         self._element_shape = as_dims(element_shape)
         self._name = name or "TensorArray"
-        self._pieces = None  # elements of different shapes, from `split`
+        self._infer_shape = infer_shape
+        self._written = {}  # with infer_shape=False: what was written at constant indices
+        self._pieces = None  # {index: element} where shapes differ
         if flow is not None:
             self._flow = flow
             return
@@ -194,7 +197,8 @@ class TensorArray:
                                name=self._name)
 
     def _with(self, flow):
-        new = TensorArray(self._dtype, flow=flow, dynamic_size=self._dynamic, element_shape=self._element_shape)
+        new = TensorArray(self._dtype, flow=flow, dynamic_size=self._dynamic, element_shape=self._element_shape,
+                          infer_shape=self._infer_shape)
         if self._element_shape is None and flow.dims is not None and not is_unwritten(flow.dims):
             new._element_shape = flow.dims[1:]
         return new
@@ -251,14 +255,27 @@ class TensorArray:
         value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
         if value.dtype is not self._dtype:
             raise TypeError(f"TensorArray dtype is {self._dtype.name} but op is trying to write dtype {value.dtype.name}.")
-        if not compatible(self._element_shape, value.dims):
+        at = None if self._infer_shape else convert_to_tensor(index).value()
+        fits = compatible(self._element_shape, value.dims)
+        if self._pieces is not None or at is not None and not fits:
+            if at is None:
+                raise ValueError("A TensorArray whose elements differ in shape is written at constant indices only.")
+            new = self._with(self._flow)
+            new._pieces = {**(self._written if self._pieces is None else self._pieces), int(at): value}
+            return new
+        if not fits:
             raise ValueError(f"Inconsistent shapes: saw {value.shape} but expected {self.element_shape}")
-        return self._with(write_op(self._flow, index, value, dynamic_size=self._dynamic, name=name))
+        new = self._with(write_op(self._flow, index, value, dynamic_size=self._dynamic, name=name))
+        if at is not None:
+            new._written = {**self._written, int(at): value}
+        return new
 
     def stack(self, name=None):
         """Returns all elements stacked: shape [size, *element_shape]."""
-        from regrad.ops.array import identity
+        from regrad.ops.array import identity, stack
 
+        if self._pieces is not None:
+            return stack([self._pieces[i] for i in sorted(self._pieces)], name=name or "TensorArrayStack")
         out = identity(self._flow, name=name or "TensorArrayStack")
         if self._element_shape is not None:
             out.set_shape((None, *self._element_shape))
@@ -273,7 +290,7 @@ class TensorArray:
         from regrad.ops.array import concat
 
         if self._pieces is not None:
-            return concat(self._pieces, 0, name=name or "concat")
+            return concat([self._pieces[i] for i in sorted(self._pieces)], 0, name=name or "concat")
         out = concat_op(self._flow, name=name or "TensorArrayConcatV3")
         if self._element_shape:
             out.set_shape((None, *self._element_shape[1:]))
@@ -310,7 +327,7 @@ class TensorArray:
         if not lengths.dims or lengths.dims[0] is None:
             raise ValueError("TensorArray.split: the number of parts must be known while the graph is built.")
         new = self._with(self._flow)
-        new._pieces = split(value, lengths, name=name or "TensorArraySplit")
+        new._pieces = dict(enumerate(split(value, lengths, name=name or "TensorArraySplit")))
         return new
 
     def _piece(self, index):
@@ -318,6 +335,8 @@ class TensorArray:
         at = convert_to_tensor(index).value()
         if at is None:
             raise ValueError("A TensorArray whose elements differ in shape is read at constant indices only.")
+        if int(at) not in self._pieces:
+            raise ValueError(f"TensorArray: nothing was written at index {int(at)}.")
         return self._pieces[int(at)]
 
     def size(self, name=None):

@@ -7,7 +7,7 @@ from regrad.core.graph import Operation, Tensor
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.shapes import TensorShape, compatible
 
-_expansions: list = []  # (type, parts to fetch, tensors to feed), the latest first
+_expansions: list = []  # (type, parts to fetch, feeds of a value, what can be fed), the latest first
 
 
 def register_session_run_conversion_functions(tensor_type, fetch_function, feed_function=None,
@@ -23,10 +23,10 @@ def register_session_run_conversion_functions(tensor_type, fetch_function, feed_
     Raises:
       ValueError: the type, or one it is a subclass of, has its functions already.
     """
-    for known, _, _ in _expansions:
+    for known, *_ in _expansions:
         if issubclass(tensor_type, known):
             raise ValueError(f"{tensor_type} has already been registered so ignore it.")
-    _expansions.insert(0, (tensor_type, fetch_function, feed_function))
+    _expansions.insert(0, (tensor_type, fetch_function, feed_function, feed_function_for_partial_run))
 
 
 def _expansion(x, which):
@@ -69,6 +69,22 @@ def _converted(tensor, value, wanted):
     except (TypeError, ValueError) as error:
         raise type(error)(f"Cannot feed {value!r:.200} for Tensor '{tensor.name}' of type {tensor.dtype.name}: {error}; "
                           f"made at {tensor.op.location}.") from None
+
+
+def announced(graph, feeds):
+    """Returns the tensors that a partial run may be fed, for what was given to `partial_run_setup`."""
+    tensors = []
+    for f in feeds:
+        expand = _expansion(f, 3)
+        if isinstance(f, IndexedSlices):
+            tensors += [t for t in (f.values, f.indices, f.dense_shape) if t is not None]
+        elif hasattr(f, "_loop_parts"):
+            tensors += f._loop_parts()[0]
+        elif expand is not None:
+            tensors += expand(f)
+        else:
+            tensors.append(graph.as_graph_element(f, allow_operation=False))
+    return tensors
 
 
 def checked_feeds(feed_dict):

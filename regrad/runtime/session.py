@@ -9,7 +9,7 @@ from regrad.core import context
 from regrad.core.errors import CancelledError, InvalidArgumentError
 from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
 from regrad.runtime import segment as segments
-from regrad.runtime.feeds import Fetches, checked_feeds, feed_array, feed_tensors
+from regrad.runtime.feeds import Fetches, announced, checked_feeds, feed_array, feed_tensors
 from regrad.runtime.plan import Plan, body_plan
 from regrad.runtime.runner import Runner
 from regrad.runtime.trace import ConfigProto, Recorder
@@ -246,7 +246,7 @@ class Session:
     def partial_run_setup(self, fetches, feeds=None):
         """Prepares a run in several calls: returns a handle for `partial_run`."""
         structure = Fetches(self.graph, fetches)
-        feeds = [self.graph.as_graph_element(f, allow_operation=False) for f in feeds or ()]
+        feeds = announced(self.graph, feeds or ())
         if not structure.elements:
             raise InvalidArgumentError("Must specify at least one target to fetch or execute.")
         handle = object()

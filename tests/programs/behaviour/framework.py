@@ -86,6 +86,17 @@ t = tf.get_variable('t', initializer=np.ones([3, 2], 'f'))
 y = tf.cond(p, lambda: tf.gather(t, [0, 0]), lambda: tf.gather(t, [2]) * 2.0)
 g = tf.convert_to_tensor(tf.gradients(tf.reduce_sum(y), t)[0])
 result = [run(g, {p: on}) for on in (True, False)]"""),
+    Row("an array of unlike elements", """
+x = tf.constant([[1.0, 2.0]])
+ta = tf.TensorArray(tf.float32, 3, infer_shape=False)
+ta = ta.write(0, x).write(1, [[1.0]]).write(2, -3.0)
+y = [ta.read(i) for i in range(3)]
+result = [run(y), run(tf.gradients(y[0], x))]"""),
+    Row("gradients beside their operations", """
+w = tf.constant([[1.0]])
+y = tf.matmul(w, w + 1.0, name='y')
+g = tf.gradients(y, w, colocate_gradients_with_ops=True)
+result = [[c.decode() for c in op.colocation_groups()] for op in graph.get_operations() if op.name.endswith('y_grad/MatMul')]"""),
     Row("one result in a tuple", """
 p = tf.constant(True)
 result = [run(tf.cond(p, lambda: (1,), lambda: 2)), type(tf.cond(p, lambda: [1], lambda: [2], strict=True)).__name__]"""),
