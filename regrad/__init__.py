@@ -135,6 +135,7 @@ _NAMES = {
     "regrad.ops.functional": "foldl foldr map_fn scan",
     "regrad.ops.script": "host_gradient numpy_function py_func",
     "regrad.ops.vjp": "vjp_of_lowering",
+    "regrad.ops.handles": "delete_session_tensor get_session_handle get_session_tensor",
 }
 
 _RENAMED = {  # public name -> (module, name there)

@@ -58,7 +58,7 @@ _TREE = {
         parallel_for.control_flow_ops parallel_for.gradients=autodiff.derivatives parsing_ops partitioned_variables
         quantized_ops=quantization ragged random_grad=ops.random_grad random_ops=ops.random
         resource_variable_ops=variables.variable resources rnn=nn rnn_cell=nn.rnn_cell rnn_cell_impl=nn.rnn_cell rnn_grad
-        script_ops=ops.script sdca_ops session_ops sets=sets sets_impl=sets signal=signal signal.dct_ops=signal
+        script_ops=ops.script sdca_ops session_ops=ops.handles sets=sets sets_impl=sets signal=signal signal.dct_ops=signal
         signal.fft_ops=spectral signal.mel_ops=signal signal.mfcc_ops=signal signal.reconstruction_ops=signal
         signal.shape_ops=signal signal.signal=signal signal.spectral_ops=signal signal.util_ops=signal
         signal.window_ops=signal sort_ops=ops.sort sparse_grad sparse_ops=ops.sparse special_math_ops=math

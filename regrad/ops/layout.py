@@ -118,6 +118,11 @@ def pad_with(b, x, pairs, constant=None):
     """Returns `x` with `constant` (zero by default) around it."""
     if constant is None:
         constant = b"" if x.dtype == np.object_ else b.np.zeros((), x.dtype)
+    if x.dtype == np.object_:
+        out = np.empty([low + d + high for d, (low, high) in zip(x.shape, pairs)], object)
+        out[...] = constant
+        out[tuple(slice(low, low + d) for d, (low, _) in zip(x.shape, pairs))] = x
+        return out
     if b.is_host:
         return np.pad(x, pairs, constant_values=constant) if x.ndim else np.array(x)
     return b.lax.pad(x, constant, [(low, high, 0) for low, high in pairs])

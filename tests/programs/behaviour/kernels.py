@@ -152,6 +152,36 @@ result = [None if x.shape.ndims is None else x.shape.as_list() for x in [
     tf.broadcast_to(tf.placeholder(tf.float32), tf.placeholder(tf.int32, [2])),
     tf.broadcast_to([1], tf.placeholder(tf.int32))]]"""),
 
+    # Values that stay with the session.
+    Row("session handles", """
+c = tf.constant(10) * tf.constant(5)
+h, v = run([tf.get_session_handle(c), c])
+holder, x = tf.get_session_tensor(h.handle, tf.int32)
+more = tf.get_session_handle(x + 1)
+kept = h
+for _ in range(3):
+    h = run(more, {holder: h.handle})
+result = [h.eval(), kept.eval(), v, run(c * c, {c: h})]"""),
+    _refused("a session handle that was deleted", "InvalidArgumentError", "is not in the session store", """
+h = run(tf.get_session_handle(tf.constant([1.0])))
+holder, x = tf.get_session_tensor(h.handle, tf.float32)
+raw = h.get_raw_handle()
+holder2, delete = tf.delete_session_tensor(raw)
+run(delete, {holder2: raw})
+run(x, {holder: raw})"""),
+    Row("padding text", """
+result = run([tf.pad(["a", "b"], [[1, 1]]), tf.pad(["a"], [[0, 1]], constant_values="-")])"""),
+    Row("sparse tensors through element-wise functions", """
+sp = tf.SparseTensor([[0, 0], [1, 2]], [-1.0, 2.0], [2, 3])
+result = [list(run(f(sp))) for f in (tf.abs, tf.negative, tf.square, tf.sign, tf.tanh, tf.erf)]
+result += [run([tf.shape(sp), tf.size(sp), tf.rank(sp)]), list(run(tf.cast(sp, tf.int32)))]"""),
+    Row("tensordot of unknown rank", """
+x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+feed = {x: np.arange(24.0).reshape(2, 3, 4), y: np.arange(24.0).reshape(4, 3, 2)}
+result = [run(tf.tensordot(x, y, axes), feed) for axes in (1, [[1, -1], [1, 0]], [2, 0])]"""),
+    Row("values to the limit of an integer", """
+result = run([tf.saturate_cast([1e10, -1e10, 1.9], tf.int32), tf.saturate_cast([300.0, -5.0], tf.uint8)])"""),
+
     # Refusals, while building or running.
     _refused("matrix transpose vector", "ValueError", "should be a", "tf.linalg.transpose([1, 2, 3])"),
     _refused("boolean_mask: 2d arr 2d mask axis 1", "ValueError", "incompatible",
