@@ -120,7 +120,8 @@ class _Writer:
         slots |= {len(segment.ins) + i: self._object(c) for i, c in enumerate(segment.constants)}
         for v in segment.ins:  # what a host function made may be a NumPy scalar or another array type
             self._line(f"    if type({self.value[v]}) is not ndarray: {self.value[v]} = asarray({self.value[v]})")
-        self._line("    with errstate(all='ignore'):")
+        if segment.steps:
+            self._line("    with errstate(all='ignore'):")
         for op, lower, refs, groups, outs, _, _, attrs, refusal in segment.steps:
             operands = [slots.get(i, "None") for i in refs]
             call = self._call(lower, op, operands if groups is None else op_arguments(op, operands), attrs)

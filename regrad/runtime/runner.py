@@ -31,7 +31,7 @@ class Runner:
         self.session = session
         self.programs = {}
         self.commits = list(plan.commits.items())
-        self.last = {}
+        self.variables = {v: variable for variable, v in plan.reads.items()}
 
     def run(self, arrays):
         """Executes the plan; commits variables only when everything succeeded.
@@ -60,6 +60,7 @@ class Runner:
                 self.plan = self.plan.again()
                 self.programs.clear()
                 self.commits = list(self.plan.commits.items())
+                self.variables = {v: variable for variable, v in self.plan.reads.items()}
 
     def _run_body(self, arrays):
         """Executes the plan; returns the fetched values and {variable: new value}, which is not committed."""
@@ -82,18 +83,16 @@ class Runner:
             env[v] = a
         state = session.state
         for variable, v in plan.reads.items():
-            value = state.get(variable)
-            if type(value) is np.ndarray and value.size > config.tiny_cost:
-                value = state[variable] = own_device_array(value)
-            env[v] = value
+            env[v] = state.get(variable)
         stage = program.root
         while stage is not None:
-            if len(stage.segments) > 1:
+            if len(stage.segments) > 1 and not stage.segments[-1].on_host():
                 with session.xla_context():  # once for all of them
                     for segment in stage.segments:
                         self._run_segment(segment, env)
-            elif stage.segments:
-                self._run_segment(stage.segments[0], env)
+            else:
+                for segment in stage.segments:
+                    self._run_segment(segment, env)
             for node in stage.hosts:
                 if session.recorder is None:
                     self._run_host(node, env, stage.infos)
@@ -165,11 +164,16 @@ class Runner:
         for v, a in zip(segment.ins, args):
             if a is None:
                 raise self._missing(v)
+        on_host = segment.on_host()
+        if not on_host:
+            for i, v in enumerate(segment.ins):
+                if type(args[i]) is np.ndarray and v in self.variables and args[i].size > config.tiny_cost:
+                    args[i] = env[v] = self.session.state[self.variables[v]] = own_device_array(args[i])
         random = segment.random_ops + segment.body_random_ops
         seeds = self.session.seeds(random, segment.random_blocks) if random else ()
         if self.session.recorder is not None:
-            results = self._recorded(segment, args, seeds)
-        elif segment.on_host():
+            results = self._recorded(segment, args, seeds, on_host)
+        elif on_host:
             results = segment.run_host(args, seeds)
         else:
             if self.session.suspended:  # a run that waits may still need what this one would overwrite
@@ -181,10 +185,10 @@ class Runner:
         for v, r in zip(segment.outs, results):
             env[v] = r
 
-    def _recorded(self, segment, args, seeds):
+    def _recorded(self, segment, args, seeds, on_host):
         """Executes a segment as `_run_segment` does, timing it."""
         name = f"{segment.nodes[0].op.name} ... {segment.nodes[-1].op.name}"
-        if segment.on_host():
+        if on_host:
             return self.session.recorder.step(name, "segment (NumPy)", len(segment.nodes),
                                               lambda: segment.run_host(args, seeds))
         with self.session.xla_context():

@@ -14,7 +14,7 @@ from regrad.core.graph import FuncGraph, op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import Known, refusal_of
 from regrad.core.shapes import compatible, fully_known, size_of
-from regrad.runtime import config, disk_cache
+from regrad.runtime import background, config, disk_cache
 
 _INLINE = 64  # elements; larger constants are passed as arguments, so that they do not count for the structure
 _BODY_BLOCKS = 1 << 32  # what a random op takes of its stream in a run when its shape is not known beforehand
@@ -150,24 +150,40 @@ class Segment:
                                for v in self.outs)
 
     def on_host(self):
-        """True when the next execution is NumPy's: always for a tiny segment, at first for a small one."""
+        """True when the next execution is NumPy's: always for a tiny segment, at first where compiling would take longer."""
         if not self.portable:
             return False
         if self.tiny():
             return True
-        cost = self.cost()
-        if self.runs == 0 and config.host_runs and cost <= config.random_cost * len(self.random_ops):
+        if self.runs == 0 and config.host_runs and self.cost() <= config.random_cost * len(self.random_ops):
             return True  # initial values: NumPy draws millions in the time that compiling a random op takes
-        return self.runs < config.host_runs and cost <= config.host_cost
+        return self.runs < self.runs_on_host()
 
     def tiny(self):
         """True for a segment that NumPy has done before a compiled program would have been called."""
         return self.portable and len(self.nodes) <= config.tiny_ops and self.cost() <= config.tiny_cost
 
+    def runs_on_host(self):
+        """Returns how many runs are NumPy's, which depends on nothing but the segment."""
+        if self.cost() <= config.host_cost:
+            return config.host_runs
+        on_host = self.cost() + 3_000 * len(self.nodes)
+        compiling = 50_000_000 + 2_000_000 * len(self.nodes) + 60_000_000 * self._n_products
+        return min(config.host_runs, 2) if on_host < compiling else 0
+
+    def compiles_meanwhile(self):
+        """True when another thread should compile the segment during the next execution, the last of NumPy's."""
+        return self.cost() > config.host_cost and self.runs + 1 == self.runs_on_host()
+
     def cost(self):
-        """Returns an estimate of the work, in element operations: what decides whether compiling pays."""
+        """Returns an estimate of NumPy's time in nanoseconds, but for what calling it costs: whether compiling pays."""
         if self._cost is None:
-            self._cost = sum(_cost(n.op, self._infos, n) for n in self.nodes)
+            dims = [[self._infos[v].dims if v >= 0 else None for v in n.ins] for n in self.nodes]
+            sizes = [sum(size_of(self._infos[v].dims) or 1 for v in n.outs) for n in self.nodes]
+            products = [_products(n.op, d, size) for n, d, size in zip(self.nodes, dims, sizes)]
+            moved = sum(sizes) + sum(size_of(d) or 1 for ds in dims for d in ds if d is not None)
+            self._cost = moved + _NS_PER_PRODUCT * sum(products)
+            self._n_products = sum(map(bool, products))
             self._infos = None
         return self._cost
 
@@ -238,6 +254,8 @@ class Segment:
 
     def run_host(self, args, seeds):
         """Executes the segment with NumPy."""
+        if self._executable is None and self.compiles_meanwhile():
+            background.compile_soon(self)
         args = [a if type(a) is np.ndarray else np.asarray(a) for a in args]
         with np.errstate(all="ignore"):
             return self.evaluate(HOST, args + self.constants, seeds)
@@ -376,13 +394,22 @@ def _with_bodies(b, seeds, op):
     return XlaBodies(b, seeds or {}, op)
 
 
-def _cost(op, infos, node):
-    """Element operations of one op, roughly: outputs' elements, times the inner size for products."""
-    out = sum(size_of(infos[v].dims) or 1 for v in node.outs)
-    inputs = sum(size_of(infos[v].dims) or 1 for v in node.ins if v >= 0)
-    if op.type in ("MatMul", "BatchMatMulV2") and infos[node.ins[0]].dims:
-        out *= max(infos[node.ins[0]].dims[-1], 1)
-    return out + inputs
+_NS_PER_PRODUCT = 0.03  # multiply-and-add in a matrix product; in a convolution, which is many smaller ones, three times that
+
+
+def _products(op, dims, out):
+    """Returns how many products of numbers an op adds up, those of a convolution weighed."""
+    if op.type in ("MatMul", "BatchMatMul", "BatchMatMulV2") and dims[0]:
+        transposed = op.attrs.get("transpose_a") or op.attrs.get("adj_x")
+        return out * dims[0][-2 if transposed else -1]
+    kind = op.opdef.type
+    if kind.startswith(("Conv2D", "Conv3D")):
+        # Every element on the output's side meets a filter for its channel.
+        image = dims[2] if "Backprop" in kind else None
+        taps = op.outputs[0].dims if kind.endswith(("Filter", "FilterV2")) else dims[1]
+        if taps is not None and all(taps) and len(taps) > 2:
+            return 3 * (size_of(image) if image is not None else out) * size_of(taps) // taps[-1]
+    return 0
 
 
 def _positions(op):

@@ -52,6 +52,16 @@ def test_variables_are_read_and_assigned(session):
         session.run([v, bump])
 
 
+def test_what_needs_no_computing(session):
+    """A segment may hand on what it was given, and compute nothing."""
+    counter = tf.Variable(0)
+    count = tf.count_up_to(counter, 20)
+    session.run(counter.initializer)
+    assert [session.run(count) for _ in range(RUNS)] == list(range(RUNS))
+    session.run(count.op)
+    assert [session.run(counter) for _ in range(RUNS)] == [RUNS + 1] * RUNS
+
+
 def test_an_error_names_its_operation(session):
     def picky(x):
         if x[0] < 0:

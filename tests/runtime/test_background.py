@@ -1,0 +1,94 @@
+"""NumPy runs first, another thread compiles, and which of them a run is of does not depend on time."""
+
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import regrad as tf
+from regrad.runtime import background, segment
+
+
+@pytest.fixture
+def session(monkeypatch):
+    monkeypatch.setattr(tf.config, "cache_dir", None)
+    monkeypatch.setattr(tf.config, "host_cost", 10)  # so that this small net counts as work
+    with tf.Graph().as_default(), tf.Session() as session:
+        yield session
+
+
+def _net(width):
+    """Returns (loss, step) of a small net whose structure no other test has."""
+    w = tf.Variable(np.linspace(-1, 1, width * width, dtype=np.float32).reshape(width, width))
+    x = tf.ones([4, width])
+    loss = tf.reduce_sum(tf.square(tf.tanh(tf.matmul(x, w)) - 0.5))
+    return loss, tf.train.GradientDescentOptimizer(0.01).minimize(loss), w
+
+
+def _wait():
+    for thread in threading.enumerate():
+        if thread.name == "regrad-compile":
+            thread.join(60)
+
+
+def test_the_second_run_is_numpys_while_a_thread_compiles(session, monkeypatch):
+    compiled = []
+    monkeypatch.setattr(background, "compile_soon", compiled.append)
+    loss, step, w = _net(37)
+    session.run(w.initializer)
+    before = session.compiles
+    session.run(step)
+    assert not compiled
+    session.run(step)
+    assert len(compiled) == 1 and session.compiles == before
+    session.run(step)
+    assert session.compiles == before + 1  # nobody had done it, so the third run did
+
+
+def test_the_numbers_are_the_same_whether_the_thread_is_quick_or_slow(session, monkeypatch):
+    def losses(wait):
+        segment.clear_cache()
+        with tf.Graph().as_default(), tf.Session() as session:
+            loss, step, w = _net(41)
+            session.run(w.initializer)
+            found = []
+            for _ in range(5):
+                found.append(session.run([loss, step])[0])
+                wait()
+            return found
+
+    assert losses(_wait) == losses(lambda: None)
+
+
+def test_what_the_thread_cannot_compile_is_told_to_the_run(session, monkeypatch):
+    from regrad.runtime import backend
+
+    loss, step, w = _net(43)
+    session.run(w.initializer)
+    before = session.run(w)
+
+    def fail(*args, **kwargs):
+        raise MemoryError("no room")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(backend, "compile_function", fail)
+        session.run([loss, step])
+        session.run([loss, step])
+        _wait()
+        kept = session.run(w)
+        with pytest.raises(MemoryError, match="no room"):
+            session.run([loss, step])
+        np.testing.assert_array_equal(session.run(w), kept)  # a failed compile leaves the variables
+    assert (kept != before).any()
+    session.run([loss, step])  # and the session works on
+
+
+def test_a_program_that_ends_while_the_thread_compiles_ends_well(tmp_path):
+    program = tmp_path / "ends.py"
+    program.write_text("import regrad as tf\ntf.config.host_cost = 10\ny = tf.reduce_sum(tf.tanh(tf.matmul(tf.random_uniform("
+                       "[30, 30]), tf.ones([30, 30]))))\nsession = tf.Session()\nfor _ in range(2):\n    session.run(y)\n"
+                       "print('done')\n")
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == "done\n" and done.stderr == ""
