@@ -19,6 +19,7 @@ _NAMES = {
     "regrad.core.shapes": "Dimension TensorShape dimension_at_index dimension_value",
     "regrad.core.graph": """Graph Operation RegradWarning Tensor get_default_graph is_tensor reset_default_graph""",
     "regrad.core.context": "get_default_session",
+    "regrad.core.device": "DeviceSpec",
     "regrad.core.opdef": "Spec define_op",
     "regrad.core.convert": "constant convert_to_tensor register_tensor_conversion_function",
     "regrad.core.indexed_slices": "IndexedSlices",

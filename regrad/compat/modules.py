@@ -20,16 +20,16 @@ _TREE = {
         feature_column feature_column.feature_column framework keras=keras keras.backend keras.engine
         keras.engine.base_layer=layers keras.engine.input_spec=layers keras.initializers=initializers keras.layers=layers
         keras.optimizers=train layers=layers lib lib.core lib.core.error_codes_pb2=core.errors lib.io lib.io.file_io=gfile
-        lib.io.python_io lib.io.tf_record module module.module ops platform pywrap_tensorflow saved_model
+        lib.io.python_io lib.io.tf_record module module.module ops platform pywrap_tensorflow=train saved_model
         saved_model.builder saved_model.loader saved_model.saved_model saved_model.signature_constants
         saved_model.signature_def_utils saved_model.simple_save saved_model.tag_constants saved_model.utils
         summary=summary summary.plugin_asset summary.summary=summary summary.summary_iterator=summary summary.writer=summary
         summary.writer.event_file_writer=summary summary.writer.writer=summary summary.writer.writer_cache=summary tf2
         tools tools.freeze_graph training=train user_ops user_ops.user_ops util""",
-    "python.framework": """auto_control_deps common_shapes=core.shapes composite_tensor constant_op=core.convert device
-        device_spec dtypes=core.dtypes error_interpolation errors=core.errors errors_impl=core.errors
-        func_graph=core.graph function graph_io=train graph_util graph_util_impl importer
-        indexed_slices=core.indexed_slices kernels load_library meta_graph=train op_def_library op_def_registry
+    "python.framework": """auto_control_deps common_shapes=core.shapes composite_tensor constant_op=core.convert
+        device=core.device device_spec=core.device dtypes=core.dtypes error_interpolation errors=core.errors
+        errors_impl=core.errors func_graph=core.graph function graph_io=train graph_util=graph_util graph_util_impl=graph_util
+        importer indexed_slices=core.indexed_slices kernels load_library meta_graph=train op_def_library op_def_registry
         ops=framework random_seed=framework registry smart_cond sparse_tensor=ops.sparse subscribe
         tensor_shape=core.shapes tensor_spec tensor_util=core.constants test_util=compat.testing traceable_stack type_spec
         versions""",
@@ -123,6 +123,39 @@ def _get_gradient_function(op):
 
     found = get_gradient_function(op) if op.inputs else None
     return getattr(found, "function", found)
+
+
+def _broadcast_weights(weights, values):
+    """Returns `weights` broadcast to the shape of `values`; ValueError where TensorFlow's losses and metrics refuse it."""
+    import regrad as tf
+    from regrad.losses import _check_broadcast
+
+    weights, values = tf.convert_to_tensor(weights), tf.convert_to_tensor(values)
+    _check_broadcast(weights, values)
+    return weights * tf.ones_like(values, dtype=weights.dtype)
+
+
+def _assert_broadcastable(weights, values):
+    """Returns an operation that does nothing; ValueError where `weights` do not broadcast to `values`."""
+    import regrad as tf
+    from regrad.losses import _check_broadcast
+
+    _check_broadcast(tf.convert_to_tensor(weights), tf.convert_to_tensor(values))
+    return tf.no_op(name="static_scalar_check_success")
+
+
+def _without_last_axis(labels, predictions, expected_rank_diff=0, name=None):
+    """Returns both; the one with an axis of size 1 more at its end than it should have loses it."""
+    import regrad as tf
+
+    labels, predictions = tf.convert_to_tensor(labels), tf.convert_to_tensor(predictions)
+    if labels.shape.ndims is not None and predictions.shape.ndims is not None:
+        more = predictions.shape.ndims - labels.shape.ndims - expected_rank_diff
+        if more == 1 and predictions.shape[-1].is_compatible_with(1):
+            predictions = tf.squeeze(predictions, [-1])
+        elif more == -1 and labels.shape[-1].is_compatible_with(1):
+            labels = tf.squeeze(labels, [-1])
+    return labels, predictions
 
 
 class _GradientRegistry:
@@ -273,6 +306,9 @@ EXTRAS = {
     "tensorflow.python.ops.control_flow_util": _CONTROL_FLOW_UTIL,
     "tensorflow.python.ops.control_flow_v2_toggles": {"enable_control_flow_v2": _nothing, "disable_control_flow_v2": _nothing,
                                                       "control_flow_v2_enabled": _no},
+    "tensorflow.python.ops.weights_broadcast_ops": {"broadcast_weights": _broadcast_weights,
+                                                    "assert_broadcastable": _assert_broadcastable},
+    "tensorflow.python.ops.confusion_matrix": {"remove_squeezable_dimensions": _without_last_axis},
     "tensorflow.python.ops.cond_v2": {"cond_v2": "regrad.ops.flow:cond"},
     "tensorflow.python.ops.array_ops": {"shape_internal": "regrad.ops.array:shape", "size_internal": "regrad.ops.array:size",
                                         "rank_internal": "regrad.ops.array:rank"},

@@ -7,6 +7,7 @@ import warnings
 import weakref
 
 from regrad.core import context, gradient_registry, shapes, source
+from regrad.core import device as devices
 from regrad.core import opdef as opdefs
 from regrad.core.errors import BadValue, OpError, ShapeError, nearest
 from regrad.core.opdef import Spec, spec_text
@@ -126,6 +127,9 @@ class Tensor:
                                   f"session, or use tf.py_func. Made at {self.op.location}.")
 
 
+_SHAPED = ("Placeholder", "PlaceholderWithDefault", "VariableV2", "EnsureShape")  # whose attribute "shape" is TF's message
+
+
 class Operation:
     """A node of the graph: inputs, attributes, outputs, and where the user made it."""
 
@@ -140,6 +144,8 @@ class Operation:
         self.attrs = attrs
         self.groups = groups  # sizes of the list inputs, None where no input is a list
         self.attached_rules = None  # rules given to this very op after it was made
+
+    _original_op = None  # what it was made from, in a block of `graph._original_op`
 
     @property
     def type(self):
@@ -180,6 +186,8 @@ class Operation:
         """Returns the attribute `name`; ValueError when the op has none of that name."""
         if name in self.attrs:
             value = self.attrs[name]
+            if name == "shape" and self.type in _SHAPED:
+                return TensorShape(value).as_proto()
             return AttrText(value) if type(value) is str else value
         if name == "_gradient_op_type" and self.override_scope is not None:
             found = self.override_scope.named_rule(self.type)
@@ -285,6 +293,12 @@ class OverrideScope:
 kept: list | None = None  # `regrad doctor` puts a list here, to which every graph that is made is added
 
 
+class GraphVersions:
+    """TensorFlow's numbers for its graph format: `producer`, `min_consumer`, `bad_consumers`."""
+
+    producer, min_consumer, bad_consumers = 134, 0, ()
+
+
 class Graph:
     """A set of operations under unique names, plus the scopes in force while more are added."""
 
@@ -294,7 +308,9 @@ class Graph:
         self._names_in_use = {}
         self._scope = ""
         self._control_stack = []
-        self._device_stack = []
+        self._device_stack = ()  # functions of open device blocks
+        self._device_by_op = False  # whether one of them must be asked for every op
+        self._made_from = None  # inside _original_op
         self._device = ""
         self._colocation = ()  # operations that new ones belong with
         self._override_scope = None
@@ -347,6 +363,12 @@ class Graph:
         else:
             op.outputs = (Tensor(op, 0, specs.dims, specs.dtype),)
         op._device = self._device
+        if self._device_by_op:
+            op._device = ""
+            for function in reversed(self._device_stack):
+                op._device = devices.canonical_name(function(op))
+        if self._made_from is not None:
+            op._original_op = self._made_from
         op.override_scope = scope = self._override_scope
         op.forward_op = self._forward_op
         if scope is not None:
@@ -440,19 +462,34 @@ class Graph:
 
     @contextlib.contextmanager
     def device(self, device_name_or_function):
-        """Records a device string on the ops made inside the block."""
-        old, old_stack = self._device, self._device_stack
-        self._device_stack = old_stack + [device_name_or_function]
-        if device_name_or_function is None:
-            self._device = ""
-        elif callable(device_name_or_function):
-            self._device = str(device_name_or_function(None) or "")
+        """Records a device on the ops made inside the block.
+
+        Args:
+          device_name_or_function: a name or DeviceSpec, completed by those of outer blocks; a function of an operation
+            that returns its device's name; or None, which lifts outer blocks.
+        """
+        given = device_name_or_function
+        saved = self._device, self._device_stack, self._device_by_op
+        if given is None:
+            self._device, self._device_stack, self._device_by_op = "", (), False
+        elif callable(given):
+            self._device_stack, self._device_by_op = (*self._device_stack, given), True
         else:
-            self._device = str(device_name_or_function)
+            self._device_stack = (*self._device_stack, devices.merge_device(given))
+            self._device = devices.joined(self._device, given)
         try:
             yield
         finally:
-            self._device, self._device_stack = old, old_stack
+            self._device, self._device_stack, self._device_by_op = saved
+
+    @contextlib.contextmanager
+    def _original_op(self, op):
+        """Records on the ops made inside the block that they were made from `op`."""
+        old, self._made_from = self._made_from, op
+        try:
+            yield
+        finally:
+            self._made_from = old
 
     @contextlib.contextmanager
     def colocate_with(self, op, ignore_existing=False):
@@ -601,6 +638,11 @@ class Graph:
         return len(self._ops)
 
     @property
+    def graph_def_versions(self):
+        """The versions of TensorFlow's format that the graph's GraphDef keeps to."""
+        return GraphVersions()
+
+    @property
     def finalized(self):
         return self._finalized
 
@@ -695,7 +737,8 @@ class FuncGraph(Graph):
         self.seed = outer_graph.seed
         self._override_scope = outer_graph._override_scope
         self._forward_op = outer_graph._forward_op
-        self._device = outer_graph._device
+        self._device, self._device_stack = outer_graph._device, outer_graph._device_stack
+        self._device_by_op = outer_graph._device_by_op
         self._collections = outer_graph._collections
         self.gradient_rules = outer_graph.gradient_rules
         self.override_blocks = outer_graph.override_blocks

@@ -13,8 +13,10 @@ _ENUM_NAMES = {
 class AttrValue:
     """One attribute: `value`, also under TF's field names `s` (bytes), `i`, `f`, `b`, `type`, `shape`, `tensor`, `list`."""
 
-    def __init__(self, value=None):
+    def __init__(self, value=None, **field):
         self.value = value
+        for name, given in field.items():  # AttrValue(s=b"text")
+            setattr(self, name, given)
 
     @property
     def s(self):

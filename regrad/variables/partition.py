@@ -20,6 +20,16 @@ class PartitionedVariable:
     __array_priority__ = 100
 
     def __init__(self, name, shape, dtype, variable_list, partitions):
+        if not isinstance(variable_list, (list, tuple)):
+            raise TypeError(f"variable_list is not a list or tuple: {variable_list}")
+        if not isinstance(partitions, (list, tuple)):
+            raise TypeError(f"partitions is not a list or tuple: {partitions}")
+        if any(int(p) < 1 for p in partitions):
+            raise ValueError(f"partition values must be positive: {partitions}")
+        if not variable_list:
+            raise ValueError(f"variable_list may not be empty: {variable_list}")
+        if any(v._save_slice_info is None for v in variable_list):
+            raise ValueError("All variables must have a save_slice_info available: _set_save_slice_info gives it.")
         self.name = name
         self.shape = TensorShape(shape)
         self.dtype = dtype
@@ -52,6 +62,15 @@ class PartitionedVariable:
 
     def _as_graph_element(self):
         return self._whole
+
+    def _get_variable_list(self):
+        return self._parts
+
+    def _get_partitions(self):
+        return self.partitions
+
+    def _partition_axes(self):
+        return [i for i, n in enumerate(self.partitions) if n > 1] or [0]
 
     def _gradient_handle(self):
         return self._whole

@@ -129,7 +129,7 @@ class _Store:
             value = _part(initializer, offset, size) if isinstance(initializer, Tensor) else initializer
             part = self._single(f"{name}/part_{i}", shape=None if isinstance(value, Tensor) else size, dtype=dtype,
                                 initializer=value, reuse=reuse, partition_info=(shape, offset), **arguments)
-            part._save_slice_info = (name, tuple(shape.as_list()), offset, size)
+            part._set_save_slice_info(Variable.SaveSliceInfo(name, shape.as_list(), offset, size))
             pieces.append(part)
         whole = self.partitioned[name] = PartitionedVariable(name, shape, dtype, pieces, counts)
         return whole

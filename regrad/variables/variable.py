@@ -167,6 +167,29 @@ class Variable(metaclass=_Created):
                                                validate_shape=validate_shape and shape is None).op
         self._snapshot = identity(self._variable, name="read")
 
+    class SaveSliceInfo:
+        """Which part of a whole variable this one is: the whole's name and shape, the part's offset and shape."""
+
+        def __init__(self, full_name=None, full_shape=None, var_offset=None, var_shape=None, save_slice_info_def=None,
+                     import_scope=None):
+            self.full_name, self.full_shape = full_name, full_shape
+            self.var_offset, self.var_shape = var_offset, var_shape
+
+        def __iter__(self):
+            return iter((self.full_name, tuple(self.full_shape), tuple(self.var_offset), tuple(self.var_shape)))
+
+        @property
+        def spec(self):
+            """The part as checkpoints name it: "4 2 0,2:0,2"."""
+            parts = ":".join(f"{o},{n}" for o, n in zip(self.var_offset, self.var_shape))
+            return " ".join(str(n) for n in self.full_shape) + " " + parts
+
+    def _set_save_slice_info(self, save_slice_info):
+        self._save_slice_info = save_slice_info
+
+    def _get_save_slice_info(self):
+        return self._save_slice_info
+
     # -- what it is ---------------------------------------------------------------------------------
 
     @property

@@ -33,6 +33,31 @@ with tf.control_dependencies([a]):
     with tf.control_dependencies([b]):
         r, s, t = c * d, a * p, tf.identity(b)
 result = [sorted(o.name for o in x.op.control_inputs) for x in (p, q, r, s, t)]"""),
+    Row("names of devices", """
+out = []
+def made():
+    out.append(tf.constant(1.0).device)
+made()
+with tf.device('/job:worker/replica:2'):
+    made()
+    with tf.device('/cpu:1'):
+        made()
+        with tf.device('/device:GPU:*'):
+            made()
+    with tf.device(None):
+        made()
+        with tf.device(lambda op: '/job:' + op.type):
+            made()
+with tf.device(tf.DeviceSpec(job='ps', task=3, device_type='GPU', device_index=0)):
+    made()
+with tf.device(lambda op: '/job:over'):
+    with tf.device('/job:ps'):
+        made()
+result = out"""),
+    Row("specs of devices", """
+a = tf.DeviceSpec(job='worker', task=0)
+b = tf.DeviceSpec.from_string('/job:ps/replica:1/gpu:3')
+result = [a.to_string(), b.to_string(), b.device_type, b.device_index, a == tf.DeviceSpec.from_string('/job:worker/task:0')]"""),
     Row("colocation groups", """
 a = tf.constant(1.0, name='a')
 with tf.colocate_with(a):
@@ -150,6 +175,9 @@ s = tf.placeholder(tf.int32, [])
 rate = tf.train.polynomial_decay(0.05, s, 10, 0.001, power=0.5)
 result = [run(rate, {s: i}) for i in (0, 5, 10, 15)]"""),
     # Refusals at building.
+    _refused("a device of no kind", "ValueError", "unknown attribute", """
+with tf.device('/jbo:worker'):
+    tf.constant(1.0)"""),
     _refused("a gradient of text", "TypeError", "", "tf.gradients(tf.constant('a'), tf.constant(1.0))"),
     _refused("an aggregation method", "ValueError", "aggregation_method",
              "x = tf.constant(1.0); tf.gradients(x * 2.0 + x, x, aggregation_method=77)"),
