@@ -6,6 +6,7 @@ All are made of `gradients()`, so overrides, views and blocks hold in them as an
 import re
 
 from regrad.autodiff.gradients import _as_list, gradients
+from regrad.autodiff.overrides import View
 from regrad.autodiff.walking import for_forward_mode
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
@@ -127,9 +128,10 @@ def view_gradients(ys, xs, views, **options):
     Run together they compute the forward pass once.
 
     Args:
-      views: list of `View`s.
+      views: list of `View`s, or {name: overrides}, None for the gradient without any.
       options: further arguments of `gradients`.
     """
+    views = [View(name, overrides) for name, overrides in views.items()] if isinstance(views, dict) else views
     names = [v.name for v in views]
     if len(set(names)) != len(names):
         raise ValueError(f"view_gradients: two views have one name: {names}.")

@@ -11,12 +11,12 @@ from regrad.autodiff import forward as forward_mode
 from regrad.autodiff import overrides as rules
 from regrad.autodiff.rules import as_rule as rules_as_rule
 from regrad.autodiff.walking import in_forward_mode, in_progress
-from regrad.core import source
+from regrad.core import gradient_registry, source
 from regrad.core.convert import convert_to_tensor
-from regrad.core.errors import GradientError, RuleError, RuleTypeError
+from regrad.core.errors import GradientError, RuleError, RuleTypeError, ShapeError
 from regrad.core.graph import FuncGraph, Operation, Tensor, get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
-from regrad.core.opdef import spec_text
+from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.core.shapes import compatible
 from regrad.ops import array, math
 from regrad.ops.indexing import add_slices, join_slices
@@ -439,6 +439,9 @@ def checked(op, rule, returned):
             raise RuleTypeError(f"The gradient for input {i} of {op.name} ({op.type}) has dtype {g.dtype.name}, expected "
                                 f"{t.dtype.name}, the dtype of {t.name}. {_blame(op, rule)} "
                                 f"tf.cast(g, tf.{t.dtype.name}) converts.")
+        if type(g) is Tensor and not (_fully_known(g.dims) and _fully_known(t.dims)) and rule.why != rules.REGISTERED and (
+                compatible(g.dims, t.dims)) and g.graph is get_default_graph() is t.graph:
+            g = grads[i] = same_shape_op(g, t)
         if type(g) is Tensor and g.dims != t.dims:
             if not compatible(g.dims, t.dims):
                 raise RuleError(
@@ -448,6 +451,23 @@ def checked(op, rule, returned):
                     "the op broadcast it, sum over those axes.")
             g.set_shape(t.dims)
     return grads
+
+
+def _same_shape_infer(gradient, like):
+    if not compatible(gradient.dims, like.dims):
+        raise ShapeError(f"a rule gave {spec_text(gradient)} as the gradient of an input that is {spec_text(like)}; a gradient has "
+                         "the shape of its input: where the op broadcast it, sum over those axes")
+    return Spec(gradient.dims if like.dims is None else like.dims, gradient.dtype)
+
+
+# Shapes that are known at run time only are compared then, when a program is made for them: it costs no run anything.
+same_shape_op = define_op("SameShape", "gradient: T, like: L", infer=_same_shape_infer, shape_only=(1,),
+                          lower=lambda b, gradient, like: gradient)
+gradient_registry.RegisterGradient("SameShape")(lambda op, dy: (dy, None))
+
+
+def _fully_known(dims):
+    return dims is not None and None not in dims
 
 
 def _blame(op, rule):

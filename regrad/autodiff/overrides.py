@@ -40,7 +40,8 @@ class Override:
     def __init__(self, selector, rule, order="all", layer="override", graph=None, optional=False):
         self.selector = as_selector(selector, graph)
         if not callable(rule) and not isinstance(rule, str):
-            raise TypeError(f"An override's rule is a function rule(op, *grads) or the name of a registered one, got {rule!r}.")
+            raise TypeError(f"An override's rule is a function rule(op, *grads) or the name of a registered one, got {rule!r}."
+                            + (" rules.stop() lets nothing through." if rule is None else ""))
         if order != "all" and not (isinstance(order, int) and order >= 1):
             raise ValueError(f"order is 'all', 1, 2 ..., got {order!r}.")
         self.rule = rule
@@ -97,6 +98,9 @@ def as_overrides(given, graph=None, layer="override", order="all"):
 
 
 # -- bound rules --------------------------------------------------------------------------------
+
+
+REGISTERED = "registered for the op type"
 
 
 class BoundRule:
@@ -259,7 +263,7 @@ def _registered(op):
     if found.function is None:
         return None
     found.used += 1
-    return BoundRule(found.function, found.name, "registered for the op type")
+    return BoundRule(found.function, found.name, REGISTERED)
 
 
 def get_gradient_function(op):

@@ -112,7 +112,9 @@ class _Name(Selector):
         return {op for op in ops if self._match(op.name)}
 
     def hint(self, ops):
-        return nearest(self.patterns[0], [op.name for op in ops][:10_000])
+        names = [op.name for op in ops]
+        near = nearest(self.patterns[0], names[:10_000])
+        return near or (f"; the operations there are {', '.join(names)}" if len(names) <= 12 else "")
 
     def __repr__(self):
         return f"sel.name({', '.join(map(repr, self.patterns))})"
@@ -155,6 +157,19 @@ class _Ops(Selector):
 
     def __repr__(self):
         return f"sel.ops({', '.join(sorted(op.name for op in self.ops))})"
+
+
+class _Readers(Selector):
+    """What reads a variable: the places where its gradient arrives."""
+
+    def __init__(self, variable):
+        self.handle, self.name = variable._gradient_handle(), variable.name
+
+    def pick(self, ops):
+        return {op for op in ops if self.handle in op.inputs}
+
+    def __repr__(self):
+        return f"readers of {self.name}"
 
 
 class _Nth(Selector):
@@ -352,12 +367,15 @@ def group_in(scope, graph=None, name=None):
 
 
 def as_selector(key, graph=None):
-    """Returns the selector that a dictionary key means: a Selector, op type, name or pattern, operation or tensor.
+    """Returns the selector that a dictionary key means: a Selector, op type, name or pattern, operation or tensor, or a
+    variable, which stands for what reads it.
 
     A string is an op type if there is one of that name; else a pattern if it has `*`, `?` or `/`; else an op's name.
     """
     if isinstance(key, Selector):
         return key
+    if hasattr(key, "_gradient_handle"):
+        return _Readers(key)
     if isinstance(key, (Operation, Tensor)) or hasattr(key, "_as_graph_element"):
         return ops(key)
     if callable(key):

@@ -11,7 +11,7 @@ global step tensor.
 import numpy as np
 
 from regrad.autodiff import rules
-from regrad.autodiff.rules import Transform, ready_made
+from regrad.autodiff.rules import Rule, Transform, ready_made
 from regrad.core import gradient_registry
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
@@ -115,6 +115,12 @@ def clip_percentile(q):
 def zero():
     """Makes the gradient zero. Unlike `stop_gradient`, the path is still there: the result is zeros, not None."""
     return Transform(lambda g, op: array.zeros_like(rules.dense(g)), "zero")
+
+
+@ready_made
+def stop():
+    """Lets nothing through: what lies behind gets None, as behind `stop_gradient`, if no other path leads there."""
+    return Rule(lambda op, *grads, default: [None] * len(op.inputs), "stop()")
 
 
 @ready_made

@@ -332,7 +332,7 @@ class _Told(Walk):
         mine.to = [i in reached for i in range(len(op.inputs))]
 
 
-REGISTERED = "registered for the op type"
+REGISTERED = rules.REGISTERED
 
 
 def _bodies_of(op, out_grads):

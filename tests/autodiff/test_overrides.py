@@ -270,3 +270,47 @@ def test_a_group_gives_way_to_an_override_of_the_call(net):
     other = {sel.group([net.x], [y]): lambda group, dy: 5.0 * dy}
     got = net.run([tf.gradients(y, net.x)[0], tf.gradients(y, net.x, overrides=other)[0]])
     np.testing.assert_allclose(got, [np.ones(3), 5 * np.ones(3)])
+
+
+# -- what users write --------------------------------------------------------------------------------
+
+
+def test_a_shape_that_is_known_late_is_checked_late():
+    x = tf.placeholder(tf.float64, None, name="x")
+    y = tf.reduce_sum(tf.tanh(x, name="h"))
+    right = tf.gradients(y, x, overrides={"Tanh": lambda op, dy: 2.0 * dy})[0]
+    wrong = tf.gradients(y, x, overrides={"Tanh": lambda op, dy: tf.reduce_sum(dy, 0)})[0]
+    with tf.Session() as session:
+        np.testing.assert_array_equal(session.run(right, {x: np.ones((2, 3))}), np.full((2, 3), 2.0))
+        np.testing.assert_array_equal(session.run(tf.gradients(tf.reduce_sum(right * x), x)[0], {x: np.ones(2)}), [2.0, 2.0])
+        with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match=r"(?s)float64\[3\].*float64\[2,3\].*sum over those") as error:
+            session.run(wrong, {x: np.ones((2, 3))})
+    told = str(error.value) + str(getattr(error.value, "__notes__", ""))
+    assert "'h' (Tanh)" in told or "h_grad" in told
+
+
+def test_a_variable_stands_for_what_reads_it():
+    v = tf.get_variable("v", initializer=np.array([1.0, 2.0]))
+    y = tf.reduce_sum(v * v) + tf.reduce_sum(tf.gather(v, [0]))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        plain, tripled = (tf.convert_to_tensor(tf.gradients(y, v, **o)[0]) for o in ({}, {"overrides": {v: triple}}))
+        plain, tripled = session.run([plain, tripled])
+    np.testing.assert_allclose(plain, [3, 4])
+    np.testing.assert_allclose(tripled, 3 * plain)
+
+
+def test_stop_as_a_rule(net):
+    assert tf.gradients(net.y, net.x, overrides={"Tanh": rules.stop()}) == [None]
+    with pytest.raises(TypeError, match="rules.stop"):
+        tf.gradients(net.y, net.x, overrides={"Tanh": None})
+
+
+def test_views_as_a_dictionary(net):
+    got = net.run(tf.view_gradients(net.y, net.x, {"true": None, "triple": {"Tanh": triple}}))
+    np.testing.assert_allclose(got["triple"][0], 3 * got["true"][0])
+
+
+def test_a_name_that_is_not_there_comes_with_those_that_are(net):
+    with pytest.raises(tf.OverrideError, match="the operations there are h, head/mul, head/e"):
+        tf.gradients(net.y, net.x, overrides={"somewhere/else": triple})
