@@ -455,8 +455,8 @@ def checked(op, rule, returned):
 
 def _same_shape_infer(gradient, like):
     if not compatible(gradient.dims, like.dims):
-        raise ShapeError(f"a rule gave {spec_text(gradient)} as the gradient of an input that is {spec_text(like)}; a gradient has "
-                         "the shape of its input: where the op broadcast it, sum over those axes")
+        raise ShapeError(f"a rule gave {spec_text(gradient)} as the gradient of an input that is {spec_text(like)}; a gradient "
+                         "has the shape of its input: where the op broadcast it, sum over those axes")
     return Spec(gradient.dims if like.dims is None else like.dims, gradient.dtype)
 
 

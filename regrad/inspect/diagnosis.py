@@ -282,7 +282,7 @@ def _over_turns(series, limits):
 
 _OVER_TURNS = {
     "vanishing": ("what arrives is {:.2g} of what arrived in a later turn: the loop forgets",
-                  "use gates that start open (a forget bias of 1 or more), a recurrent matrix near the identity, or fewer turns"),
+                  "use gates that start open (forget bias 1 or more), a recurrent matrix near the identity, or fewer turns"),
     "exploding": ("what arrives is {:.2g} times what arrived in a later turn",
                   "clip it at every turn, overrides={op: rules.clip_norm(1.0)}, or make the recurrent matrix smaller"),
 }

@@ -283,7 +283,8 @@ def test_a_shape_that_is_known_late_is_checked_late():
     with tf.Session() as session:
         np.testing.assert_array_equal(session.run(right, {x: np.ones((2, 3))}), np.full((2, 3), 2.0))
         np.testing.assert_array_equal(session.run(tf.gradients(tf.reduce_sum(right * x), x)[0], {x: np.ones(2)}), [2.0, 2.0])
-        with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match=r"(?s)float64\[3\].*float64\[2,3\].*sum over those") as error:
+        words = r"(?s)float64\[3\].*float64\[2,3\].*sum over those"
+        with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match=words) as error:
             session.run(wrong, {x: np.ones((2, 3))})
     told = str(error.value) + str(getattr(error.value, "__notes__", ""))
     assert "'h' (Tanh)" in told or "h_grad" in told
