@@ -14,8 +14,12 @@ __version__ = "0.1.0"
 newaxis = None  # tf.newaxis, in x[:, tf.newaxis]
 
 _NAMES = {
-    "regrad.core.dtypes": """as_dtype bfloat16 complex128 complex64 double float16 float32 float64 half int16 int32 int64
+    "regrad.core.dtypes": """QUANTIZED_DTYPES
+        as_dtype bfloat16 complex128 complex64 double float16 float32 float64 half int16 int32 int64
         int8 qint16 qint32 qint8 quint16 quint8 resource string uint16 uint32 uint64 uint8 variant DType""",
+    "regrad.core.constants": "get_static_value",
+    "regrad.core.device_spec": "DeviceSpec",
+    "regrad.logging": "get_logger",
     "regrad.core.shapes": "Dimension TensorShape dimension_at_index dimension_value",
     "regrad.core.graph": """Graph Operation RegradWarning Tensor get_default_graph is_tensor reset_default_graph""",
     "regrad.core.context": "get_default_session",
@@ -88,7 +92,8 @@ _NAMES = {
     "regrad.variables.listing": """all_variables assert_variables_initialized global_variables global_variables_initializer
         initialize_all_variables initialize_local_variables initialize_variables is_variable_initialized
         local_variables local_variables_initializer model_variables moving_average_variables
-        report_uninitialized_variables trainable_variables variables_initializer""",
+        report_uninitialized_variables tables_initializer
+        initialize_all_tables trainable_variables variables_initializer""",
     "regrad.variables.partition": """fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner""",
     "regrad.variables.scope": """AUTO_REUSE VariableScope create_partitioned_variables
         get_local_variable get_variable get_variable_scope no_regularizer
@@ -97,12 +102,14 @@ _NAMES = {
     "regrad.variables.template": "make_template",
     "regrad.ops.generate": "eye lin_space linspace range",
     "regrad.ops.matmul": "batch_matmul matmul",
-    "regrad.ops.reduce": """argmax argmin count_nonzero reduce_all reduce_any reduce_euclidean_norm reduce_logsumexp reduce_max
+    "regrad.ops.reduce": """arg_max arg_min
+        argmax argmin count_nonzero reduce_all reduce_any reduce_euclidean_norm reduce_logsumexp reduce_max
         reduce_mean reduce_min reduce_prod reduce_std reduce_sum reduce_variance""",
     "regrad.ops.check": """Assert Print add_check_numerics_ops assert_equal assert_greater assert_greater_equal
         assert_integer assert_less assert_less_equal assert_near assert_negative assert_non_negative assert_non_positive
         assert_none_equal assert_positive assert_proper_iterable assert_rank assert_rank_at_least assert_rank_in
-        assert_same_float_dtype assert_scalar assert_type is_non_decreasing is_numeric_tensor is_strictly_increasing""",
+        assert_same_float_dtype assert_scalar assert_type is_non_decreasing is_numeric_tensor is_strictly_increasing
+        verify_tensor_all_finite""",
     "regrad.ops.quantise": """fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient
         fake_quant_with_min_max_vars fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel
         fake_quant_with_min_max_vars_per_channel_gradient quantize_and_dequantize""",
@@ -134,13 +141,16 @@ _NAMES = {
     "regrad.ops.tensor_array": "TensorArray",
     "regrad.ops.flow": "case cond switch_case while_loop",
     "regrad.ops.functional": "foldl foldr map_fn scan",
-    "regrad.ops.script": "host_gradient numpy_function py_func",
+    "regrad.ops.script": "host_gradient numpy_function py_func py_function timestamp",
     "regrad.ops.vjp": "vjp_of_lowering",
     "regrad.ops.handles": "delete_session_tensor get_session_handle get_session_tensor",
 }
 
 _RENAMED = {  # public name -> (module, name there)
+    "OpError": ("regrad.core.errors", "OpError"),
     "bool": ("regrad.core.dtypes", "bool_"),
+    "matrix_square_root": ("regrad.ops.linalg", "sqrtm"),
+    "no_gradient": ("regrad.core.gradient_registry", "NotDifferentiable"),
     "neg": ("regrad.ops.math", "negative"),
     "sub": ("regrad.ops.math", "subtract"),
     "mul": ("regrad.ops.math", "multiply"),
@@ -149,8 +159,6 @@ _RENAMED = {  # public name -> (module, name there)
     "select": ("regrad.ops.compare", "select"),
     "print": ("regrad.ops.check", "print_"),
     "slice": ("regrad.ops.indexing", "slice_"),
-    "arg_max": ("regrad.ops.reduce", "argmax"),
-    "arg_min": ("regrad.ops.reduce", "argmin"),
 }
 
 _MODULES = """bitwise compat config contrib core errors initializers layers linalg logging losses math nn ops random train
@@ -159,7 +167,7 @@ _MODULES = """bitwise compat config contrib core errors initializers layers lina
 
 _WHERE = {name: (module, name) for module, names in _NAMES.items() for name in names.split()} | _RENAMED
 _SUBMODULES = {"rules": "regrad.autodiff.rules", "sel": "regrad.autodiff.selectors", "errors": "regrad.core.errors",
-               "config": "regrad.runtime.config", "dtypes": "regrad.core.dtypes"}
+               "config": "regrad.runtime.config"}
 
 __all__ = sorted(_WHERE)
 

@@ -12,5 +12,5 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
         variance_scaling=VarianceScaling zeros=Zeros""",
     "regrad.variables.listing": """
         global_variables=global_variables_initializer local_variables=local_variables_initializer
-        variables=variables_initializer""",
+        tables_initializer variables=variables_initializer""",
 })

@@ -25,6 +25,11 @@ debug, info, warn, warning = _logger.debug, _logger.info, _logger.warning, _logg
 error, fatal, log = _logger.error, _logger.fatal, _logger.log
 
 
+def get_logger():
+    """Returns the logger that the functions here write to."""
+    return _logger
+
+
 def vlog(level, msg, *args):
     """Logs at a level given as a number."""
     _logger.log(level, msg, *args)

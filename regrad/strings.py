@@ -8,13 +8,13 @@ from regrad.ops.strings import (
     reduce_join,
     regex_full_match,
     regex_replace,
+    split,
     substr,
 )
 from regrad.ops.strings import string_format as format
 from regrad.ops.strings import string_join as join
 from regrad.ops.strings import string_length as length
 from regrad.ops.strings import string_lower as lower
-from regrad.ops.strings import string_split as split
 from regrad.ops.strings import string_strip as strip
 from regrad.ops.strings import string_to_number as to_number
 from regrad.ops.strings import string_upper as upper

@@ -55,8 +55,8 @@ def test_gfile(tmp_path):
 def test_flags():
     flags = tf.flags.FlagValues()
     tf.flags.DEFINE_string("name", "x", "a name", flags)
-    tf.flags.DEFINE_integer("n", 1, "a count", flags)
-    tf.flags.DEFINE_float("rate", 0.5, "a rate", flags)
+    tf.flags.DEFINE_integer("n", 1, "a count", flag_values=flags)
+    tf.flags.DEFINE_float("rate", 0.5, "a rate", flag_values=flags)
     tf.flags.DEFINE_bool("fast", True, "whether", flags)
     tf.flags.DEFINE_bool("deep", False, "whether", flags)
     tf.flags.DEFINE_list("parts", ["a"], "parts", flags)
@@ -83,3 +83,45 @@ def test_app_run_gives_main_what_is_left():
     assert caught.value.code == 3
     assert seen == [["prog", "word"]]
     assert tf.app.flags is tf.flags
+
+
+def test_flags_of_more_kinds_and_their_checks():
+    import enum
+
+    class Mode(enum.Enum):
+        TRAIN, TEST = 1, 2
+
+    flags = tf.flags.FlagValues()
+    tf.flags.DEFINE_integer("n", 1, "", lower_bound=0, flag_values=flags)
+    tf.flags.DEFINE_float("rate", 0.1, "", 0.0, 1.0, flags)
+    tf.flags.DEFINE_multi_integer("sizes", [1], "", flag_values=flags)
+    tf.flags.DEFINE_multi_string("names", None, "", flag_values=flags)
+    tf.flags.DEFINE_multi_enum("parts", ["a"], ["a", "b"], "", flag_values=flags)
+    tf.flags.DEFINE_enum_class("mode", "train", Mode, "", flag_values=flags)
+    tf.flags.DEFINE_spaceseplist("words", [], "", flags)
+    tf.flags.DEFINE_alias("lr", "rate", flags)
+    tf.flags.DEFINE_string("path", None, "", flags, required=True)
+    tf.flags.register_validator("n", lambda n: n % 2 == 1, "must be odd", flags)
+    tf.flags.mark_flags_as_mutual_exclusive(["names", "words"], flag_values=flags)
+
+    @tf.flags.multi_flags_validator(["n", "rate"], "too fast", flags)
+    def _(values):
+        return values["n"] * values["rate"] < 3
+
+    flags(["prog", "--path=p", "--sizes=3", "--sizes", "4", "--mode=TEST", "--lr=0.5", "--words=u v"])
+    assert (flags.sizes, flags.mode, flags.rate, flags.words, flags.names) == ([3, 4], Mode.TEST, 0.5, ["u", "v"], None)
+    assert flags["sizes"].present == 2 and flags["n"].default == 1 and flags.is_parsed()
+    for argv, says in ((["--n=-1"], "between 0"), (["--n=2"], "must be odd"), (["--n=9"], "too fast"), (["--mode=x"], "TRAIN"),
+                       (["--rate=2"], "between"), (["--names=a"], "At most one"), (["--parts=c"], r"a\|b")):
+        with pytest.raises(tf.flags.IllegalFlagValueError, match=says):
+            flags(["prog", "--n=1", "--rate=0.5", *argv])
+        flags["n"].value, flags["names"].value = 1, None
+    with pytest.raises(tf.flags.IllegalFlagValueError, match="must be odd"):
+        flags.n = 4
+    flags.n = 1
+    with pytest.raises(tf.flags.IllegalFlagValueError, match="other than None"):
+        flags.path = None
+    with pytest.raises(tf.flags.DuplicateFlagError):
+        tf.flags.DEFINE_alias("n", "rate", flags)
+    with pytest.raises(tf.flags.UnrecognizedFlagError):
+        tf.flags.mark_flag_as_required("missing", flags)

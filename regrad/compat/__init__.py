@@ -9,7 +9,10 @@ from regrad.compat.text import as_bytes, as_str, as_str_any, as_text, forward_co
 
 from regrad.compat.text import bytes_or_text_types, complex_types, integral_types, real_types  # isort: skip
 
-__all__ = ["as_bytes", "as_str", "as_str_any", "as_text", "bytes_or_text_types", "complex_types", "forward_compatible",
+from regrad.core.shapes import dimension_at_index, dimension_value
+
+__all__ = ["as_bytes", "as_str", "as_str_any", "as_text", "bytes_or_text_types", "complex_types", "dimension_at_index",
+           "dimension_value", "forward_compatible",
            "install", "installed", "integral_types", "path_to_str", "real_types", "uninstall"]
 
 

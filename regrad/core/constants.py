@@ -26,6 +26,17 @@ def known_value(tensor):
     return array.astype(tensor.dtype.as_numpy_dtype)
 
 
+def get_static_value(tensor, partial=False):
+    """Returns the value of `tensor` as a NumPy array if nothing needs to run for it, else None.
+
+    Args:
+      partial: of a vector of sizes, also give a list with None for each that is not known.
+    """
+    if partial and known_value(tensor) is None:
+        return partial_value(tensor)
+    return known_value(tensor)
+
+
 def partial_value(tensor):
     """Returns an int or None for a scalar, a tuple of ints and Nones for a vector, None if its length is unknown."""
     dims = tensor.dims

@@ -172,6 +172,7 @@ variant = DType("variant", 21, np.object_, "o")
 uint32 = DType("uint32", 22, np.uint32, "u")
 uint64 = DType("uint64", 23, np.uint64, "u")
 double = float64
+QUANTIZED_DTYPES = frozenset((qint8, quint8, qint16, quint16, qint32))
 complex64.real_dtype, complex128.real_dtype = float32, float64
 
 ALL = (float16, bfloat16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool_,
@@ -193,12 +194,13 @@ _BY_NUMPY |= {float: float32, int: int32, bool: bool_, complex: complex64, str: 
               object: string, np.object_: string, np.dtype(object): string}
 
 
-def as_dtype(value):
+def as_dtype(type_value):
     """Returns the DType for a DType, TF name, TF enum, NumPy type or dtype, or Python type.
 
     Raises:
-      TypeError: `value` names no type.
+      TypeError: `type_value` names no type.
     """
+    value = type_value
     if isinstance(value, DType):
         return value
     try:

@@ -1,15 +1,15 @@
 """Nested structures: lists, tuples, dicts (by sorted key), namedtuples; everything else is a leaf."""
 
 
-def is_sequence(x):
+def is_sequence(seq):
     """True for lists, tuples, namedtuples and dicts."""
-    return isinstance(x, (list, tuple, dict))
+    return isinstance(seq, (list, tuple, dict))
 
 
 is_nested = is_sequence
 
 
-def flatten(structure):
+def flatten(structure, expand_composites=False):
     """Returns the leaves of a structure as a list; a leaf alone gives a list of one."""
     if isinstance(structure, dict):
         return [leaf for k in sorted(structure) for leaf in flatten(structure[k])]
@@ -18,7 +18,7 @@ def flatten(structure):
     return [structure]
 
 
-def pack_sequence_as(structure, flat_sequence):
+def pack_sequence_as(structure, flat_sequence, expand_composites=False):
     """Returns a structure like `structure` with the leaves `flat_sequence`; ValueError when their numbers differ."""
     leaves = list(flat_sequence)
     expected = len(flatten(structure))
@@ -45,7 +45,7 @@ def map_structure(func, *structures):
     return pack_sequence_as(structures[0], [func(*leaves) for leaves in zip(*(flatten(s) for s in structures))])
 
 
-def assert_same_structure(nest1, nest2, check_types=True):
+def assert_same_structure(nest1, nest2, check_types=True, expand_composites=False):
     """Raises ValueError (or TypeError for types) unless both structures nest in the same way."""
     _same(nest1, nest2, check_types, nest1, nest2)
 

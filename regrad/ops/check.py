@@ -213,10 +213,23 @@ def _rank_check(what, fits, says):
 
 assert_rank = _rank_check("assert_rank", lambda n, ranks: n in ranks, "")
 assert_rank.__doc__ = "Returns an operation that raises unless `x` has `rank` axes; ValueError at once where it is known."
-assert_rank_in = _rank_check("assert_rank_in", lambda n, ranks: n in ranks, "")
-assert_rank_in.__doc__ = "As `assert_rank`, for a list of ranks, one of which `x` must have."
+_assert_rank_in = _rank_check("assert_rank_in", lambda n, ranks: n in ranks, "")
+
+
+def assert_rank_in(x, ranks, data=None, summarize=None, message=None, name=None):
+    """As `assert_rank`, for a list of ranks, one of which `x` must have."""
+    return _assert_rank_in(x, ranks, data, summarize, message, name)
+
+
 assert_rank_at_least = _rank_check("assert_rank_at_least", lambda n, ranks: n >= ranks[0], "at least ")
 assert_rank_at_least.__doc__ = "As `assert_rank`, for `x` of at least `rank` axes."
+
+
+def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
+    """Returns a tensor like `t` (or `x`); InvalidArgumentError with `msg` (or `message`) when it holds NaN or infinity."""
+    from regrad.ops.array import check_numerics
+
+    return check_numerics(x if t is None else t, message if msg is None else msg, name=name or "VerifyFinite")
 
 
 def assert_integer(x, message=None, name=None):

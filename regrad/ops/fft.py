@@ -149,7 +149,7 @@ def _irfft(axes, input_tensor, fft_length, Treal, name):
         return _irfft_ops[axes](x, lengths, Treal=kind)
 
 
-def rfft(input_tensor, fft_length=None, Tcomplex=None, name=None):
+def rfft(input_tensor, fft_length=None, name=None, Tcomplex=None):
     """Returns the fft_length // 2 + 1 first terms of the transform over the last axis of a real tensor.
 
     Args:
@@ -159,17 +159,17 @@ def rfft(input_tensor, fft_length=None, Tcomplex=None, name=None):
     return _rfft(1, input_tensor, fft_length, Tcomplex, name)
 
 
-def rfft2d(input_tensor, fft_length=None, Tcomplex=None, name=None):
+def rfft2d(input_tensor, fft_length=None, name=None, Tcomplex=None):
     """Returns the transform over the last two axes of a real tensor; `fft_length` as for `rfft`, two elements."""
     return _rfft(2, input_tensor, fft_length, Tcomplex, name)
 
 
-def rfft3d(input_tensor, fft_length=None, Tcomplex=None, name=None):
+def rfft3d(input_tensor, fft_length=None, name=None, Tcomplex=None):
     """Returns the transform over the last three axes of a real tensor; `fft_length` as for `rfft`, three elements."""
     return _rfft(3, input_tensor, fft_length, Tcomplex, name)
 
 
-def irfft(input_tensor, fft_length=None, Treal=None, name=None):
+def irfft(input_tensor, fft_length=None, name=None, Treal=None):
     """Returns the real signal over the last axis of which `input_tensor` is the first half of the transform.
 
     Args:
@@ -179,12 +179,12 @@ def irfft(input_tensor, fft_length=None, Treal=None, name=None):
     return _irfft(1, input_tensor, fft_length, Treal, name)
 
 
-def irfft2d(input_tensor, fft_length=None, Treal=None, name=None):
+def irfft2d(input_tensor, fft_length=None, name=None, Treal=None):
     """Returns the real signal over the last two axes that has the half transform `input_tensor` (see `irfft`)."""
     return _irfft(2, input_tensor, fft_length, Treal, name)
 
 
-def irfft3d(input_tensor, fft_length=None, Treal=None, name=None):
+def irfft3d(input_tensor, fft_length=None, name=None, Treal=None):
     """Returns the real signal over the last three axes that has the half transform `input_tensor` (see `irfft`)."""
     return _irfft(3, input_tensor, fft_length, Treal, name)
 

@@ -477,9 +477,9 @@ def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
     return max_pool(input, ksize, strides, padding, data_format, name or "MaxPool2d")
 
 
-def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
+def avg_pool2d(value=None, ksize=None, strides=None, padding=None, data_format="NHWC", name=None, input=None):
     """Returns the mean of each window of images; as `avg_pool`."""
-    return avg_pool(input, ksize, strides, padding, data_format, name or "AvgPool2D")
+    return avg_pool(one_of("input", input, "value", value), ksize, strides, padding, data_format, name or "AvgPool2D")
 
 
 def _pool1d(pool, scope, input, ksize, strides, padding, data_format, name):
@@ -559,7 +559,7 @@ def max_pool_with_argmax(input, ksize, strides, padding, data_format="NHWC", Tar
 
 
 def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides=None, name=None,
-         data_format=None, dims=None, dilations=None):
+         data_format=None, dilations=None, dims=None):
     """Returns "MAX" or "AVG" pooling in as many dimensions as `window_shape` has.
 
     Args:

@@ -628,7 +628,9 @@ def stateless_multinomial(logits, num_samples, seed, output_dtype=dtypes.int64, 
                                    output_dtype=as_dtype(output_dtype))
 
 
-stateless_categorical = stateless_multinomial
+def stateless_categorical(logits, num_samples, seed, dtype=dtypes.int64, name=None):
+    """Returns draws as `multinomial` does, a function of `seed` (two integers) alone."""
+    return stateless_multinomial(logits, num_samples, seed, dtype, name or "stateless_categorical")
 
 
 # -- rejection, one stream per number ---------------------------------------------------------------------

@@ -269,7 +269,14 @@ def argmin(input, axis=None, name=None, dimension=None, output_type=dtypes.int64
     return argmin_op(input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name)
 
 
-arg_max, arg_min = argmax, argmin
+def arg_max(input, dimension, output_type=dtypes.int64, name=None):
+    """Returns `argmax` along an axis: its older form."""
+    return argmax(input, dimension, name, output_type=output_type)
+
+
+def arg_min(input, dimension, output_type=dtypes.int64, name=None):
+    """Returns `argmin` along an axis: its older form."""
+    return argmin(input, dimension, name, output_type=output_type)
 
 
 # -- the transpose of a sum ---------------------------------------------------------------------------

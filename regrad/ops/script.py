@@ -2,6 +2,7 @@
 
 import inspect
 import itertools
+import time
 
 import numpy as np
 
@@ -196,6 +197,44 @@ def _parameters(func):
         return inspect.signature(func).parameters
     except (TypeError, ValueError):  # a NumPy function
         return ()
+
+
+class _WithNumpy(np.ndarray):
+    """An array that also answers `.numpy()`, as the tensors do that TensorFlow's py_function passes."""
+
+    def numpy(self):
+        """Returns the plain array."""
+        return np.asarray(self)
+
+
+def py_function(func=None, inp=None, Tout=None, name=None):
+    """Returns the outputs of a Python function called when the graph runs: `py_func`, with arrays that have `.numpy()`.
+
+    TensorFlow differentiates what such a function does with tensors; here it works on arrays, and has the gradient that
+    an override gives it.
+    """
+    types = [as_dtype(t) for t in (Tout if isinstance(Tout, (list, tuple)) else [Tout])]
+
+    def call(*arrays):
+        given = [np.asarray(a).view(_WithNumpy) if not isinstance(a, bytes) else a for a in arrays]
+        found = func(*given)
+        return [np.asarray(v).astype(t.as_numpy_dtype, copy=False) if t is not dtypes.string else v
+                for v, t in zip(found if isinstance(found, (list, tuple)) else [found], types)]
+
+    inputs = [convert_to_tensor(x) for x in inp]
+    result = eagerpyfunc_op(inputs, token=f"pyfunc_{next(_tokens)}", func=call, Tout=tuple(types), shapes=(None,) * len(types),
+                            name=name)
+    return result if isinstance(Tout, (list, tuple)) else result[0]
+
+
+timestamp_op = define_op("Timestamp", "", infer=lambda: Spec((), dtypes.float64), lower=lambda b: np.float64(time.time()),
+                         host=True, stateful=True)
+NotDifferentiable("Timestamp")
+
+
+def timestamp(name=None):
+    """Returns the seconds since 1970, float64, when it runs."""
+    return timestamp_op(name=name)
 
 
 def numpy_function(func, inp, Tout, name=None, stateful=True, grad=None, shape=None):

@@ -337,11 +337,11 @@ stringsplit_op = _define("StringSplit", "input: string, delimiter: string", _spl
                          attrs={"skip_empty": True})
 
 
-def string_split(source=None, delimiter=" ", skip_empty=True, sep=None, result_type="SparseTensor", name=None, input=None):
+def string_split(source=None, sep=None, skip_empty=True, delimiter=None, result_type="SparseTensor", name=None, input=None):
     """Returns the parts of the strings of a vector: a SparseTensor of shape [strings, most parts].
 
     Args:
-      delimiter, sep: a string of the characters that each separate parts; "" gives single bytes.
+      sep, delimiter: a string of the characters that each separate parts, " " by default; "" gives single bytes.
       skip_empty: leave out empty parts.
     """
     from regrad.ops.sparse import SparseTensor
@@ -349,8 +349,35 @@ def string_split(source=None, delimiter=" ", skip_empty=True, sep=None, result_t
     if result_type != "SparseTensor":
         raise ValueError(f"string_split: only result_type='SparseTensor' is offered, got {result_type!r}.")
     source = one_of("input", input, "source", source)
-    delimiter = delimiter if sep is None else sep
+    delimiter = " " if sep is None and delimiter is None else delimiter if sep is None else sep
     return SparseTensor(*stringsplit_op(source, delimiter, skip_empty=skip_empty, name=name))
+
+
+def _split_v2_lower(b, x, sep, *, maxsplit):
+    rows = [text.split(sep.item() or None, maxsplit) for text in x]
+    at = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
+    values = np.array([p for row in rows for p in row] + [None], object)[:-1]
+    return (np.array(at, np.int64).reshape(-1, 2), values,
+            np.array([len(rows), max(map(len, rows), default=0)], np.int64))
+
+
+stringsplitv2_op = _define("StringSplitV2", "input: string, sep: string",
+                           lambda x, sep, *, maxsplit: _split_infer(x, sep, skip_empty=True), _split_v2_lower,
+                           attrs={"maxsplit": -1})
+
+
+def split(input=None, sep=None, maxsplit=-1, result_type="SparseTensor", source=None, name=None):
+    """Returns the parts of the strings of a vector, as Python's `bytes.split` finds them: a SparseTensor.
+
+    Args:
+      sep: what separates parts, as a whole; by default runs of white space.
+      maxsplit: the most cuts; -1 for no limit.
+    """
+    from regrad.ops.sparse import SparseTensor
+
+    if result_type != "SparseTensor":
+        raise ValueError(f"split: only result_type='SparseTensor' is offered, got {result_type!r}.")
+    return SparseTensor(*stringsplitv2_op(one_of("input", input, "source", source), sep or "", maxsplit=maxsplit, name=name))
 
 
 # -- patterns and cases ---------------------------------------------------------------------------
@@ -419,8 +446,29 @@ def _per_string(op_type, function, doc, name):
 
 
 string_strip = _per_string("StringStrip", bytes.strip, "Returns strings without white space at both ends.", "string_strip")
-string_lower = _per_string("StringLower", bytes.lower, "Returns strings in lower case (ASCII letters).", "string_lower")
-string_upper = _per_string("StringUpper", bytes.upper, "Returns strings in upper case (ASCII letters).", "string_upper")
+
+
+def _cased(op_type, change, words):
+    def lower(b, x, *, encoding):
+        return _each(change if not encoding else lambda text: _utf8(getattr(text.decode(), change.__name__)()), x)
+
+    op = _define(op_type, "input: string", _strings, lower, attrs={"encoding": ""})
+
+    def public(input, encoding="", name=None):
+        if encoding not in ("", "utf-8"):
+            raise ValueError(f"{op_type}: encoding must be '' or 'utf-8', got {encoding!r}.")
+        return op(input, encoding=encoding, name=name)
+
+    public.__name__ = "string_" + change.__name__
+    public.__doc__ = f"Returns strings in {words} case: ASCII letters, or, with `encoding` \"utf-8\", all."
+    return public
+
+
+def _utf8(text):
+    return text.encode()
+
+
+string_lower, string_upper = _cased("StringLower", bytes.lower, "lower"), _cased("StringUpper", bytes.upper, "upper")
 
 
 def _base64_decoded(text):
@@ -463,7 +511,7 @@ decoderaw_op = _define("DecodeRaw", "bytes: string",
                        _decode_raw_lower, attrs={"out_type": None, "little_endian": True})
 
 
-def decode_raw(bytes=None, out_type=None, little_endian=True, name=None, input_bytes=None):
+def decode_raw(input_bytes=None, out_type=None, little_endian=True, name=None, bytes=None):
     """Returns the numbers whose bytes the strings hold: one more axis at the end."""
     data = one_of("input_bytes", input_bytes, "bytes", bytes)
     return decoderaw_op(data, out_type=as_dtype(out_type), little_endian=little_endian, name=name)

@@ -38,5 +38,6 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
         MomentumOptimizer MomentumWOptimizer NadamOptimizer PowerSignOptimizer ProximalAdagradOptimizer
         ProximalGradientDescentOptimizer RMSPropOptimizer extend_with_decoupled_weight_decay""",
     "regrad.train.supervisor": "SessionManager Supervisor basic_train_loop",
+    "regrad.train.queue_runner": "queue_runner",
     "regrad.train.saver": "Saver init_from_checkpoint",
 })

@@ -71,14 +71,14 @@ def write(prefix, values):
 class CheckpointReader:
     """Reads a checkpoint: `get_tensor(name)`, `has_tensor(name)`, maps of names to shapes and dtypes."""
 
-    def __init__(self, prefix):
-        """Args: prefix: the path that `Saver.save` returned.
+    def __init__(self, filepattern):
+        """Args: filepattern: the path that `Saver.save` returned.
 
         Raises:
           NotFoundError: there is no such checkpoint.
           DataLossError: the files hold something else.
         """
-        self.prefix = prefix = os.fspath(prefix)
+        self.prefix = prefix = os.fspath(filepattern)
         if not checkpoint_exists(prefix):
             raise NotFoundError(None, None, "Unsuccessful TensorSliceReader constructor: Failed to find any matching files "
                                             f"for {prefix}")

@@ -157,13 +157,17 @@ class LooperThread(threading.Thread):
 class QueueRunner:
     """Threads that run operations, usually ones that fill a queue, until told to stop or out of range."""
 
-    def __init__(self, queue=None, enqueue_ops=None, close_op=None, cancel_op=None, queue_closed_exception_types=None):
+    def __init__(self, queue=None, enqueue_ops=None, close_op=None, cancel_op=None, queue_closed_exception_types=None,
+                 queue_runner_def=None, import_scope=None):
         """Args:
           queue: what the operations fill; only its name is used.
           enqueue_ops: operations, one thread each.
           close_op, cancel_op: run when the last thread has ended, and when the coordinator stops.
           queue_closed_exception_types: exceptions that end a thread quietly; by default OutOfRangeError.
+          queue_runner_def, import_scope: not available: a runner is made by the program.
         """
+        if queue_runner_def is not None:
+            raise NotImplementedError("QueueRunner: there is no protocol buffer of it; make it of a queue and its operations.")
         if not enqueue_ops:
             raise ValueError("QueueRunner: enqueue_ops is empty.")
         self._queue = queue

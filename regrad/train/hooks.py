@@ -149,7 +149,8 @@ class CheckpointSaverHook(SessionRunHook):
     """Saves a checkpoint every so many seconds or steps, at the start and at the end."""
 
     def __init__(self, checkpoint_dir, save_secs=None, save_steps=None, saver=None, checkpoint_basename="model.ckpt",
-                 scaffold=None, listeners=None):
+                 scaffold=None, listeners=None, save_graph_def=True):
+        """Args: save_graph_def: accepted; graphs are not saved."""
         if saver is not None and scaffold is not None:
             raise ValueError("You cannot provide both saver and scaffold.")
         self._directory = checkpoint_dir

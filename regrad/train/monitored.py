@@ -128,7 +128,11 @@ class ChiefSessionCreator(SessionCreator):
         return session
 
 
-WorkerSessionCreator = ChiefSessionCreator
+class WorkerSessionCreator(ChiefSessionCreator):
+    """As ChiefSessionCreator, without a checkpoint: in one process there is no chief to wait for."""
+
+    def __init__(self, scaffold=None, master="", config=None, max_wait_secs=1800):
+        super().__init__(scaffold, master, config)
 
 
 class MonitoredSession:

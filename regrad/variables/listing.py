@@ -80,6 +80,17 @@ def initialize_local_variables():
     return local_variables_initializer()
 
 
+def tables_initializer(name="init_all_tables"):
+    """Returns an operation that initialises the tables of the collection TABLE_INITIALIZERS; nothing without any."""
+    tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
+    return group(*tables, name=name) if tables else no_op(name=name)
+
+
+def initialize_all_tables(name="init_all_tables"):
+    """Does what `tables_initializer` does, by its oldest name."""
+    return tables_initializer(name)
+
+
 def is_variable_initialized(variable):
     """Returns a bool scalar tensor: whether the variable has a value."""
     return state.isinitialized_op(getattr(variable, "_variable", variable))

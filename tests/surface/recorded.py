@@ -505,6 +505,54 @@ def sparse_tensors(tf):
                     tf.sparse_reduce_max(x), slope, tf.sparse_matmul([[1.0, 2.0]], [[3.0], [4.0]])])
 
 
+# -- sequences, dilated windows, small things -------------------------------------------------------------------
+@program
+def label_sequences(tf):
+    labels = tf.constant([[1, 1, 2, 2, 3], [4, 4, 4, 1, 4], [2, 2, 2, 2, 2]])
+    collapsed = tf.nn.collapse_repeated(labels, [5, 4, 1])
+    logits = tf.constant(np.random.RandomState(3).randn(6, 2, 4).astype("f"))
+    dense = tf.constant([[1, 2, 2], [3, 0, 0]])
+    losses = [tf.nn.ctc_loss_v2(dense, logits, [3, 1], [6, 5]),
+              tf.nn.ctc_loss_v2(tf.constant([[0, 2, 2], [3, 0, 0]]), logits, [3, 1], [6, 5], blank_index=1),
+              tf.nn.ctc_loss_v2(tf.constant([[0, 2], [1, 0]]), tf.transpose(logits, [1, 0, 2]), [2, 1], [6, 5], False,
+                                blank_index=-1)]
+    return run(tf, [collapsed, losses, tf.gradients(losses[0], logits)[0]])
+
+
+@program
+def dilated_windows(tf):
+    x = tf.constant(np.random.RandomState(4).randn(1, 7, 9, 2).astype("f"))
+    f = tf.constant(np.random.RandomState(5).randn(3, 2, 2, 3).astype("f"))
+
+    def op(t, num_spatial_dims, padding):
+        return tf.nn.conv2d(t, f, [1, 1, 1, 1], padding)
+
+    loose, feeds = shapeless(tf, np.random.RandomState(4).randn(1, 7, 9, 2).astype("f"))
+    made = [tf.nn.with_space_to_batch(x, [2, 3], p, op, filter_shape=[3, 2]) for p in ("SAME", "VALID")]
+    made.append(tf.nn.with_space_to_batch(x, [1, 1], "SAME", op))
+    made.append(tf.nn.with_space_to_batch(tf.reshape(loose, [-1, 7, 9, 2]), [3], "VALID", op, spatial_dims=[2]))
+    return run(tf, made, feeds)
+
+
+@program
+def small_things(tf):
+    x = tf.constant([1.5, -2.0])
+    strings = tf.strings
+    split = strings.split([" a  b c", "d, e f"], maxsplit=1)
+    comma = strings.split(["a,,b", ""], sep=",")
+    device = tf.DeviceSpec.from_string("/job:localhost/task:0/cpu:0")
+    with tf.device(device):
+        placed = tf.identity(x)
+    made = [tf.verify_tensor_all_finite(x, "bad"), tf.arg_max([[1, 3], [4, 2]], 1), tf.arg_min([[1, 3], [4, 2]], 1, tf.int32),
+            tf.matrix_square_root([[4.0, 0.0], [0.0, 9.0]]), strings.upper(["a\u00e9".encode()], "utf-8"),
+            strings.lower(["AB"]), tf.py_function(lambda a: a.numpy() * 2, [x], tf.float32),
+            tf.timestamp() > 1.5e9, _parts({"a": split}), _parts({"a": comma}), tf.nn.avg_pool2d(value=tf.ones([1, 2, 2, 1]),
+            ksize=[1, 2, 2, 1], strides=[1, 1, 1, 1], padding="VALID"), tf.sigmoid(tf.constant(0.0))]
+    static = [tf.get_static_value(tf.constant([1, 2])), tf.get_static_value(tf.placeholder(tf.int32)) is None]
+    return [run(tf, made[:-1], setup=[tf.tables_initializer()]), placed.device, device.to_string(), device.task, static,
+            tf.executing_eagerly(), tf.compat.dimension_value(tf.Dimension(3))]
+
+
 # -- all of them ----------------------------------------------------------------------------------------
 # How far apart the answers may be: JPEG decoders round in their own ways, and TensorFlow smooths colours only inside a crop.
 TOLERANCE = {"decoded_jpegs": dict(rtol=0, atol=8), "images_at_random": dict(rtol=1e-5, atol=1e-6)}
