@@ -61,7 +61,6 @@ LEFT_OUT = _by_name({
     "LMDB files": "LMDBReader",
     "parse_single_sequence_example, one at a time": "io.parse_sequence_example",
     "XLA removes them": "graph_util.remove_training_nodes",
-    "values stay in the session as variables do": "*session_handle *session_tensor",
     "arithmetic on quantised integers; training with fake quantisation is there": """
         *quantize_v2 quantize dequantize quantization.quantize quantization.dequantize *quantized_*
         train.do_quantize_training_on_graphdef""",
