@@ -40,6 +40,7 @@ oracle: .oracle/ready
 
 pages: .venv/ready
 	$(RUN) tests/ops_page.py
+	$(RUN) tests/rules_page.py
 
 mutation: .venv/ready
 	$(RUN) -m pip install --quiet 'cosmic-ray==8.*'
