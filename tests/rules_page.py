@@ -23,8 +23,8 @@ What `regrad.rules` has, one line each; `help(rules.NAME)` says more. Written by
 A rule or transform stands in `overrides={selector: rule}`, in `tf.attach`, `tf.overriding`, `tf.View`; transforms also follow a
 rule, `rules.default >> rules.clip(1.0) >> rules.scale(0.5)`, or come before it, and have a block of their own,
 `tf.clip_gradient(x, 1.0)`. `rules.default` is the rule that is replaced, `rules.mix(weight, a, b)` a mixture whose weight may
-be fed, `rules.transform` makes a transform of a function of a gradient. A strength is a number, a scalar tensor, or a schedule: a
-function of the global step.
+be fed, `rules.transform` makes a transform of a function of a gradient. A strength is a number, a scalar tensor, or a
+schedule: a function of the global step.
 """
 _PARTS = [  # heading, module, which of its names
     ("Changes of a gradient", "transforms", lambda n: not n.endswith("_gradient") and not n.startswith("accumulate")
@@ -36,7 +36,8 @@ _PARTS = [  # heading, module, which of its names
     ("Relevance", "relevance", lambda n: True),
     ("Quantisers", "quantisers", lambda n: True),
 ]
-_PAPER = re.compile(r"[A-Z][\w'-]+(?: & [A-Z][\w'-]+| et al\.)? \d{4}(?:[^.|;]{0,90}?arXiv \d{4}\.\d{4,5}(?:, (?:eq\.|section) \d[\d., and]*)?)?")
+_PAPER = re.compile(r"""[A-Z][\w'-]+[ ](?:&\ [A-Z][\w'-]+|et\ al\.)?[ ]?\d{4}                 # who and when
+                        (?:[^.|;]{0,90}? arXiv\ \d{4}\.\d{4,5} (?:,\ (?:eq\.|section)\ \d[\d.,\ and]*)?)?""", re.X)
 
 
 def _row(name, function):
