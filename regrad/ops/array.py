@@ -90,6 +90,8 @@ def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
 
 
 def _ensure_shape_infer(x, *, shape):
+    if not compatible(x.dims, shape):
+        raise ShapeError(f"Shape of tensor {text(x.dims)} is not compatible with expected shape {text(shape)}")
     return Spec(merge(x.dims, shape, "ensure_shape: the tensor's shape and the one it should have,"), x.dtype)
 
 

@@ -124,6 +124,7 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
         starts = generate.range(frames) * step if not isinstance(frames, int) else \
             constant(np.arange(frames, dtype=np.int32) * step)
         index = array.expand_dims(starts, 1) + np.arange(length, dtype=np.int32)[None, :]
+        signal = signal[:] if axis == 0 else signal  # a slice's gradient is dense, that of gathered rows is not
         return indexing.gather(signal, index, axis=axis)
 
 
