@@ -155,6 +155,11 @@ class _Ops(Selector):
     def pick(self, ops):
         return self.ops.intersection(ops)
 
+    def hint(self, ops):
+        graphs = {op.graph for op in ops}
+        strangers = sorted(op.name for op in self.ops if op.graph not in graphs)
+        return f"; {', '.join(strangers[:3])} belong to another graph" if strangers and graphs else ""
+
     def __repr__(self):
         return f"sel.ops({', '.join(sorted(op.name for op in self.ops))})"
 

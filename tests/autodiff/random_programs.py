@@ -51,12 +51,14 @@ def steps(tf, program, x, c, each=lambda i, t: t, kinds=None):
 
 
 def place(tf, program, where, x, c, kinds=None):
-    """Returns the last matrix of a program that stands flat, in a branch, in a loop of one turn, or is recomputed."""
+    """Returns the last matrix of a program that stands flat, in a branch, in a loop of one turn, mapped, or recomputed."""
     body = lambda h: steps(tf, program, h, c, kinds=kinds)[-1]  # noqa: E731
     if where == "branch":
         return tf.cond(tf.reduce_sum(x) > -100.0, lambda: body(x), lambda: x)
     if where == "loop":
         return tf.while_loop(lambda i, h: i < 1, lambda i, h: (i + 1, body(h)), (0, x))[1]
+    if where == "mapped":
+        return tf.map_fn(body, x[None])[0]
     if where == "recomputed":
         return tf.recompute_grad(body)(x)
     return body(x)

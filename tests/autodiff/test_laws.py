@@ -336,7 +336,7 @@ def test_6_a_forward_value_never_changes(program, where, selector):
 def test_7_an_override_reaches_the_same_ops_wherever_the_code_stands(program, kind):
     with Example() as e:
         got = [e.gradient(place(program, where, e.x, e.c), view=tf.View(where, {kind: times(3.0)}))
-               for where in ("flat", "branch", "loop", "recomputed")]
+               for where in ("flat", "branch", "loop", "mapped", "recomputed")]
         y = place(program, "flat", e.x, e.c)
         loaded, = tf.import_graph_def(tf.Graph.as_graph_def(y.graph), {"x": e.x}, return_elements=[y.name], name="loaded")
         got = e.run([*got, e.gradient(loaded, view=tf.View("loaded", {kind: times(3.0)}))])

@@ -315,3 +315,10 @@ def test_views_as_a_dictionary(net):
 def test_a_name_that_is_not_there_comes_with_those_that_are(net):
     with pytest.raises(tf.OverrideError, match="the operations there are h, head/mul, head/e"):
         tf.gradients(net.y, net.x, overrides={"somewhere/else": triple})
+
+
+def test_an_operation_of_another_graph_is_named(net):
+    with tf.Graph().as_default():
+        other = tf.tanh(tf.constant(1.0), name="stranger")
+    with pytest.raises(tf.OverrideError, match="stranger belong to another graph"):
+        tf.gradients(net.y, net.x, overrides={other: triple})
