@@ -46,9 +46,17 @@ class Program:
         self.root_only = len(plan.stages) == 1  # nothing runs after the compiled segments
         self.root = Stage(self, 0, self.infos)
         self.donates = any(s.donate for s in self.root.segments)
+        self.cold = True  # something may still have to be compiled
 
-    def keys_of_reads(self, session):
-        return tuple(freeze(np.asarray(session.state.get(op))) for op in self.plan.keyed_reads)
+    def to_compile(self):
+        """Returns the segments that the next run needs compiled and that are not, as far as the shapes are known."""
+        segments, stage = [], self.root
+        while stage is not None:
+            segments += stage.segments
+            stage = stage.next
+        missing = [s for s in segments if not s.compiled]
+        self.cold = bool(missing) and not all(s.portable and s.tiny() for s in missing)
+        return [s for s in missing if not s.on_host()]
 
 
 class Stage:

@@ -42,41 +42,74 @@ class Runner:
         Returns:
           The fetched values in order, NumPy or device arrays; None for an operation.
         """
-        if not self.commits:
-            return self.run_body(arrays)[0]
-        # Once old values may have been overwritten there is no way back: an interrupt waits until the new ones are in.
-        with uninterrupted:
-            results, assigned = self.run_body(arrays)
-            self.session.state.update(assigned)
-        return results
+        program = self.program(arrays)
+        if program.cold and self._compile_unlocked(program):
+            program = self.program(arrays)  # other threads ran meanwhile
+        session = self.session
+        session.executing += 1
+        try:
+            if not program.donates:
+                results, assigned = self.run_body(arrays, program)
+                session.state.update(assigned)
+                return results
+            # Old values may have been overwritten, and then there is no way back: an interrupt waits for the new ones.
+            with uninterrupted:
+                results, assigned = self.run_body(arrays, program)
+                session.state.update(assigned)
+            return results
+        finally:
+            session.executing -= 1
 
-    def run_body(self, arrays):
-        """Returns `_run_body(arrays)`, planning again when an operation turns out not to compile."""
+    def _compile_unlocked(self, program):
+        """Compiles what the next run of `program` needs while other threads may use the session; True if there was anything."""
+        segments = program.to_compile()
+        if not segments or self.session.recorder is not None:
+            return False
+        with self.session.unlocked():
+            for segment in segments:
+                try:
+                    segment.executable()
+                except Exception:  # the run meets it again, and knows what to do about it
+                    return True
+        return True
+
+    def run_body(self, arrays, program=None):
+        """Executes the plan, made anew when an operation turns out not to compile.
+
+        Args:
+          arrays: as for `run`.
+          program: the program for them, if the caller has it.
+
+        Returns:
+          The fetched values, and {variable: new value}, which is not committed.
+        """
         while True:
             try:
-                return self._run_body(arrays)
+                return self._execute(program or self.program(arrays), arrays)
             except MustRunOnHost as found:
                 found.mark()
+                program = None
                 self.plan = self.plan.again()
                 self.programs.clear()
                 self.commits = list(self.plan.commits.items())
                 self.variables = {v: variable for variable, v in self.plan.reads.items()}
 
-    def _run_body(self, arrays):
-        """Executes the plan; returns the fetched values and {variable: new value}, which is not committed."""
-        plan, session = self.plan, self.session
+    def program(self, arrays):
+        """Returns the plan made ready for the shapes of `arrays`, and for the values that shapes depend on."""
+        plan, state = self.plan, self.session.state
         key = tuple([a.shape for a in arrays])
         if plan.keyed_feeds:
             key = (key, *(freeze(arrays[i]) for i in plan.keyed_feeds))
         if plan.keyed_reads:
             for op in plan.keyed_reads:
-                if op not in session.state:
+                if op not in state:
                     raise uninitialized(op)
-            key = (key, *(freeze(np.asarray(session.state[op])) for op in plan.keyed_reads))
-        program = self.programs.get(key)
-        if program is None:
-            program = self._specialise(arrays, key)
-        elif program.direct is not None and session.recorder is None:
+            key = (key, *(freeze(np.asarray(state[op])) for op in plan.keyed_reads))
+        return self.programs.get(key) or self._specialise(arrays, key)
+
+    def _execute(self, program, arrays):
+        plan, session = self.plan, self.session
+        if program.direct is not None and session.recorder is None:
             return program.direct(arrays, session.state)
         env = [None] * plan.size
         for v, a in zip(plan.feeds, arrays):

@@ -260,14 +260,19 @@ class Segment:
         with np.errstate(all="ignore"):
             return self.evaluate(HOST, args + self.constants, seeds)
 
+    @property
+    def compiled(self):
+        return self._executable is not None
+
     def executable(self):
         """Returns the compiled function of (inputs, seeds if any, constants), from the process's cache if it is there."""
         if self._executable is None:
-            self._executable = compiled(self)
+            executable = compiled(self)
             if self.constants:
                 from regrad.runtime.backend import to_device
 
                 self.device_constants = [to_device(c) for c in self.constants]
+            self._executable = executable  # last: another thread may be waiting to see it
         return self._executable
 
     def run_compiled(self, args, seeds):

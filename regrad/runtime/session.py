@@ -1,5 +1,6 @@
 """Session: holds the values of variables and runs any part of a graph."""
 
+import contextlib
 import os
 import threading
 
@@ -55,6 +56,7 @@ class Session:
         self._changed = threading.Condition(self._lock)
         self.resources = {}  # operation -> what lives in the session besides variables: queues, readers
         self.suspended = 0  # runs that wait in the middle
+        self.executing = 0  # runs in progress: one, those inside host functions that call `run`, and suspended ones
         self._closed = False
         self._contexts = []
         self._partial = {}
@@ -213,6 +215,18 @@ class Session:
         if runner is None:
             runner = self._runners[plan] = Runner(plan, self)
         return runner
+
+    @contextlib.contextmanager
+    def unlocked(self):
+        """Lets other threads use the session inside the block, unless this thread is in the middle of another run."""
+        if self.executing:
+            yield
+            return
+        self._lock.release()
+        try:
+            yield
+        finally:
+            self._lock.acquire()
 
     def xla_context(self):
         from regrad.runtime.backend import x64
