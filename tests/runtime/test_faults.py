@@ -62,7 +62,8 @@ def test_an_interrupt_while_variables_are_overwritten_comes_after_them(session, 
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
             session.run(step, feed)
-            (segment,) = {s for r in session._runners.values() for p in r.programs.values() for s in p.root.segments if s.donate}
+            programs = [p for r in session._runners.values() for p in r.programs.values()]
+            (segment,) = {s for p in programs for s in p.root.segments if s.donate}
             if interrupt:
                 run = segment.run_compiled
 
