@@ -54,5 +54,13 @@ def with_dependencies(dependencies, output_tensor, name=None):
     graph = get_default_graph()
     with graph.name_scope(name or "control_dependency") as scope, graph.control_dependencies(dependencies):
         if isinstance(output_tensor, IndexedSlices):
-            return IndexedSlices(identity(output_tensor.values, name=scope), output_tensor.indices, output_tensor.dense_shape)
-        return identity(convert_to_tensor(output_tensor), name=scope)
+            values = identity(_storage(output_tensor.values), name=scope)
+            return IndexedSlices(values, output_tensor.indices, output_tensor.dense_shape)
+        value = _storage(output_tensor)
+        with graph.colocate_with(value):
+            return identity(value, name=scope)
+
+
+def _storage(x):
+    """Returns the storage of a variable, which is then read after the dependencies; any other value as a tensor."""
+    return x._variable if hasattr(x, "_variable") else convert_to_tensor(x)

@@ -2,6 +2,7 @@
 
 import inspect
 import itertools
+import numbers
 import time
 
 import numpy as np
@@ -9,11 +10,12 @@ import numpy as np
 from regrad.core import dtypes, source
 from regrad.core.convert import convert_to_tensor, to_array
 from regrad.core.dtypes import as_dtype
-from regrad.core.errors import InvalidArgumentError
+from regrad.core.errors import InvalidArgumentError, UnimplementedError
 from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.opdef import Spec, define_op
 from regrad.core.shapes import as_dims, compatible, text
 
+_VALUES = (np.ndarray, np.generic, numbers.Number, str, bytes, list, tuple)  # what a function may return
 _tokens = itertools.count()
 
 
@@ -58,6 +60,10 @@ def _argument(x):
 
 
 def _result(token, func, i, value, dtype, dims):
+    structured = isinstance(value, np.ndarray) and value.dtype.names is not None
+    if structured or not (isinstance(value, _VALUES) or hasattr(value, "__array__")):
+        kind = f"numpy type {value.dtype}" if structured else f"object type {type(value).__name__}"
+        raise UnimplementedError(f"Unsupported {kind}: {i}-th value returned by {token}; {_whereabouts(func)}.")
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "SU" and dtype is not dtypes.string:
         array = np.asarray(value)
         if array.dtype != dtype.as_numpy_dtype:
@@ -107,9 +113,11 @@ def py_func(func, inp, Tout, stateful=True, name=None, grad=None, shape=None):
       shape: static shape of the output, or a list of them; by default unknown.
 
     Returns:
-      A list of tensors, or a single tensor if `Tout` is a single dtype.
+      A list of tensors, or a single tensor if `Tout` is a single dtype; for an empty `Tout` the operation, which is
+      nothing to run ([]) if it is not stateful.
 
     Raises:
+      UnimplementedError: (when run) the function returned something that is no value.
       InvalidArgumentError: (when run) the function returned another number of values, dtype or shape than promised.
       Whatever `func` raises reaches the caller of `run` as it is, with the op's name and line added.
     """
@@ -133,7 +141,7 @@ def py_func(func, inp, Tout, stateful=True, name=None, grad=None, shape=None):
             raise TypeError(f"py_func: grad must be a function grad(op, *output_gradients), got {grad!r}.")
         operation.attached_rules = [grad]
     if not types:
-        return operation
+        return operation if stateful else []
     return result if is_list else result[0]
 
 

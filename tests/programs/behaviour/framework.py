@@ -128,6 +128,56 @@ result = [run(tf.cond(p, lambda: (1,), lambda: 2)), type(tf.cond(p, lambda: [1],
     Row("a gradient that is an integer's", """
 x = tf.constant(1.5)
 result = [tf.gradients(tf.cast(x, tf.int32), x), tf.gradients([], x)]"""),
+    Row("what waits for an initializer", """
+v = tf.Variable([1.0, 2.0], use_resource=False)
+with tf.control_dependencies([v.initializer]):
+    w = tf.constant(3.0)
+x = tf.Variable(0.0, use_resource=False)
+with tf.control_dependencies([v.value()]):
+    y = tf.get_variable('y', [], initializer=tf.ones_initializer())
+s = tf.Session()
+a = s.run(w)
+b = s.run(v)
+s.run(y.initializer)
+result = [a, b, s.run(y), raised(lambda: s.run(x))[:1]]"""),
+    Row("variables made in branches", """
+v, made = tf.get_variable('v', [], initializer=tf.zeros_initializer()), {}
+def branch(name):
+    def f():
+        made[name] = tf.get_variable(name, [1], initializer=tf.ones_initializer())
+        return made[name] + v
+    return f
+y = tf.cond(v < 10, branch('a'), branch('b'))
+s = tf.Session()
+s.run([made['a'].initializer, made['b'].initializer])
+early = raised(lambda: s.run(y))[:1]
+s.run(v.initializer)
+result = [early, s.run(y)]"""),
+    Row("loops in loops that grow", """
+def twice(s):
+    return tf.while_loop(lambda i, x: i < 4, lambda i, x: [i + 1, x * 2.0], [tf.constant(0), s])[1]
+o = tf.constant(1.0)
+a = tf.while_loop(lambda x: x < 128.0, lambda x: twice(twice(x)), [o])
+b = tf.while_loop(lambda x: x < 128.0, lambda x: twice(x) * twice(x), [o])
+x, y = tf.constant(3.0), tf.constant(2.0)
+def grown(x, y):
+    return x * (x + y), x + y
+rx, ry = tf.while_loop(lambda x, y: x < 100.0, grown, [x, y])
+result = run([tf.gradients(a, o), tf.gradients(b, o), tf.gradients([rx, ry], [x, y]), tf.gradients(rx, y)])"""),
+    Row("loops of text, names and structures", """
+n = tf.placeholder(tf.int32, [])
+a = tf.while_loop(lambda i, s: i < n, lambda i, s: (i + 1, tf.string_join([s, 'x'])), [0, tf.constant('a')])[1]
+b = tf.while_loop(lambda i, t: i < 2, lambda i, t: (i + 1, (t[0] + 1, {'a': t[1]['a'] * 2})), (0, (1, {'a': 3})))
+result = [run(a, {n: 3}), run(b)]"""),
+    Row("an array through two loops", """
+acc = tf.TensorArray(tf.float32, size=20, clear_after_read=False, element_shape=[])
+x, z = tf.constant(2.0), tf.constant(0.0)
+def first(i, a):
+    return i + 1, a.write(i, tf.cond(tf.equal(i, 0), lambda: x, lambda: a.read(i - 1) * 2.0))
+i, a = tf.while_loop(lambda i, a: i < 5, first, [tf.constant(0), acc])
+_, a = tf.while_loop(lambda i, a: i < 20, lambda i, a: (i + 1, a.write(i, z)), [i, a])
+r = a.stack()
+result = run([r, tf.gradients(r, x)])"""),
     # Variables.
     Row("variable creators", """
 def doubled(make, **arguments):
@@ -261,6 +311,10 @@ run(tf.fill(p, 1.0), {p: [-1]})"""),
     _refused("no case holds", "InvalidArgumentError", "none of the conditions evaluated as true", """
 x = tf.placeholder(tf.int32, [])
 run(tf.case([(tf.equal(x, 1), lambda: 1)]), {x: 7})""", asked=False),
+    _refused("an object from py_func", "UnimplementedError", "unsupported object type",
+             "run(tf.py_func(lambda: {'a': 1}, [], tf.int64))", asked=False),
+    _refused("a structured array from py_func", "UnimplementedError", "unsupported numpy type",
+             "run(tf.py_func(lambda: np.zeros(1, [('a', 'f')]), [], tf.float32))", asked=False),
     _refused("arrays for one output", "InvalidArgumentError", "expects to see 1 values",
              "run(tf.py_func(lambda x: (x, x), [tf.ones([2])], tf.float32))"),
     _refused("an empty graph", "RuntimeError", "graph is empty", "tf.Session(graph=tf.Graph()).run('x')"),
