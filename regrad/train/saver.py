@@ -34,8 +34,8 @@ class _Entry:
             return [array]
         cut = []
         for v in self.variables:
-            _, _, offset, size = v._save_slice_info
-            cut.append(array[tuple(slice(o, o + s) for o, s in zip(offset, size))])
+            info = v._save_slice_info
+            cut.append(array[tuple(slice(o, o + s) for o, s in zip(info.var_offset, info.var_shape))])
         return cut
 
 
@@ -223,7 +223,7 @@ def _entries(given):
         elif isinstance(v, Variable):
             info = v._save_slice_info
             if info is not None and name is None:
-                entry = entries.setdefault(info[0], _Entry(info[0], [], _cut_axis(info)))
+                entry = entries.setdefault(info.full_name, _Entry(info.full_name, [], _cut_axis(info)))
                 entry.variables.append(v)
             else:
                 _add(entries, name or v.op.name, [v], 0)
@@ -233,8 +233,8 @@ def _entries(given):
 
 
 def _cut_axis(info):
-    _, full, _, size = info
-    return next((i for i, (f, s) in enumerate(zip(full, size)) if f != s), 0)
+    sizes = zip(info.full_shape, info.var_shape)
+    return next((i for i, (whole, part) in enumerate(sizes) if whole != part), 0)
 
 
 def _add(entries, name, variables, axis):

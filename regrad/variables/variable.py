@@ -175,9 +175,6 @@ class Variable(metaclass=_Created):
             self.full_name, self.full_shape = full_name, full_shape
             self.var_offset, self.var_shape = var_offset, var_shape
 
-        def __iter__(self):
-            return iter((self.full_name, tuple(self.full_shape), tuple(self.var_offset), tuple(self.var_shape)))
-
         @property
         def spec(self):
             """The part as checkpoints name it: "4 2 0,2:0,2"."""
