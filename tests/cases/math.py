@@ -180,6 +180,7 @@ CASES = [
     Edge("RealDiv", lambda x: x / math.abs(x), ([0.0],), ([nan],), note="x over its magnitude"),
     Edge("DivNoNan", lambda x: math.div_no_nan(x, math.abs(x)), ([0.0, 3, -3],), ([0, 0, 0],), note="x over its magnitude"),
     Edge("DivNoNan", math.div_no_nan, ([1.0, 0, 3], [0.0, 0, 2]), ([0, 0, 0.5], [0, 0, -0.75]), note="zeros"),
+    Edge("DivNoNan", math.div_no_nan, ([1e200, 3], [1e-200, 2]), ([0, 0.5], [0, -0.75]), dy=[0.0, 1], note="overflow masked"),
     Edge("MulNoNan", math.multiply_no_nan, ([inf, 3.0], [0.0, 2]), ([0, 2], [inf, 3]), note="infinity times 0"),
     Edge("Xlogy", math.xlogy, ([0.0, 0, 2], [0.0, 2, 2]), ([0, 0, np.log(2)], [0, 0, 1]), note="x is 0"),
     Edge("Xlog1py", math.xlog1py, ([0.0, 0, 2], [-1.0, 1, 1]), ([0, 0, np.log(2)], [0, 0, 1]), note="x is 0"),
