@@ -65,14 +65,17 @@ STAGES = ("host", "xla")
 
 # The families of rows, and the other tests, that cover a file; by default the family of its name.
 TESTS = {
-    "barrier_grad": ([], ["tests/autodiff", "tests/runtime"]),
+    "barrier_grad": ([], ["tests/ops/test_gradient_graphs.py", "tests/autodiff", "tests/runtime"]),
     "compare_grad": (["compare", "math", "clip"], []),
-    "flow_grad": ([], ["tests/ops/test_gradient_graphs.py", "tests/autodiff", "tests/ops/test_functional.py", "tests/nn/test_rnn.py", "tests/runtime",
-                       "tests/test_tf1_behaviour.py", "tests/test_silent_overrides.py"]),
+    "flow_grad": ([], ["tests/ops/test_gradient_graphs.py", "tests/autodiff", "tests/ops/test_functional.py",
+                       "tests/nn/test_rnn.py", "tests/runtime", "tests/test_tf1_behaviour.py",
+                       "tests/test_silent_overrides.py"]),
     "einsum_grad": (["einsum"], ["tests/ops/test_gradient_graphs.py"]),
-    "indexing_grad": (["indexing"], ["tests/ops/test_gradient_graphs.py", "tests/ops/test_indexing.py", "tests/autodiff/test_derivatives.py"]),
+    "indexing_grad": (["indexing"], ["tests/ops/test_gradient_graphs.py", "tests/ops/test_indexing.py",
+                                     "tests/autodiff/test_derivatives.py"]),
     "layout_grad": (["layout"], []),
     "array_grad": (["array", "layout"], ["tests/ops", "tests/test_tf1_behaviour.py"]),
+    "random_grad": (["random"], ["tests/variables/test_variables.py"]),
     "state_grad": ([], ["tests/test_gradients_declared.py", "tests/variables"]),
     "train_grad": (["train"], ["tests/test_gradients_declared.py"]),
     "tensor_array_grad": ([], ["tests/ops", "tests/autodiff", "tests/nn/test_rnn.py", "tests/test_tf1_behaviour.py"]),

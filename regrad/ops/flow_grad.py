@@ -152,7 +152,7 @@ def _branches_grad(op, *dys):
     for g, grads in zip(grad_graphs, results):
         with g.as_default():
             g.outputs = [identity(_local(g, grads[k])) if grads[k] is not None
-                         else zeros_like(_storage_value(g, captures[wanted[k]])) for k in used]
+                         else zeros_like(g.capture(captures[wanted[k]])) for k in used]
     _save(op, grad_graphs, own)
     outers = set_captures(grad_graphs, 0)
     kind = if_op if op.type == "If" else case_op
@@ -166,11 +166,6 @@ def _branches_grad(op, *dys):
 def _local(graph, g):
     g = convert_to_tensor(g)
     return graph.capture(g) if g.graph is not graph else g
-
-
-def _storage_value(graph, outer):
-    inner = graph.capture(outer)
-    return identity(inner) if variable_of(inner) is not None else inner
 
 
 def _save(op, grad_graphs, own):

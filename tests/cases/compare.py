@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from regrad.ops import array, compare
+from regrad.ops import array, compare, math
 from tests.cases import FLOATS, Bad, Case, Edge, binary
 
 A = np.array([[1.0, 2, 3], [np.nan, np.inf, -0.0]])
@@ -51,6 +51,8 @@ CASES = [
     # The branch not taken says nothing, whatever it holds.
     Edge("Select", lambda x: compare.select(np.array([[False, True], [False, True]]), x * 2.0, array.zeros_like(x)), (INF,),
          ([[0, 2], [0, 2]],), note="NaN in the branch not taken"),
+    Edge("Log", lambda x: compare.where(x > 0, math.log(x), array.zeros_like(x)), ([0.0, -1, 2],), ([0, 0, 0.5],),
+         second=([0, 0, -0.25],), note="in the branch not taken"),
     Edge("Select", compare.select, (np.array([True, False]), [np.nan, 1.0], [1.0, np.nan]), ([1, 0], [0, 1]), note="NaN"),
     Bad("Select", lambda: compare.where(P, np.zeros((2, 2))), ValueError, "both"),
     Bad("Select", lambda: compare.select(P, np.zeros((2, 2)), np.zeros(2)), ValueError, r"\[2,2\] and \[2\]"),

@@ -162,6 +162,8 @@ CASES = [
     Case("SoftmaxCrossEntropyWithLogits", lambda x, z: nn.xent_op(x, z),
          lambda x, z: (_xent(z, x), _softmax(x) * z.sum(-1, keepdims=True) - z), ((4, 3), (1, 3)),
          unknown=False, note="broadcast labels"),
+    Case("SoftmaxCrossEntropyWithLogits", lambda x, z: nn.xent_op(x, z), lambda x, z: (_xent(z + 0 * x, x), _softmax(x) * 3 * z - z),
+         ((4, 3), (4, 1)), unknown=False, note="one label for all classes"),
     Case("SoftmaxCrossEntropyWithLogits", _v2, _xent, (LABELS.reshape(2, 2, 3), (2, 2, 3)), note="rank 3"),
     Case("SoftmaxCrossEntropyWithLogits", _v2, _xent, ((2, 3, 4), (2, 3, 4)), {"axis": 1}, unknown=False,
          note="axis"),

@@ -123,3 +123,13 @@ def test_rows_of_no_elements():
     values, indices = _run([dx.values, dx.indices], {at: [[0, 1], [2, 2]]})
     assert values.shape == (4, 0)
     np.testing.assert_array_equal(indices, [0, 1, 2, 2])
+
+
+def test_values_that_wait_for_several_others():
+    from regrad.ops.barrier import after
+
+    x, y = tf.constant([2.0]), tf.constant([3.0])
+    (z,) = after([x * x], [y, x + y, y * y])
+    dx, dy = tf.gradients(z, [x, y])
+    assert dy is None
+    np.testing.assert_array_equal(_run(dx), [4.0])
