@@ -82,11 +82,11 @@ def _explain(options):
     except (KeyError, TypeError, ValueError) as error:
         print(f"regrad explain: {error.args[0] if error.args else error}", file=sys.stderr)
         return 2
-    told.show()
     for path, text in ((options.html, told.html), (options.json, told.to_json), (options.dot, told.to_dot)):
         if path:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text())
+    told.show()
     return 0
 
 

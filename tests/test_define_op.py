@@ -98,6 +98,41 @@ def test_shape_rule_refuses(isotonic):
         isotonic(tf.constant([1, 2]))
 
 
+REFUSING = """
+#include "xla/ffi/api/ffi.h"
+namespace ffi = xla::ffi;
+ffi::Error Refuse(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y) {
+  if (x.typed_data()[0] < 0) return ffi::Error::InvalidArgument("negative numbers are not served");
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i];
+  return ffi::Error::Success();
+}
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Refusing, Refuse, ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::F32>>().Ret<ffi::Buffer<ffi::F32>>());
+"""
+
+
+def test_what_the_handler_refuses_fails_the_run_with_its_words(isotonic, tmp_path):
+    import ctypes
+
+    import jax
+
+    spec = importlib.util.spec_from_file_location("isotonic_example", EXAMPLE)
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    example.SOURCE = tmp_path / "refusing.cc"
+    example.SOURCE.write_text(REFUSING)
+    library = ctypes.cdll.LoadLibrary(str(example.build(tmp_path)))
+    jax.ffi.register_ffi_target("regrad_test_refusing", jax.ffi.pycapsule(library.Refusing), platform="cpu")
+    refusing = tf.define_op("DefinedRefusing", "x: T", types={"T": {tf.float32}}, xla_only=True, infer=opdef.same,
+                            lower=lambda b, x: b.jax.ffi.ffi_call("regrad_test_refusing", jax.ShapeDtypeStruct(x.shape, x.dtype))(x))
+    x = tf.placeholder(tf.float32, [2])
+    y = refusing(x, name="picky") + 1.0
+    with tf.Session() as session:
+        with pytest.raises(ValueError, match="negative numbers are not served") as error:
+            session.run(y, {x: [-1.0, 2.0]})
+        assert any("'picky'" in note and "test_define_op.py" in note for note in error.value.__notes__)
+        np.testing.assert_array_equal(session.run(y, {x: [1.0, 2.0]}), [2.0, 3.0])
+
+
 def test_the_compilers_words_reach_the_user(tmp_path, monkeypatch):
     spec = importlib.util.spec_from_file_location("isotonic_example", EXAMPLE)
     example = importlib.util.module_from_spec(spec)

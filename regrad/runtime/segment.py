@@ -282,7 +282,12 @@ class Segment:
             args = [*args, seeds]
         if self.constants:
             args = [*args, *self.device_constants]
-        results = executable(*args)
+        try:
+            results = executable(*args)
+        except Exception as error:  # compiled code of the user's may refuse, and does not know which operation it is
+            for op in [n.op for n in self.nodes if USER_DEFINED in n.opdef.key][:3]:
+                error.add_note(f"while running {op.describe()}")
+            raise
         if self.refusals:
             *results, found = results
             for (op, message), bad in zip(self.refusals, np.asarray(found)):
