@@ -122,8 +122,11 @@ def test_what_the_handler_refuses_fails_the_run_with_its_words(isotonic, tmp_pat
     example.SOURCE.write_text(REFUSING)
     library = ctypes.cdll.LoadLibrary(str(example.build(tmp_path)))
     jax.ffi.register_ffi_target("regrad_test_refusing", jax.ffi.pycapsule(library.Refusing), platform="cpu")
-    refusing = tf.define_op("DefinedRefusing", "x: T", types={"T": {tf.float32}}, xla_only=True, infer=opdef.same,
-                            lower=lambda b, x: b.jax.ffi.ffi_call("regrad_test_refusing", jax.ShapeDtypeStruct(x.shape, x.dtype))(x))
+
+    def lower(b, x):
+        return b.jax.ffi.ffi_call("regrad_test_refusing", jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+
+    refusing = tf.define_op("DefinedRefusing", "x: T", types={"T": {tf.float32}}, xla_only=True, infer=opdef.same, lower=lower)
     x = tf.placeholder(tf.float32, [2])
     y = refusing(x, name="picky") + 1.0
     with tf.Session() as session:

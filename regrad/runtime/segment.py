@@ -12,7 +12,7 @@ import numpy as np
 from regrad.core.errors import InvalidArgumentError, lowering_failure
 from regrad.core.graph import FuncGraph, op_arguments
 from regrad.core.host import HOST
-from regrad.core.opdef import Known, refusal_of
+from regrad.core.opdef import USER_DEFINED, Known, refusal_of
 from regrad.core.shapes import compatible, fully_known, size_of
 from regrad.runtime import background, config, disk_cache
 
