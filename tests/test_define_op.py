@@ -130,9 +130,9 @@ def test_what_the_handler_refuses_fails_the_run_with_its_words(isotonic, tmp_pat
     x = tf.placeholder(tf.float32, [2])
     y = refusing(x, name="picky") + 1.0
     with tf.Session() as session:
-        with pytest.raises(ValueError, match="negative numbers are not served") as error:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="negative numbers are not served") as error:
             session.run(y, {x: [-1.0, 2.0]})
-        assert any("'picky'" in note and "test_define_op.py" in note for note in error.value.__notes__)
+        assert error.value.op is y.op.inputs[0].op and any("'picky'" in note and "test_define_op.py" in note for note in error.value.__notes__)
         np.testing.assert_array_equal(session.run(y, {x: [1.0, 2.0]}), [2.0, 3.0])
 
 

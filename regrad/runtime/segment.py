@@ -9,7 +9,8 @@ import threading
 
 import numpy as np
 
-from regrad.core.errors import InvalidArgumentError, lowering_failure
+from regrad.core import errors
+from regrad.core.errors import InvalidArgumentError, UnknownError, exception_type_from_error_code, lowering_failure
 from regrad.core.graph import FuncGraph, op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import USER_DEFINED, Known, refusal_of
@@ -284,10 +285,17 @@ class Segment:
             args = [*args, *self.device_constants]
         try:
             results = executable(*args)
-        except Exception as error:  # compiled code of the user's may refuse, and does not know which operation it is
-            for op in [n.op for n in self.nodes if USER_DEFINED in n.opdef.key][:3]:
-                error.add_note(f"while running {op.describe()}")
-            raise
+        except Exception as error:
+            own = [n.op for n in self.nodes if USER_DEFINED in n.opdef.key]
+            if not own:
+                raise
+            # Compiled code of the user's refused: with the name of a status code, and not knowing which operation it is.
+            code, _, message = str(error).partition(": ")
+            kind = exception_type_from_error_code(getattr(errors, code)) if hasattr(errors, code) else UnknownError
+            translated = kind(None, own[0] if len(own) == 1 else None, message or str(error))
+            for op in own[:3]:
+                translated.add_note(f"while running {op.describe()}")
+            raise translated from error
         if self.refusals:
             *results, found = results
             for (op, message), bad in zip(self.refusals, np.asarray(found)):
