@@ -11,6 +11,12 @@ _TREE = {
     "core.framework": """attr_value_pb2=core.graph_def function_pb2 graph_pb2=core.graph_def node_def_pb2=core.graph_def
         op_def_pb2 step_stats_pb2 summary_pb2=core.messages tensor_pb2=core.messages tensor_shape_pb2=core.messages types_pb2
         variable_pb2 versions_pb2""",
+    "contrib": """framework=contrib.framework framework.python framework.python.ops=contrib.framework
+        framework.python.ops.arg_scope=contrib.framework framework.python.ops.variables=contrib.framework layers=contrib.layers
+        layers.python layers.python.layers=contrib.layers layers.python.layers.initializers=contrib.layers
+        layers.python.layers.layers=contrib.layers layers.python.layers.regularizers=contrib.layers
+        layers.python.layers.utils=contrib.layers opt=contrib.opt rnn=contrib.rnn slim=contrib.slim training=contrib.training
+        training.python training.python.training training.python.training.hparam=contrib.training""",
     "core.lib.core": "error_codes_pb2=core.errors",
     "core.protobuf": """cluster_pb2 config_pb2 control_flow_pb2 error_codes_pb2=core.errors meta_graph_pb2 queue_runner_pb2
         rewriter_config_pb2 saver_pb2 tensorflow_server_pb2""",
@@ -84,7 +90,8 @@ _TREE = {
 }
 
 _NAMESPACES = """bitwise contrib errors initializers layers linalg logging losses math nn random train signal spectral strings
-    summary image test gfile app flags manip sets metrics keras io debugging dtypes quantization""".split()
+    summary image test gfile app flags manip sets metrics keras io debugging dtypes quantization graph_util nest python_io
+    queue sparse version""".split()
 
 _STANDARD = {"contextlib", "inspect", "generated", "regrad"}  # targets that are no parts of Regrad
 _BELOW = {"python.training": "train", "python.layers": "layers"}  # what stands for modules without "="
@@ -99,7 +106,7 @@ def _table():
             path = ".".join(part for part in ("tensorflow", package, name) if part)
             modules[path] = target if target in _STANDARD or not target else f"regrad.{target}"
     for name in _NAMESPACES:
-        target = {"errors": "regrad.core.errors", "dtypes": "regrad.core.dtypes"}.get(name, f"regrad.{name}")
+        target = {"errors": "regrad.core.errors", "dtypes": "regrad.dtypes"}.get(name, f"regrad.{name}")
         modules.setdefault(f"tensorflow.{name}", target)
         modules.setdefault(f"tensorflow.compat.v1.{name}", target)
     return modules

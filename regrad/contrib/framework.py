@@ -1,0 +1,171 @@
+"""`tf.contrib.framework`: arguments that hold for a block, variables by scope, the global step."""
+
+import contextlib
+import functools
+import threading
+
+from regrad.core.graph import get_default_graph
+from regrad.core.graph_keys import GraphKeys
+from regrad.core.nest import flatten, pack_sequence_as  # noqa: F401 - tf.contrib.framework.nest's
+from regrad.train.saver import Saver
+from regrad.train.steps import (  # noqa: F401 - part of this namespace
+    assert_global_step,
+    create_global_step,
+    get_global_step,
+    get_or_create_global_step,
+)
+from regrad.variables.scope import get_variable
+
+_stack = threading.local()
+
+
+# -- arg_scope ------------------------------------------------------------------------------------------
+def _scopes():
+    if not hasattr(_stack, "scopes"):
+        _stack.scopes = [{}]
+    return _stack.scopes
+
+
+def _key(function):
+    return getattr(function, "_arg_scope_key", None) or (function.__module__, function.__name__)
+
+
+def add_arg_scope(func):
+    """Decorator: lets `arg_scope` give a function arguments."""
+
+    @functools.wraps(func)
+    def scoped(*args, **kwargs):
+        return func(*args, **{**_scopes()[-1].get(scoped._arg_scope_key, {}), **kwargs})
+
+    scoped._arg_scope_key = _key(func)
+    return scoped
+
+
+def has_arg_scope(func):
+    """Returns whether `arg_scope` can give a function arguments."""
+    return hasattr(func, "_arg_scope_key")
+
+
+def current_arg_scope():
+    """Returns {key of a function: the arguments it gets now}."""
+    return _scopes()[-1]
+
+
+def arg_scoped_arguments(func):
+    """Returns the arguments that a function gets now."""
+    return dict(current_arg_scope().get(_key(func), {}))
+
+
+@contextlib.contextmanager
+def arg_scope(list_ops_or_scope, **kwargs):
+    """Context manager: functions get keyword arguments inside the block, unless the call gives them.
+
+        with arg_scope([layers.conv2d, layers.fully_connected], weights_regularizer=layers.l2_regularizer(1e-4)):
+            ...
+
+    Args:
+      list_ops_or_scope: list of functions made with `add_arg_scope`, or what an earlier `with ... as scope` gave.
+
+    Raises:
+      TypeError: neither.
+      ValueError: a scope with further arguments, or a function without `add_arg_scope`.
+    """
+    if isinstance(list_ops_or_scope, dict):
+        if kwargs:
+            raise ValueError("When attempting to re-use a scope by suppling a dictionary, kwargs must be empty.")
+        new = dict(list_ops_or_scope)
+    else:
+        if not isinstance(list_ops_or_scope, (list, tuple)):
+            raise TypeError("list_ops_or_scope must either be a list/tuple or reused scope (i.e. dict)")
+        new = dict(current_arg_scope())
+        for function in list_ops_or_scope:
+            if not has_arg_scope(function):
+                raise ValueError(f"{_key(function)} is not decorated with @add_arg_scope")
+            new[_key(function)] = {**new.get(_key(function), {}), **kwargs}
+    _scopes().append(new)
+    try:
+        yield new
+    finally:
+        _scopes().pop()
+
+
+# -- variables ----------------------------------------------------------------------------------------
+@add_arg_scope
+def variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True, collections=None,
+             caching_device=None, device=None, partitioner=None, custom_getter=None, use_resource=None):
+    """Returns `get_variable(...)`; `device` is accepted."""
+    collections = list(collections) if collections else [GraphKeys.GLOBAL_VARIABLES]
+    return get_variable(name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, trainable=trainable,
+                        collections=collections, partitioner=partitioner, custom_getter=custom_getter)
+
+
+@add_arg_scope
+def model_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True, collections=None,
+                   caching_device=None, device=None, partitioner=None, custom_getter=None, use_resource=None):
+    """Returns `variable(...)`, in the collection MODEL_VARIABLES too."""
+    collections = [*(collections or ()), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]
+    return variable(name, shape, dtype, initializer, regularizer, trainable, list(dict.fromkeys(collections)),
+                    partitioner=partitioner, custom_getter=custom_getter)
+
+
+def get_variables(scope=None, suffix=None, collection=GraphKeys.GLOBAL_VARIABLES):
+    """Returns the variables of a collection below a scope (a name, or a VariableScope), whose names end in `suffix`."""
+    prefix = getattr(scope, "name", scope)
+    found = get_default_graph().get_collection(collection, scope=f"{prefix}/" if prefix and suffix else prefix)
+    return [v for v in found if suffix is None or v.op.name.endswith(suffix)]
+
+
+def get_model_variables(scope=None, suffix=None):
+    """Returns the variables that layers made; see `get_variables`."""
+    return get_variables(scope, suffix, GraphKeys.MODEL_VARIABLES)
+
+
+def get_local_variables(scope=None, suffix=None):
+    """Returns the local variables; see `get_variables`."""
+    return get_variables(scope, suffix, GraphKeys.LOCAL_VARIABLES)
+
+
+def get_trainable_variables(scope=None, suffix=None):
+    """Returns the trainable variables; see `get_variables`."""
+    return get_variables(scope, suffix, GraphKeys.TRAINABLE_VARIABLES)
+
+
+def get_variables_by_name(given_name, scope=None):
+    """Returns the variables whose last part of the name is `given_name`."""
+    return [v for v in get_variables(scope) if v.op.name.rpartition("/")[2] == given_name]
+
+
+def get_variables_to_restore(include=None, exclude=None):
+    """Returns the global variables below the scopes `include` (by default all) but those below `exclude`."""
+    def below(scopes):
+        return {v for s in scopes for v in get_variables(s)}
+
+    chosen = below(include) if include is not None else set(get_variables())
+    left = below(exclude or ())
+    return [v for v in get_variables() if v in chosen and v not in left]
+
+
+def assign_from_checkpoint_fn(model_path, var_list, ignore_missing_vars=False, reshape_variables=False):
+    """Returns a function of a session that restores variables from a checkpoint, or None if none of them is in it.
+
+    Args:
+      var_list: list of variables, or {name in the checkpoint: variable}.
+      ignore_missing_vars: leave out those that the checkpoint has not.
+    """
+    from regrad.train.checkpoint import CheckpointReader
+
+    named = dict(var_list) if isinstance(var_list, dict) else {v.op.name: v for v in var_list}
+    if ignore_missing_vars:
+        reader = CheckpointReader(model_path)
+        named = {n: v for n, v in named.items() if reader.has_tensor(n)}
+    if not named:
+        return None
+    saver = Saver(named, reshape=reshape_variables)
+    return lambda session: saver.restore(session, model_path)
+
+
+def is_tensor(x):
+    """Returns True for tensors and variables."""
+    from regrad.core.graph import is_tensor as check
+
+    return check(x)

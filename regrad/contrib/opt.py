@@ -1,0 +1,9 @@
+"""`tf.contrib.opt`: further optimizers."""
+
+from regrad.core.lazy import names_of
+
+__getattr__, __dir__, __all__ = names_of(__name__, {
+    "regrad.train.optimizers": """
+        AdaMaxOptimizer AdamWOptimizer AddSignOptimizer DecoupledWeightDecayExtension MomentumWOptimizer
+        NadamOptimizer PowerSignOptimizer extend_with_decoupled_weight_decay""",
+})

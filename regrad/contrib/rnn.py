@@ -1,0 +1,10 @@
+"""`tf.contrib.rnn`: recurrent cells, by their older names."""
+
+from regrad.core.lazy import names_of
+
+__getattr__, __dir__, __all__ = names_of(__name__, {
+    "regrad.nn.rnn": "static_bidirectional_rnn static_rnn static_state_saving_rnn",
+    "regrad.nn.rnn_cell": """
+        BasicLSTMCell BasicRNNCell CoreRNNCell=RNNCell DeviceWrapper DropoutWrapper GRUCell LSTMCell LSTMStateTuple MultiRNNCell
+        RNNCell ResidualWrapper""",
+})

@@ -1,0 +1,158 @@
+"""tf.contrib: what its layers compute, what their variables are called, scopes of arguments, settings."""
+import numpy as np
+import pytest
+
+import regrad as tf
+
+layers, framework, slim = tf.contrib.layers, tf.contrib.framework, tf.contrib.slim
+X = np.random.RandomState(0).randn(2, 5, 6, 3).astype(np.float32)
+
+
+def run(fetches, feeds=None):
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        return sess.run(fetches, feeds)
+
+
+def test_fully_connected():
+    y = layers.fully_connected(tf.constant(X), 4, weights_regularizer=layers.l2_regularizer(0.1), scope="fc",
+                               outputs_collections="ends")
+    w, b = tf.trainable_variables()
+    assert [v.name for v in (w, b)] == ["fc/weights:0", "fc/biases:0"] and framework.get_model_variables() == [w, b]
+    assert y.shape.as_list() == [2, 5, 6, 4] and tf.get_collection("ends") == [y]
+    value, weights, loss = run([y, w, tf.losses.get_regularization_loss()])
+    np.testing.assert_allclose(value, np.maximum(X @ weights, 0), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(loss, 0.05 * (weights ** 2).sum(), rtol=1e-5)
+    again = layers.fully_connected(tf.constant(X), 4, reuse=True, scope="fc")
+    assert len(tf.trainable_variables()) == 2 and again.shape == y.shape
+    assert layers.linear(tf.ones([1, 2]), 3, biases_initializer=None).op.type == "MatMul"
+
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+def test_convolutions_and_pools(data_format):
+    x = tf.constant(X if data_format == "NHWC" else X.transpose(0, 3, 1, 2))
+    y = layers.conv2d(x, 4, [3, 2], 2, data_format=data_format, scope="c", activation_fn=None)
+    up = layers.conv2d_transpose(y, 3, 3, 2, data_format=data_format, scope="t")
+    pools = [layers.max_pool2d(x, 2, data_format=data_format), layers.avg_pool2d(x, [2, 3], 1, "SAME", data_format=data_format)]
+    kernel, _, back, _ = tf.trainable_variables()
+    assert [v.op.name for v in tf.trainable_variables()] == ["c/weights", "c/biases", "t/weights", "t/biases"]
+    expected = [tf.nn.conv2d(X, kernel, [1, 2, 2, 1], "SAME"), tf.nn.max_pool(X, [1, 2, 2, 1], [1, 2, 2, 1], "VALID"),
+                tf.nn.avg_pool(X, [1, 2, 3, 1], [1, 1, 1, 1], "SAME")]
+    expected.append(tf.nn.relu(tf.nn.conv2d_transpose(expected[0], back, [2, 6, 6, 3], [1, 2, 2, 1], "SAME")))
+    ours, theirs = run([[y, *pools, up], expected])
+    for a, b in zip(ours, theirs):
+        np.testing.assert_allclose(a if data_format == "NHWC" else a.transpose(0, 2, 3, 1), b, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("in_place", [False, True], ids=["collected", "in place"])
+def test_batch_norm(in_place):
+    training = tf.placeholder(tf.bool, [])
+    x = tf.placeholder(tf.float32, [None, 3])
+    y = layers.batch_norm(x, 0.9, scale=True, is_training=training, scope="bn",
+                          **({"updates_collections": None} if in_place else {}))
+    names = [v.op.name for v in framework.get_model_variables()]
+    assert names == ["bn/beta", "bn/gamma", "bn/moving_mean", "bn/moving_variance"]
+    assert [v.op.name for v in tf.trainable_variables()] == names[:2]
+    updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
+    assert len(updates) == (0 if in_place else 2)
+    data = X.reshape(-1, 3)
+    mean, variance = data.mean(0), data.var(0)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        value = sess.run([y, updates], {x: data, training: True})[0]
+        np.testing.assert_allclose(value, (data - mean) / np.sqrt(variance + 0.001), rtol=1e-4, atol=1e-5)
+        moving = sess.run(tf.global_variables()[2:])
+        np.testing.assert_allclose(moving, [0.1 * mean, 0.9 + 0.1 * variance], rtol=1e-4, atol=1e-6)
+        value = sess.run(y, {x: data, training: False})
+        np.testing.assert_allclose(value, (data - 0.1 * mean) / np.sqrt(0.9 + 0.1 * variance + 0.001), rtol=1e-4, atol=1e-5)
+        sess.run([y, updates], {x: data, training: False})
+        np.testing.assert_allclose(sess.run(tf.global_variables()[2:]), moving)
+
+
+def test_other_normalizers_and_small_layers():
+    x = tf.constant(X)
+    made = [layers.layer_norm(x), layers.instance_norm(x), layers.unit_norm(x, 2), layers.flatten(x),
+            layers.one_hot_encoding(tf.constant([1, 0]), 3), layers.dropout(x, 0.5, is_training=False), layers.bias_add(x),
+            layers.softmax(x)]
+    values = run(made)
+    whole = X - X.mean((1, 2, 3), keepdims=True)
+    np.testing.assert_allclose(values[0], whole / X.std((1, 2, 3), keepdims=True), rtol=1e-4, atol=1e-5)
+    each = X - X.mean((1, 2), keepdims=True)
+    np.testing.assert_allclose(values[1], each / X.std((1, 2), keepdims=True), rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(values[2], X / np.linalg.norm(X, axis=2, keepdims=True), rtol=1e-4)
+    np.testing.assert_array_equal(values[3], X.reshape(2, -1))
+    assert values[4].tolist() == [[0, 1, 0], [1, 0, 0]]
+    np.testing.assert_array_equal(values[5], X)
+    np.testing.assert_array_equal(values[6], X)
+    np.testing.assert_allclose(values[7].sum(-1), 1, rtol=1e-5)
+    dropped = run(layers.dropout(tf.ones([1000]), 0.8, seed=1))
+    assert set(np.unique(dropped)) == {0, 1.25} and 0.7 < (dropped > 0).mean() < 0.9
+
+
+def test_arg_scopes():
+    settings = {"activation_fn": None, "weights_initializer": tf.ones_initializer()}
+    with slim.arg_scope([slim.conv2d, slim.fully_connected], **settings) as s, slim.arg_scope([slim.conv2d], padding="VALID"):
+        a = slim.conv2d(tf.ones([1, 4, 4, 1]), 1, 3, scope="a")
+        b = slim.fully_connected(tf.ones([1, 2]), 1, activation_fn=tf.negative)
+    with slim.arg_scope(s):
+        c = slim.conv2d(tf.ones([1, 4, 4, 1]), 1, 3, scope="c")
+    d = slim.conv2d(tf.ones([1, 4, 4, 1]), 1, 3, scope="d")
+    assert [t.shape.as_list() for t in (a, c, d)] == [[1, 2, 2, 1], [1, 4, 4, 1], [1, 4, 4, 1]]
+    assert d.op.type == "Relu" and run(b).tolist() == [[-2]] and run(a).tolist()[0][0][0] == [9]
+    assert slim.has_arg_scope(slim.conv2d) and slim.arg_scoped_arguments(slim.conv2d) == {}
+    for wrong, error in ((lambda: slim.arg_scope([len], x=1), ValueError), (lambda: slim.arg_scope(3, x=1), TypeError),
+                         (lambda: slim.arg_scope(s, x=1), ValueError)):
+        with pytest.raises(error), wrong():
+            pass
+
+
+def test_stacks_and_repetitions():
+    x = slim.stack(tf.ones([2, 3]), slim.fully_connected, [4, 5], scope="fc")
+    y = slim.repeat(tf.ones([1, 4, 4, 1]), 2, slim.conv2d, 3, [3, 3], scope="conv")
+    names = [v.op.name for v in tf.trainable_variables()]
+    assert names[::2] == ["fc/fc_1/weights", "fc/fc_2/weights", "conv/conv_1/weights", "conv/conv_2/weights"]
+    assert x.shape.as_list() == [2, 5] and y.shape.as_list() == [1, 4, 4, 3]
+    assert slim.get_variables_to_restore(exclude=["fc"]) == slim.get_variables("conv")
+    assert len(slim.get_variables_by_name("biases")) == 4 and len(slim.get_variables("fc", "weights")) == 2
+
+
+def test_initializers_and_regularizers():
+    draw = run(layers.xavier_initializer(seed=1)([300, 100]))
+    assert abs(draw).max() <= np.sqrt(6 / 400) and abs(draw.var() - 2 / 400) < 1e-4
+    normal = run(layers.variance_scaling_initializer(seed=1)([3, 3, 20, 40]))
+    # a deviation of sqrt(1.3 factor / n), of which the cut at two deviations leaves 0.88
+    assert abs(normal.std() - 0.8796 * np.sqrt(1.3 * 2 / 180)) < 2e-3
+    w = tf.constant([1.0, -2.0])
+    both = layers.l1_l2_regularizer(0.5, 0.1)
+    losses = run([layers.l1_regularizer(0.5)(w), both(w), layers.sum_regularizer([both, None])(w)])
+    assert losses == pytest.approx([1.5, 1.75, 1.75])
+    assert layers.l2_regularizer(0.0)(w) is None and layers.sum_regularizer([]) is None
+    assert run(layers.apply_regularization(layers.l2_regularizer(1.0), [w])) == 2.5
+    for wrong in (lambda: layers.l2_regularizer(1), lambda: layers.l1_regularizer(-0.1),
+                  lambda: layers.apply_regularization(both)):
+        with pytest.raises(ValueError):
+            wrong()
+
+
+def test_settings_of_a_program():
+    h = tf.contrib.training.HParams(rate=0.1, sizes=[3, 4], name="x", deep=True)
+    assert h.rate == 0.1 and "rate" in h and h.get("none", 5) == 5
+    h.parse("rate=0.5,sizes=[1,2,3],name=y,deep=false")
+    assert h.values() == {"rate": 0.5, "sizes": [1, 2, 3], "name": "y", "deep": False}
+    assert tf.contrib.training.HParams(rate=1.0).parse_json('{"rate": 2}').rate == 2.0
+    assert h.to_json(sort_keys=True).startswith('{"deep": false')
+    for wrong in (lambda: h.parse("none=1"), lambda: h.set_hparam("sizes", 3), lambda: h.set_hparam("rate", "fast"),
+                  lambda: h.add_hparam("rate", 1)):
+        with pytest.raises(ValueError):
+            wrong()
+    with pytest.raises(AttributeError, match="it has rate"):
+        h.missing  # noqa: B018
+
+
+def test_names_of_the_other_parts():
+    assert tf.contrib.rnn.BasicLSTMCell is tf.nn.rnn_cell.BasicLSTMCell
+    assert tf.contrib.opt.AdamWOptimizer is tf.train.AdamWOptimizer
+    assert framework.get_or_create_global_step() is tf.train.get_global_step()
+    assert slim.losses is tf.losses
+    with pytest.raises(AttributeError, match="it has framework"):
+        tf.contrib.seq2seq  # noqa: B018
