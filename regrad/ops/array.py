@@ -216,7 +216,7 @@ def _dims_from(spec, what):
     rank_is(spec, 1, f"{what}, a vector of sizes")
     dims = spec.partial()
     if dims is not None and any(d is not None and d < 0 for d in dims):
-        raise ShapeError(f"{what} must hold sizes of at least 0, got {list(dims)}")
+        raise ShapeError(f"{what} must hold sizes, each of which must be >= 0, got {list(dims)}")
     return dims
 
 
@@ -407,7 +407,7 @@ def _reshape_infer(x, shape):
     if target.count(-1) > 1:
         raise ShapeError(f"Only one input size may be -1, got {list(target)}")
     if any(d is not None and d < -1 for d in target):
-        raise ShapeError(f"sizes must be at least 0 (or one -1), got {list(target)}")
+        raise ShapeError(f"sizes must be >= 0 (or one -1), got {list(target)}")
     dims = tuple(None if d == -1 else d for d in target)
     if -1 in target and None not in target and n is not None:
         rest = size_of(tuple(d for d in target if d != -1))

@@ -52,7 +52,7 @@ def _sizes_of(spec, rank, what):
     if len(dims) != rank:
         raise ShapeError(f"{what} must have shape ({rank},), got {list(dims)}")
     if any(d is not None and d < 0 for d in dims):
-        raise ShapeError(f"{what} must hold sizes of at least 0, got {list(dims)}")
+        raise ShapeError(f"{what} must hold sizes, each of which must be >= 0, got {list(dims)}")
     return dims
 
 

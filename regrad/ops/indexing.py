@@ -9,7 +9,7 @@ from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
-from regrad.core.shapes import Dimension, broadcast, compatible, merge, size_of
+from regrad.core.shapes import Dimension, broadcast, compatible, merge, size_of, text
 from regrad.ops.array import (
     BadValue,
     axis_in,
@@ -681,17 +681,23 @@ def _check_updates(x, indices, updates, what):
     if size_of(x.dims) == 0 and size_of(indices.dims):
         raise ShapeError(f"Indices and updates specified for empty output: {what} is {spec_text(x)}, indices "
                          f"{spec_text(indices)}")
-    if not compatible(indices.dims[:-1] + x.dims[depth:], updates.dims):
-        raise ShapeError(f"updates must have the shape of the indices but for the last axis, then that of "
-                         f"{what} after "
-                         f"axis {depth}; got {what} {spec_text(x)}, indices {spec_text(indices)}, updates "
-                         f"{spec_text(updates)}")
+    outer, inner = indices.dims[:-1], x.dims[depth:]
+    if compatible(outer + inner, updates.dims):
+        return
+    if not compatible(outer, updates.dims[:len(outer)]):
+        raise ShapeError(f"The outer {len(outer)} dimensions of indices.shape={text(indices.dims)} must match the outer "
+                         f"{len(outer)} dimensions of updates.shape={text(updates.dims)}: there is one update for each row of "
+                         "indices")
+    kind = "output" if "output" in what else "input"
+    raise ShapeError(f"The inner {len(inner)} dimensions of {kind}.shape={text(x.dims)} must match the inner "
+                     f"{len(inner)} dimensions of updates.shape={text(updates.dims)}: an update is as large as "
+                     f"what {depth} indices leave of {what}")
 
 
 def _scatter_nd_infer(indices, updates, shape):
     out = Spec(shape.partial(), updates.dtype)
     if out.dims is not None and any(d is not None and d < 0 for d in out.dims):
-        raise ShapeError(f"shape must hold sizes of at least 0, got {list(out.dims)}")
+        raise ShapeError(f"shape must hold sizes, each of which must be >= 0, got {list(out.dims)}")
     _check_updates(out, indices, updates, "the output")
     return out
 

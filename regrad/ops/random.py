@@ -366,7 +366,7 @@ def _sizes(shape):
     rank_is(shape, 1, "shape, a vector of sizes")
     dims = shape.partial()
     if dims is not None and any(d is not None and d < 0 for d in dims):
-        raise ShapeError(f"shape must hold sizes of at least 0, got {list(dims)}")
+        raise ShapeError(f"shape must hold sizes, each of which must be >= 0, got {list(dims)}")
     return dims
 
 

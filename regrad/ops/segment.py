@@ -49,6 +49,10 @@ def _unsorted(op_type, kind, types):
     def lower(b, data, ids, num):
         out = _filled(b, (int(num), *data.shape[len(ids.shape):]), start(data.dtype), data.dtype)
         if b.is_host:
+            beyond = np.argwhere(ids >= num)
+            if beyond.size:
+                at = tuple(beyond[0])
+                raise OutOfRange(f"segment_ids[{','.join(map(str, at))}] = {ids[at]} is out of range [0, {int(num)})")
             data, ids = data[ids >= 0], ids[ids >= 0]
         return update_at(b, out, (ids,), data, method)
 
@@ -136,7 +140,7 @@ gathersegments_op = define_op("GatherSegments", "segments: T, segment_ids: Tindi
 def _check_ids(data_rows, ids):
     """Returns the number of segments if the ids are known; refuses ids that do not go with the rows."""
     rank_is(ids, 1, "segment_ids, a vector")
-    merge(ids.dims, (data_rows,), "segment_ids should have one entry per row;")
+    merge(ids.dims, (data_rows,), "segment_ids should be the same size as dimension 0 of the rows;")
     value = ids.value()
     return None if value is None else _count(value)
 
@@ -145,11 +149,17 @@ def _count(ids):
     """Returns the number of segments; refuses ids that are not sorted, or negative."""
     if not ids.size:
         return 0
-    if ids[0] < 0:
-        raise OutOfRange(f"segment ids must be >= 0, got {ids[0]}")
-    if np.any(ids[1:] < ids[:-1]):
+    n = int(ids[-1]) + 1
+    if n < 0 or ids[0] < 0:
+        raise OutOfRange(f"segment ids must be >= 0, got {min(ids[0], ids[-1])}")
+    runs = ids[np.concatenate([[True], ids[1:] != ids[:-1]])]
+    falls, past = np.append(runs[1:] < runs[:-1], False), runs >= n
+    if falls.any() and falls.argmax() <= (past.argmax() if past.any() else runs.size):
         raise OutOfRange(f"segment ids are not increasing: {ids.tolist() if ids.size < 20 else ids}")
-    return int(ids[-1]) + 1
+    if past.any():
+        raise OutOfRange(f"Segment id {runs[past.argmax()]} out of range [0, {n}), possibly because 'segment_ids' input is not "
+                         "sorted.")
+    return n
 
 
 def _sorted_infer(data, ids):
@@ -250,9 +260,20 @@ def _sparse_infer(data, indices, ids, num=None):
     return Spec(None if data.dims is None else (n, *data.dims[1:]), data.dtype)
 
 
+def _check_rows(indices, ids, rows, num):
+    """Refuses rows that are not there, and (num given) ids that are not sorted or not below it."""
+    bad = np.flatnonzero((indices < 0) | (indices >= rows))
+    if bad.size:
+        raise OutOfRange(f"indices[{bad[0]}] == {indices[bad[0]]} out of range [0, {rows})")
+    if num is not None and _count(ids) > num:
+        raise OutOfRange(f"segment ids must be < num_segments: {ids[-1]} is not in [0, {num})")
+
+
 def _sparse_lower(divisor):
     def lower(b, data, indices, ids, num=None):
         n = _count(ids) if num is None else int(num)
+        if b.is_host:
+            _check_rows(indices, ids, len(data), None if num is None else n)
         sums = add_at(b, (n, *data.shape[1:]), (ids,), take(b, data, (indices,)))
         if divisor is None:
             return sums

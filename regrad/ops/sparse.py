@@ -13,7 +13,7 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import INDEX, NUMERIC
 from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.opdef import Spec, define_op, spec_text
-from regrad.core.shapes import TensorShape, as_dims, broadcast
+from regrad.core.shapes import TensorShape, as_dims, broadcast, merge
 from regrad.ops.array import BadValue, one_of, placeholder, placeholder_with_default, size
 from regrad.ops.generate import range as range_
 from regrad.ops.indexing import gather_nd_lower
@@ -35,6 +35,7 @@ class SparseTensor:
         self.indices = convert_to_tensor(indices, dtype=dtypes.int64, name="indices")
         self.values = convert_to_tensor(values, name="values")
         self.dense_shape = convert_to_tensor(dense_shape, dtype=dtypes.int64, name="shape")
+        _check_parts(self.indices, self.values, self.dense_shape)
 
     _dims = None  # the static shape, where dense_shape may be fed but need not
 
@@ -119,6 +120,9 @@ def _check_parts(indices, values, dense_shape):
     if values.rank not in (None, 1) or dense_shape.rank not in (None, 1):
         raise ShapeError(f"values and shape of a sparse tensor are vectors, got {spec_text(values)} and "
                          f"{spec_text(dense_shape)}")
+    if indices.dims is not None:
+        merge(indices.dims[:1], values.dims, "the numbers of indices and of values of a sparse tensor,")
+        merge(indices.dims[1:], dense_shape.dims, "the number of columns of indices and the rank of a sparse tensor,")
 
 
 def _parts(x):

@@ -183,6 +183,23 @@ result = [run(tf.tensordot(x, y, axes), feed) for axes in (1, [[1, -1], [1, 0]],
 result = run([tf.saturate_cast([1e10, -1e10, 1.9], tf.int32), tf.saturate_cast([300.0, -5.0], tf.uint8)])"""),
 
     # Refusals, while building or running.
+    _refused("an unsorted segment's id past the end", "InvalidArgumentError", "segment_ids[0] = 10 is out of range [0, 2)",
+             "run(tf.unsorted_segment_sum([1.0], [10], 2))"),
+    _refused("a segment id above the last", "InvalidArgumentError", "Segment id 1 out of range [0, 1), possibly", """
+i = tf.placeholder(tf.int32)
+run(tf.segment_sum([1.0, 2, 3, 4], i), {i: [0, 1, 2, 0]})"""),
+    _refused("a row of a sparse segment that is not there", "InvalidArgumentError", "indices[3] == 10 out of range [0, 10)", """
+i = tf.placeholder(tf.int32)
+run(tf.sparse_segment_sum(tf.ones([10, 4]), i, [0, 1, 2, 2]), {i: [8, 3, 0, 10]})"""),
+    _refused("too few segments", "InvalidArgumentError", "segment ids must be < num_segments", """
+i = tf.placeholder(tf.int32)
+run(tf.sparse_segment_sum(tf.ones([10, 4]), [1, 2, 3, 4], i, num_segments=2), {i: [0, 0, 1, 2]})"""),
+    _refused("updates that are too wide", "ValueError", "The inner 1 dimensions of output.shape=",
+             "tf.scatter_nd(np.zeros((2, 2, 1), np.int32), np.zeros((2, 2, 3)), [2, 2])"),
+    _refused("updates that are too few", "ValueError", "The outer 2 dimensions of indices.shape=",
+             "tf.scatter_nd(np.zeros((3, 2, 2), np.int32), np.zeros((2, 2, 2)), [2, 2, 2])"),
+    _refused("a sparse tensor whose rank is not that of its indices", "ValueError", "",
+             "tf.SparseTensor([[0]], [1.0], [2, 3])"),
     _refused("matrix transpose vector", "ValueError", "should be a", "tf.linalg.transpose([1, 2, 3])"),
     _refused("boolean_mask: 2d arr 2d mask axis 1", "ValueError", "incompatible",
              "tf.boolean_mask(np.arange(4.).reshape(2, 2), np.ones((2, 2), bool), axis=1)"),
