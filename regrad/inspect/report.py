@@ -60,11 +60,11 @@ class Report:
         return json.dumps(_plain(self.data()), indent=indent, ensure_ascii=False)
 
     def show(self):
-        """Prints the report: in colour, folded to its width, on a terminal; as plain text elsewhere."""
+        """Prints the report: in colour, folded to its width, on a terminal or in a notebook; as plain text elsewhere."""
         from rich.console import Console
 
         console = Console()
-        if console.is_terminal:
+        if console.is_terminal or console.is_jupyter:
             console.print(*(t.rich() for t in self.tables()), sep="\n")
         else:
             print(self)
