@@ -71,7 +71,7 @@ def overrides_in_use(graph=None):
     graphs = [g for g in graphs if not isinstance(g, FuncGraph)]
     rows, named = [], set()
     for g in graphs:
-        for block in dict.fromkeys(g.override_blocks):
+        for block in dict.fromkeys(b for b in g.override_blocks if b.mapping):
             named.update(block.mapping.values())
             rows.append(_row("gradient_override_map", ", ".join(f"{k}: {v}" for k, v in block.mapping.items()), block.where,
                              block.caught, block.used, "no operation of these types was made inside it"))

@@ -62,6 +62,8 @@ with tf.Graph().as_default() as g:
     h = tf.nn.relu6(x)
     with g.gradient_override_map({{"Identity": "DoctorUsed{n}"}}):
         h = tf.identity(h)
+    with g.gradient_override_map({{}}):  # a block that is to do nothing is no fault
+        h = tf.tanh(h)
     with g.gradient_override_map({{"Relu": "DoctorUsed{n}"}}):
         tf.nn.relu(x)
     {block}
