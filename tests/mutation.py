@@ -58,10 +58,10 @@ STEPS = set("""
     convert_to_tensor mulnonan_op divnonan_op
     """.split())
 
-BUILDER = ["tests/autodiff", "tests/test_silent_overrides.py", "tests/inspect/test_explain.py", "tests/ops",
+# Quick ones first.
+BUILDER = [*(f"tests/autodiff/test_{n}.py" for n in ("overrides", "derivatives", "custom", "second_order", "transforms")),
+           "tests/test_silent_overrides.py", "tests/inspect/test_explain.py", "tests/autodiff", "tests/ops",
            "tests/test_programs.py", "tests/test_tf1_behaviour.py"]
-
-STAGES = ("host", "xla")
 
 # The families of rows, and the other tests, that cover a file; by default the family of its name.
 TESTS = {
@@ -80,7 +80,7 @@ TESTS = {
     "train_grad": (["train"], ["tests/test_gradients_declared.py"]),
     "tensor_array_grad": ([], ["tests/ops", "tests/autodiff", "tests/nn/test_rnn.py", "tests/test_tf1_behaviour.py"]),
     "gradients": (["array", "math"], BUILDER),
-    "derivatives": ([], ["tests/autodiff", "tests/test_tf1_behaviour.py"]),
+    "derivatives": ([], ["tests/autodiff/test_derivatives.py", "tests/autodiff", "tests/test_tf1_behaviour.py"]),
     "overrides": ([], BUILDER),
 }
 

@@ -19,8 +19,14 @@ _MAX_FILES = 2048
 
 
 def directory():
-    """Returns the cache's directory, or None when it is switched off."""
-    return config.cache_dir
+    """Returns the cache's directory, or None when it is switched off, or JAX keeps what it compiles itself.
+
+    An executable that came out of JAX's own cache cannot be written again: reading it fails for missing functions.
+    """
+    import jax
+
+    by_jax = jax.config.jax_compilation_cache_dir and jax.config.jax_enable_compilation_cache
+    return None if by_jax else config.cache_dir
 
 
 def digest(key):

@@ -317,3 +317,18 @@ def test_recompiling_for_ever_is_said_once(session):
         for n in range(1, 40):
             session.run(y, {x: np.ones(n)})
     assert len(heard) == 1
+
+
+def test_where_jax_keeps_executables_they_are_not_kept_twice(monkeypatch, tmp_path):
+    import jax
+
+    from regrad.runtime import disk_cache
+
+    monkeypatch.setattr(tf.config, "cache_dir", str(tmp_path))
+    assert disk_cache.directory() == str(tmp_path)
+    before = jax.config.jax_compilation_cache_dir
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path / "jax"))
+    try:
+        assert disk_cache.directory() is None
+    finally:
+        jax.config.update("jax_compilation_cache_dir", before)
