@@ -267,7 +267,7 @@ class Variable(metaclass=_Created):
         """Returns what an expression reads: `w/read`, or a read of its own where the control dependencies in force wait for
         an assignment of this variable. (In TF1 `w/read` there showed the old value or the new one, by chance.)"""
         graph = get_default_graph()
-        if graph._control_stack and _waits_for_assignment(graph, self):
+        if (graph._control_stack or graph.outer_graph is not None) and _waits_for_assignment(graph, self):
             return identity(self._variable, name=f"{self.op.name}/read_after/" if graph is self._graph else "read")
         return self._snapshot
 
@@ -410,7 +410,11 @@ def _waits_for_assignment(graph, variable):
     if not isinstance(graph, FuncGraph) and not any(op is not variable.initializer and _may_assign(op)
                                                     for op in storage._consumers or ()):
         return False
-    return any(storage.op in _assigned_before(controller) for controller in graph._control_stack)
+    while graph is not None:  # a branch or loop waits for what the blocks around it wait for
+        if any(storage.op in _assigned_before(controller) for controller in graph._control_stack):
+            return True
+        graph = graph.outer_graph
+    return False
 
 
 def _may_assign(op):

@@ -153,6 +153,22 @@ s.run([made['a'].initializer, made['b'].initializer])
 early = raised(lambda: s.run(y))[:1]
 s.run(v.initializer)
 result = [early, s.run(y)]"""),
+    Row("bodies read after what their block waits for", """
+v = tf.Variable(1.0, use_resource=True)
+count = tf.Variable(0.0, use_resource=True)
+with tf.control_dependencies([count.assign_add(3.0)]):
+    up = tf.cond(count >= 6.0, lambda: v.assign_sub(count), lambda: tf.constant(0.0))
+    sum_ = tf.while_loop(lambda i, s: i < 2, lambda i, s: (i + 1, s + count), [0, 0.0])[1]
+out = [run([up, sum_]) for _ in range(2)]
+result = [out, run([v, count])]"""),
+    Row("gradients through variables read late in bodies", """
+w = tf.Variable([1.0, 2.0], use_resource=True)
+p, x = tf.placeholder(tf.bool, []), tf.placeholder(tf.float32, [])
+with tf.control_dependencies([w.assign_add([1.0, 1.0])]):
+    y = tf.cond(p, lambda: tf.reduce_sum(w * w) * x, lambda: x * 0.0)
+    z = tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s * tf.reduce_sum(w)), [0, x])[1]
+g = tf.gradients(y + z, x)
+result = run([y, z, g], {x: 2.0, p: True})"""),
     Row("loops in loops that grow", """
 def twice(s):
     return tf.while_loop(lambda i, x: i < 4, lambda i, x: [i + 1, x * 2.0], [tf.constant(0), s])[1]
