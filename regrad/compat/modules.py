@@ -56,7 +56,7 @@ _TREE = {
         gen_user_ops=generated gradient_checker=test gradient_checker_v2=compat.testing gradients=autodiff.gradients
         gradients_impl=autodiff.gradients gradients_util=autodiff.gradients histogram_ops=ops.counting
         image_grad=ops.image_grad image_ops=image image_ops_impl=image init_ops=variables.initializers
-        init_ops_v2=variables.initializers inplace_ops io_ops linalg linalg.linalg=linalg linalg.linalg_impl=linalg
+        init_ops_v2=variables.initializers inplace_ops=ops.inplace io_ops linalg linalg.linalg=linalg linalg.linalg_impl=linalg
         linalg_grad=ops.linalg_grad linalg_ops=linalg linalg_ops_impl=linalg list_ops logging_ops=ops.check lookup_ops
         losses=losses losses.losses=losses losses.losses_impl=losses losses.util=losses manip_ops=manip
         map_fn=ops.functional math_grad=ops.math_grad math_ops=ops.math math_ops_impl metrics=metrics metrics_impl=metrics
