@@ -273,6 +273,7 @@ EXTRAS = {
                    "__version__": "1.15.0", "VERSION": "1.15.0", "GIT_VERSION": "regrad",
                    "disable_resource_variables": _nothing, "enable_resource_variables": _nothing,
                    "disable_control_flow_v2": _nothing, "disable_v2_tensorshape": _nothing},
+    "tensorflow.python.framework.function": {"Defun": "regrad.autodiff.defun:Defun"},
     "tensorflow.python.framework.ops": {
         "RegisterGradient": "regrad.core.gradient_registry:RegisterGradient",
         "NotDifferentiable": "regrad.core.gradient_registry:NotDifferentiable",
