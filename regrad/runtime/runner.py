@@ -42,9 +42,9 @@ class Runner:
         Returns:
           The fetched values in order, NumPy or device arrays; None for an operation.
         """
-        program = self.program(arrays)
+        program = self._ready(arrays)
         if program.cold and self._compile_unlocked(program):
-            program = self.program(arrays)  # other threads ran meanwhile
+            program = self._ready(arrays)  # other threads ran meanwhile
         session = self.session
         session.executing += 1
         try:
@@ -87,12 +87,23 @@ class Runner:
             try:
                 return self._execute(program or self.program(arrays), arrays)
             except MustRunOnHost as found:
-                found.mark()
                 program = None
-                self.plan = self.plan.again()
-                self.programs.clear()
-                self.commits = list(self.plan.commits.items())
-                self.variables = {v: variable for variable, v in self.plan.reads.items()}
+                self._plan_again(found)
+
+    def _ready(self, arrays):
+        """Returns `program(arrays)`, of the plan made anew when an operation turns out not to compile."""
+        while True:
+            try:
+                return self.program(arrays)
+            except MustRunOnHost as found:
+                self._plan_again(found)
+
+    def _plan_again(self, found):
+        found.mark()
+        self.plan = self.plan.again()
+        self.programs.clear()
+        self.commits = list(self.plan.commits.items())
+        self.variables = {v: variable for variable, v in self.plan.reads.items()}
 
     def program(self, arrays):
         """Returns the plan made ready for the shapes of `arrays`, and for the values that shapes depend on."""
