@@ -66,6 +66,12 @@ def to_device(array):
         return jnp.asarray(array)
 
 
+def own_on_device(array):
+    """Returns a device array that shares no memory with `array`, so that a program may overwrite it."""
+    with jax.enable_x64(True):
+        return jnp.array(array, copy=True)
+
+
 def _keep_memory():
     """Tells glibc to keep what is freed: XLA's temporaries are freed after every run and wanted again in the next.
 

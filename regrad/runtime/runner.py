@@ -16,13 +16,6 @@ from regrad.runtime.program import Program, uninitialized
 from regrad.runtime.segment import ShapeOf, declared_attrs, explained, freeze, random_blocks, results_of_host
 
 
-def own_device_array(array):
-    """Returns a device array that shares no memory with `array`."""
-    from regrad.runtime.backend import to_device
-
-    return to_device(np.array(array))
-
-
 class Runner:
     """Runs one plan in one session: feeds in, fetched values out."""
 
@@ -210,9 +203,11 @@ class Runner:
                 raise self._missing(v)
         on_host = segment.on_host()
         if not on_host:
+            from regrad.runtime.backend import own_on_device
+
             for i, v in enumerate(segment.ins):
                 if type(args[i]) is np.ndarray and v in self.variables and args[i].size > config.tiny_cost:
-                    args[i] = env[v] = self.session.state[self.variables[v]] = own_device_array(args[i])
+                    args[i] = env[v] = self.session.state[self.variables[v]] = own_on_device(args[i])
         random = segment.random_ops + segment.body_random_ops
         seeds = self.session.seeds(random, segment.random_blocks) if random else ()
         if self.session.recorder is not None:
@@ -222,7 +217,7 @@ class Runner:
         else:
             if self.session.suspended:  # a run that waits may still need what this one would overwrite
                 for i in segment.donate:
-                    args[i] = own_device_array(args[i])
+                    args[i] = own_on_device(args[i])
             with self.session.xla_context():
                 results = segment.run_compiled(args, seeds)
         segment.runs += 1
