@@ -12,6 +12,7 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.ops.codecs": """
         adjust_jpeg_quality decode_and_crop_jpeg decode_bmp decode_gif decode_image decode_jpeg decode_png
         encode_jpeg encode_png extract_jpeg_shape is_jpeg""",
+    "regrad.ops.distort": "sample_distorted_bounding_box",
     "regrad.ops.image": """
         ResizeMethod adjust_brightness adjust_contrast adjust_gamma adjust_hue adjust_saturation central_crop
         convert_image_dtype crop_and_resize crop_to_bounding_box flip_left_right flip_up_down grayscale_to_rgb

@@ -9,7 +9,7 @@ import importlib
 FAMILIES = (
     "array", "array_grad", "augment", "barrier", "barrier_grad", "bitwise", "boxes", "candidates", "check",
     "clip", "clip_grad", "codecs", "compare", "compare_grad", "complex", "complex_grad", "control", "conv",
-    "conv_grad", "counting", "ctc", "cumulative", "cumulative_grad", "diag", "diag_grad", "einsum",
+    "conv_grad", "counting", "ctc", "cumulative", "cumulative_grad", "diag", "diag_grad", "distort", "einsum",
     "einsum_grad", "fft", "fft_grad", "files", "flow", "flow_grad", "fractional", "fractional_grad",
     "functional", "generate", "generate_grad", "handles", "hashing", "image", "image_grad", "indexing",
     "indexing_grad", "inplace", "inplace_grad", "layout", "layout_grad", "linalg", "linalg_grad", "math",

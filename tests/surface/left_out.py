@@ -53,7 +53,6 @@ LEFT_OUT = _by_name({
     "tf.strings.to_hash_bucket_fast": "fingerprint",
     "an aid to TensorFlow's own ctc_loss_v2": "nn.ctc_unique_labels",
     "assert_rank and set_shape": "debugging.assert_shapes",
-    "tf.random_crop, tf.image.random_*": "image.sample_distorted_bounding_box",
     "TensorFlow's own tests": "compat.forward_compatibility_horizon",
     "a library of its own over the functions of tf.linalg": "linalg.LinearOperator*",
     "collects gradients of several workers": """

@@ -553,6 +553,20 @@ def small_things(tf):
             tf.executing_eagerly(), tf.compat.dimension_value(tf.Dimension(3))]
 
 
+@program
+def distorted_boxes(tf):
+    f = tf.image.sample_distorted_bounding_box
+    box = np.array([[[0.1, 0.2, 0.7, 0.9], [0.5, 0.5, 0.55, 0.56]]], "f")
+    made = [f([60, 80, 3], box, seed=s, seed2=3) for s in range(1, 8)]
+    made += [f([33, 50, 1], np.zeros([1, 0, 4], "f"), seed=s, use_image_if_no_bounding_boxes=True, area_range=(0.3, 0.5),
+               aspect_ratio_range=(0.5, 2.5), min_object_covered=0.4) for s in range(5)[1:]]
+    made.append(f(tf.constant([20, 30, 3], tf.int64), box, seed=9, min_object_covered=1.0, max_attempts=2))
+    with tf.Session() as s:
+        found = s.run([list(m) for m in made])
+        again = s.run([list(m) for m in made[:2]])
+    return [found, again]
+
+
 # -- all of them ----------------------------------------------------------------------------------------
 # How far apart the answers may be: JPEG decoders round in their own ways, and TensorFlow smooths colours only inside a crop.
 TOLERANCE = {"decoded_jpegs": dict(rtol=0, atol=8), "images_at_random": dict(rtol=1e-5, atol=1e-6)}
