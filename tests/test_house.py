@@ -60,7 +60,20 @@ import regrad as tf
 x = tf.constant([1.0, 2.0])
 g = tf.gradients(tf.reduce_sum(x * x), x)
 assert tf.Session().run(g)[0].tolist() == [2.0, 4.0]
-"""], ids=["import", "a small program"])
+""", """
+import regrad as tf
+x, y = tf.train.shuffle_batch(tf.train.slice_input_producer([tf.ones([9, 8, 8, 3]), tf.zeros([9], tf.int64)]), 4, 20, 9)
+x = tf.image.random_flip_left_right(tf.image.resize_images(x, [6, 6]))
+h = tf.contrib.layers.batch_norm(tf.contrib.layers.conv2d(x, 4, 3))
+loss = tf.losses.sparse_softmax_cross_entropy(y, tf.layers.dense(tf.layers.flatten(h), 2))
+tf.summary.scalar("loss", loss)
+tf.metrics.mean(loss)
+step = tf.train.get_or_create_global_step()
+tf.train.AdamOptimizer().minimize(loss, step)
+tf.train.Supervisor()
+for space in (tf.nn, tf.image, tf.sparse, tf.io, tf.train, tf.metrics, tf.sets, tf.graph_util):
+    assert all(getattr(space, name) is not None for name in space.__all__)
+"""], ids=["import", "a small program", "a graph that is built"])
 def test_jax_is_not_loaded_by(program):
     code = program + "\nimport sys; sys.exit('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent).returncode == 0
