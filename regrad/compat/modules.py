@@ -298,7 +298,8 @@ EXTRAS = {
     "tensorflow.python.framework.versions": {"VERSION": "1.15.0", "GIT_VERSION": "regrad", "GRAPH_DEF_VERSION": 134,
                                              "GRAPH_DEF_VERSION_MIN_PRODUCER": 0, "GRAPH_DEF_VERSION_MIN_CONSUMER": 0},
     "tensorflow.python.framework.tensor_util": {"is_tensor": "regrad.core.graph:is_tensor",
-                                                "is_tf_type": "regrad.core.graph:is_tensor"},
+                                                "is_tf_type": "regrad.core.graph:is_tensor",
+                                                "MakeNdarray": "regrad.core.messages:make_ndarray"},
     "tensorflow.python.client.session": {
         "BaseSession": "regrad.runtime.session:Session", "SessionInterface": "regrad.runtime.session:Session",
         "register_session_run_conversion_functions": "regrad.runtime.feeds:register_session_run_conversion_functions"},

@@ -658,10 +658,15 @@ class Graph:
         return self.outer_graph is not None
 
     def as_graph_def(self, from_version=None, add_shapes=False):
-        """Returns the graph in readable form, with TF's GraphDef fields (`node`, each `name op input attr`)."""
+        """Returns the graph in readable form, with TF's GraphDef fields (`node`, each `name op input attr`).
+
+        Args:
+          from_version: leave out as many operations, the oldest.
+          add_shapes: give the attribute "_output_shapes".
+        """
         from regrad.core.graph_def import GraphDef
 
-        return GraphDef(self._ops[from_version or 0:], self.gradient_rules)
+        return GraphDef(self._ops[from_version or 0:], self.gradient_rules, add_shapes)
 
     # -- feeds and fetches ---------------------------------------------------------------
 

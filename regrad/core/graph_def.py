@@ -38,6 +38,14 @@ class AttrValue:
         return "\n".join(_value_lines(self.value, "")) + "\n"
 
 
+class _Shapes(list):
+    """The static shapes of an op's outputs; `shape` gives them as messages."""
+
+    @property
+    def shape(self):
+        return [s.as_proto() for s in self]
+
+
 class _Attributes(dict):
     """{name: AttrValue}; asking for a missing one makes it, as a protocol buffer's map does."""
 
@@ -73,9 +81,13 @@ class NodeDef:
 class GraphDef:
     """A list of NodeDefs, `node`; `gradient_rules` are the overrides of the whole graph it was made of."""
 
-    def __init__(self, ops, gradient_rules=()):
+    def __init__(self, ops=(), gradient_rules=(), add_shapes=False):
         self.node = [NodeDef(op) for op in ops]
         self.gradient_rules = tuple(gradient_rules)
+        if add_shapes:
+            for node in self.node:
+                if node.operation.outputs:
+                    node.attr["_output_shapes"] = AttrValue(_Shapes(t.shape for t in node.operation.outputs))
 
     def __str__(self):
         blocks = ("\n".join("  " + line for line in str(n).splitlines()) for n in self.node)

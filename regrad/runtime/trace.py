@@ -96,12 +96,20 @@ class RunMetadata:
 
     def SerializeToString(self):
         """Returns the steps as TensorFlow's RunMetadata bytes, for `FileWriter.add_run_metadata`."""
+        return self._message().SerializeToString()
+
+    @property
+    def step_stats(self):
+        """The steps as TensorFlow's StepStats: `dev_stats[0].node_stats`, a node a step."""
+        return self._message().step_stats
+
+    def _message(self):
         from regrad.core.messages import RunMetadataProto
 
         nodes = [{"node_name": s.name, "all_start_micros": int(s.start * 1e6), "all_end_rel_micros": int(s.seconds * 1e6),
                   "timeline_label": f"{s.kind}, {s.ops} operations"} for s in self.steps]
         device = {"device": "/device:CPU:0", "node_stats": nodes}
-        return RunMetadataProto(step_stats={"dev_stats": [device]}).SerializeToString()
+        return RunMetadataProto(step_stats={"dev_stats": [device]} if self.plan is not None else {})
 
     def __str__(self):
         lines = [f"{'step':40} {'kind':16} {'ops':>6} {'ms':>10}  "]

@@ -96,6 +96,19 @@ s = tf.Session()
 h = s.partial_run_setup([b], [a])
 result = [raised(lambda: s.partial_run(h, b * 2.0, {a: 1.0}))[:2], raised(lambda: s.partial_run_setup([], []))[:2]]""",
         expect=[["InvalidArgumentError", "OpError"]] * 2),
+    Row("what a trace holds", """
+m = tf.RunMetadata()
+before = len(m.step_stats.dev_stats)
+x = tf.placeholder(tf.float32)
+full = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+tf.Session().run(tf.exp(x) * 2.0, {x: np.ones(2000)}, options=full, run_metadata=m)
+result = [before, len(m.step_stats.dev_stats) > 0, len(m.step_stats.dev_stats[0].node_stats) > 0]"""),
+    Row("shapes in a graph's definition", """
+tf.placeholder(tf.float32, [None, 3])
+tf.placeholder(tf.float32)
+nodes = graph.as_graph_def(add_shapes=True).node
+shapes = [n.attr['_output_shapes'].list.shape[0] for n in nodes]
+result = [[s.unknown_rank, [d.size for d in s.dim]] for s in shapes]"""),
     # Branches.
     Row("branches give slices, sparse tensors and arrays", """
 p = tf.placeholder(tf.bool)
