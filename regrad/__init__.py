@@ -18,7 +18,6 @@ _NAMES = {
         as_dtype bfloat16 complex128 complex64 double float16 float32 float64 half int16 int32 int64
         int8 qint16 qint32 qint8 quint16 quint8 resource string uint16 uint32 uint64 uint8 variant DType""",
     "regrad.core.constants": "get_static_value",
-    "regrad.core.device_spec": "DeviceSpec",
     "regrad.logging": "get_logger",
     "regrad.core.shapes": "Dimension TensorShape dimension_at_index dimension_value",
     "regrad.core.graph": """Graph Operation RegradWarning Tensor get_default_graph is_tensor reset_default_graph""",
@@ -50,6 +49,7 @@ _NAMES = {
         sparse_reduce_sum sparse_reorder sparse_slice sparse_softmax sparse_tensor_dense_matmul
         sparse_tensor_to_dense sparse_to_dense""",
     "regrad.runtime.session": "InteractiveSession Session",
+    "regrad.nn.bucketing": "bucket",
     "regrad.ops.math": """abs acos acosh add add_n asin asinh atan atan2 atanh cast ceil cos cosh div div_no_nan divide exp
         expm1 floor floor_div floordiv floormod log log1p maximum minimum mod multiply negative pow realdiv reciprocal rint
         round rsqrt saturate_cast sigmoid sign sin sinh sqrt square squared_difference subtract tan tanh truediv truncatediv

@@ -318,6 +318,7 @@ class Graph:
         self._collections = {}
         self._finalized = False
         self._feedable_off = set()
+        self._buckets = {}  # placeholder -> Bucket, by which its feeds are padded
         self._fetchable_off = set()
         self._lock = threading.RLock()
         self._container = ""

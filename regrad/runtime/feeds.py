@@ -119,6 +119,9 @@ def feed_tensors(graph, feed_dict):
             if isinstance(key, str):
                 hint = nearest(key, (t.name for op in graph._ops for t in op.outputs))
             raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}{hint}") from None
+        if tensor in graph._buckets:
+            yield from graph._buckets[tensor].feeds(value)
+            continue
         if tensor in graph._feedable_off:
             raise ValueError(f"Tensor {tensor.name} may not be fed.")
         yield tensor, value

@@ -131,7 +131,8 @@ class Session:
         graph = self.graph
         checked_feeds(feed_dict)
         for key, value in feed_dict.items():
-            if type(key) is Tensor and key.op.graph is graph and key not in graph._feedable_off:
+            if type(key) is Tensor and key.op.graph is graph and key not in graph._feedable_off and (
+                    key not in graph._buckets):
                 tensors.append(key)
                 arrays.append(feed_array(key, value))
             else:
@@ -241,6 +242,8 @@ class Session:
             raise TypeError(f"feed_list must be a list of tensors, got {feed_list!r}.")
         structure = Fetches(self.graph, fetches)
         tensors = [self.graph.as_graph_element(t, allow_operation=False) for t in feed_list or ()]
+        if any(t in self.graph._buckets for t in tensors):  # what is fed is not what runs
+            return lambda *values: self.run(fetches, dict(zip(tensors, values, strict=True)))
         runner = self._runner(structure, tuple(tensors))
 
         def function(*values, options=None, run_metadata=None):
