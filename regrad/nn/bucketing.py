@@ -35,8 +35,8 @@ class Bucket:
         for s in self.sizes:
             if s >= size:
                 return s
-        raise ValueError(f"A feed of size {size} along axis {self.axis} of {self.tensor.name} is larger than the largest bucket, "
-                         f"{self.sizes[-1]}; tf.bucket was given {list(self.sizes)}.")
+        raise ValueError(f"A feed of size {size} along axis {self.axis} of {self.tensor.name} is larger than the largest "
+                         f"bucket, {self.sizes[-1]}; tf.bucket was given {list(self.sizes)}.")
 
 
 def bucket(placeholder, axis=0, sizes=None, name=None):

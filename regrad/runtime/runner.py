@@ -194,8 +194,8 @@ class Runner:
         warnings.warn(
             f"The same fetches were prepared for {len(keys)} different shapes, each compiled anew when it turns out hot; "
             f"what varies: {', '.join(names) or 'a variable'}. Feed a few sizes only (`mask = tf.bucket(placeholder)` "
-            "pads every feed to the next of a few, and says which rows are real), or set regrad.config.recompile_warning = 0 to "
-            "hear no more of it.", RegradWarning, stacklevel=6)
+            "pads every feed to the next of a few, and says which rows are real), or set "
+            "regrad.config.recompile_warning = 0 to hear no more of it.", RegradWarning, stacklevel=6)
 
     def _run_segment(self, segment, env):
         args = [env[v] for v in segment.ins]
