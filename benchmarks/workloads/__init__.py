@@ -26,4 +26,5 @@ ORDER = (
     "graph_build",
     "op_families",
     "overriding",
+    "recomputing",
 )
