@@ -322,3 +322,16 @@ def test_an_operation_of_another_graph_is_named(net):
         other = tf.tanh(tf.constant(1.0), name="stranger")
     with pytest.raises(tf.OverrideError, match="stranger belong to another graph"):
         tf.gradients(net.y, net.x, overrides={other: triple})
+
+
+def test_a_group_leaves_the_order_of_the_rest_as_it_was():
+    """Newest first: sums then stand beside their terms, which keeps large graphs local."""
+    with tf.Graph().as_default() as graph:
+        x = tf.constant([0.5])
+        h = tf.tanh(x)
+        branches = [tf.sin(h), tf.cos(h), tf.exp(h), tf.sigmoid(h)]
+        y = tf.add_n(branches) + tf.square(tf.sqrt(x))
+        plain = len(graph.get_operations())
+        tf.gradients(y, x, overrides={sel.group([h], [branches[1]]): rules.default})
+        made = [op.forward_op.id for op in graph.get_operations()[plain:] if op.forward_op is not None]
+    assert made == sorted(made, reverse=True)
