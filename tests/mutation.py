@@ -101,6 +101,11 @@ JUDGED = {
     ("nn_grad", 'return nn.leakyrelugrad_op(dy, op.inputs[ -1], alpha=op.attrs["alpha"])'): _ONE,
     ("nn_grad", "dlogits += (dback - reduce_sum(dback * p, 1, keepdims=True)) * p"): _RANK,
     ("nn_grad", "dlogits += reduce_sum(labels, 1, keepdims=True) * (dback - dp) * p"): _RANK,
+    ("derivatives", "shape = array.concat([array.shape(y), array.shape(probe[k])], -1)"): "a vector has one axis",
+    ("derivatives", 'def hessians(ys, xs, name="hessians", colocate_gradients_with_ops=True, gate_gradients=False, '
+                    "aggregation_method=None,"): "the argument is accepted and ignored",
+    ("pool_grad", "return pool.avgpoolgrad_op(shape(op.inputs[ -1]), dy, **_attrs(op))"): _ONE,
+    ("pool_grad", "return pool.maxpoolgradv2_op(x, op.outputs[ -1], dy, ksize, strides, **_attrs(op)), None, None"): _ONE,
     ("random_grad", "y = op.outputs[ -1]"): _ONE,
     ("reduce_grad", "return max(1, nx // max(ny, 1))"): _SYMMETRIC,
     ("reduce_grad", "return math.cast(math.maximum(math.floordiv(size(x), math.maximum(1, size(y))), 1), x.dtype)"): _SYMMETRIC,

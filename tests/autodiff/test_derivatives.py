@@ -108,3 +108,11 @@ def test_refusals():
         tf.forward_gradients(x, [x, x], [X])
     with pytest.raises(ValueError, match="one name"):
         tf.view_gradients(x, x, [tf.View("a"), tf.View("a")])
+
+
+def test_a_jacobian_without_a_path():
+    x, other = tf.constant([1.0, 2.0]), tf.constant([3.0])
+    y = tf.square(x)
+    assert tf.jacobian(y, other) is None
+    assert tf.jacobian(y, [other]) == [None]
+    assert [j is None for j in tf.jacobian(y, [x, other])] == [False, True]

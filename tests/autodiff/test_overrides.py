@@ -335,3 +335,17 @@ def test_a_group_leaves_the_order_of_the_rest_as_it_was():
         tf.gradients(y, x, overrides={sel.group([h], [branches[1]]): rules.default})
         made = [op.forward_op.id for op in graph.get_operations()[plain:] if op.forward_op is not None]
     assert made == sorted(made, reverse=True)
+
+
+def test_a_rule_counts_how_often_it_was_used():
+    from regrad.core import gradient_registry
+
+    if gradient_registry.find("TestCounted") is None:
+        tf.RegisterGradient("TestCounted")(lambda op, dy: dy)
+    rule = gradient_registry.find("TestCounted")
+    before = rule.used
+    x = tf.constant([0.5])
+    with tf.get_default_graph().gradient_override_map({"Tanh": "TestCounted"}):
+        y = tf.tanh(tf.tanh(x))
+    tf.gradients(y, x)
+    assert rule.used == before + 2
