@@ -89,7 +89,7 @@ def _call(f, args, kwargs):
         return [None] * n_results + grads + variable_grads
 
     if forward_fn:
-        rule.forward = forward_mode.closed(forward_fn[0], n_results, n_leaves)
+        rule.forward = forward_mode.Closed(forward_fn[0], n_results, n_leaves)
     rule.__name__ = getattr(grad_fn, "__name__", "grad_fn")
     rule.__wrapped__ = grad_fn
     outputs = identityn_op([*results, *inputs, *reads])

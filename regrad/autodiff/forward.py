@@ -49,7 +49,7 @@ def replaced(op, forward, out_grads):
     real = [i for i, t in enumerate(op.inputs) if t.dtype._kind in "fc"]
     arriving = [k for k, g in enumerate(out_grads) if g is not None]
     us = [rules.dense(out_grads[k]) for k in arriving]
-    stand_ins = (_transposed if isinstance(forward, _Closed) else _node)(op, forward, real, arriving, us)
+    stand_ins = (_transposed if isinstance(forward, Closed) else _node)(op, forward, real, arriving, us)
     out = [None] * len(op.inputs)
     for i, t in zip(real, stand_ins):
         out[i] = t
@@ -75,7 +75,7 @@ def _node(op, forward, real, arriving, us):
     return made
 
 
-class _Closed:
+class Closed:
     """A forward rule that is a closure over tensors of the operation's graph, as those of `custom_gradient` are.
 
     It is built where the backward pass is built, once, so that the tensors are at hand; there it is transposed, and the
@@ -92,9 +92,6 @@ class _Closed:
             raise RuleError(f"{len(outs)} tangents for the {self.n_results} results of {op.name}. Forward rule at "
                             f"{source.of_function(self)}. Op made at {op.location}.")
         return [*outs, *tangents[self.n_results:]]
-
-
-closed = _Closed
 
 
 def _transposed(op, forward, real, arriving, us):

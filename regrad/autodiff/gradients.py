@@ -17,7 +17,7 @@ from regrad.core.errors import GradientError, RuleError, RuleTypeError, ShapeErr
 from regrad.core.graph import FuncGraph, Operation, Tensor, get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, define_op, spec_text
-from regrad.core.shapes import compatible
+from regrad.core.shapes import compatible, fully_known
 from regrad.ops import array, math
 from regrad.ops.indexing import add_slices, join_slices
 
@@ -198,7 +198,6 @@ class Walk:
             if g is not None and self.flows(t):
                 sums.add(t, g)
 
-
     def _rules(self, op):
         """Returns (the rule of `op`, the forward rule to use in its place or None)."""
         if isinstance(op, GroupStep):
@@ -303,11 +302,6 @@ def _check_leaks(walk, group, members, override):
                 raise rules.OverrideError(f"{group.describe()} leaks: a path enters it by {t.name}, an input of "
                                           f"{op.describe()}, which is not among the inputs "
                                           f"{[i.name for i in group.inputs]}; the group is made at {override.where}.")
-
-
-def backward_order(ys, xs, stops=()):
-    """Returns the operations on a path from some x to some y, newest first."""
-    return list(reversed(Walk(ys[0].graph, ys, xs, stops).path))
 
 
 def _creation(op):
@@ -439,7 +433,7 @@ def checked(op, rule, returned):
             raise RuleTypeError(f"The gradient for input {i} of {op.name} ({op.type}) has dtype {g.dtype.name}, expected "
                                 f"{t.dtype.name}, the dtype of {t.name}. {_blame(op, rule)} "
                                 f"tf.cast(g, tf.{t.dtype.name}) converts.")
-        if type(g) is Tensor and not (_fully_known(g.dims) and _fully_known(t.dims)) and rule.why != rules.REGISTERED and (
+        if type(g) is Tensor and not (fully_known(g.dims) and fully_known(t.dims)) and rule.why != rules.REGISTERED and (
                 compatible(g.dims, t.dims)) and g.graph is get_default_graph() is t.graph:
             g = grads[i] = same_shape_op(g, t)
         if type(g) is Tensor and g.dims != t.dims:
@@ -464,10 +458,6 @@ def _same_shape_infer(gradient, like):
 same_shape_op = define_op("SameShape", "gradient: T, like: L", infer=_same_shape_infer, shape_only=(1,),
                           lower=lambda b, gradient, like: gradient)
 gradient_registry.RegisterGradient("SameShape")(lambda op, dy: (dy, None))
-
-
-def _fully_known(dims):
-    return dims is not None and None not in dims
 
 
 def _blame(op, rule):

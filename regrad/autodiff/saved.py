@@ -81,9 +81,8 @@ def _written(override, selector=None):
 
 
 def _read(data, graph, layer):
-    override = (Bridge if data["bridge"] else Override)(
-        _selector(data["selector"], graph), _rule(data["rule"]), data["order"], layer, graph, data["optional"])
-    return override
+    kind = Bridge if data["bridge"] else Override
+    return kind(_selector(data["selector"], graph), _rule(data["rule"]), data["order"], layer, graph, data["optional"])
 
 
 class _Nameless(Exception):

@@ -5,15 +5,23 @@ that is installed is shadowed elsewhere. `regrad run script.py` does this and ru
 """
 
 from regrad.compat.tensorflow import install, installed, uninstall
-from regrad.compat.text import as_bytes, as_str, as_str_any, as_text, forward_compatible, path_to_str
-
-from regrad.compat.text import bytes_or_text_types, complex_types, integral_types, real_types  # isort: skip
-
+from regrad.compat.text import (
+    as_bytes,
+    as_str,
+    as_str_any,
+    as_text,
+    bytes_or_text_types,
+    complex_types,
+    forward_compatible,
+    integral_types,
+    path_to_str,
+    real_types,
+)
 from regrad.core.shapes import dimension_at_index, dimension_value
 
 __all__ = ["as_bytes", "as_str", "as_str_any", "as_text", "bytes_or_text_types", "complex_types", "dimension_at_index",
-           "dimension_value", "forward_compatible",
-           "install", "installed", "integral_types", "path_to_str", "real_types", "uninstall"]
+           "dimension_value", "forward_compatible", "install", "installed", "integral_types", "path_to_str", "real_types",
+           "uninstall"]
 
 
 def __getattr__(name):

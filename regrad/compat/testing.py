@@ -174,7 +174,7 @@ def py_func_if_in_function(f):
 
 
 def set_producer_version(graph, producer_version):
-    """Does nothing: a graph has no producer's version."""
+    """Does nothing: every graph is of one version."""
 
 
 # -- what there is ------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import contextlib
 import functools
 import threading
 
-from regrad.core.graph import get_default_graph
+from regrad.core.graph import get_default_graph, is_tensor  # noqa: F401 - part of this namespace
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.nest import flatten, pack_sequence_as  # noqa: F401 - tf.contrib.framework.nest's
 from regrad.train.saver import Saver
@@ -162,10 +162,3 @@ def assign_from_checkpoint_fn(model_path, var_list, ignore_missing_vars=False, r
         return None
     saver = Saver(named, reshape=reshape_variables)
     return lambda session: saver.restore(session, model_path)
-
-
-def is_tensor(x):
-    """Returns True for tensors and variables."""
-    from regrad.core.graph import is_tensor as check
-
-    return check(x)

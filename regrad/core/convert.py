@@ -170,9 +170,6 @@ def _cast_like(value, dtype, graph):
     return _convert(graph, value, dtype, "Const")
 
 
-_KIND_OF = {bool: "b", int: "iufc", float: "fc", complex: "c"}
-
-
 def to_array(value, dtype):
     """Returns `value` as a NumPy array of `dtype`, or of TF1's type for it when `dtype` is None.
 

@@ -134,7 +134,7 @@ class OpDef:
     """One op type. Made by `define_op`; calling it builds an operation in the default graph."""
 
     __slots__ = ("type", "args", "attrs", "infer", "lower", "types", "stateful", "host", "static", "writes", "reads",
-                 "xla_only", "shape_only", "partial", "variable", "doc_location", "has_lists", "single", "random", "extra",
+                 "xla_only", "shape_only", "partial", "variable", "has_lists", "single", "random", "extra",
                  "_fast", "key", "_cell", "__weakref__")
 
     def __init__(self, type, signature, infer, lower, attrs, types, stateful, host, static, writes, reads, xla_only,

@@ -168,8 +168,8 @@ def _attrs(spatial, strides, padding, data_format, dilations):
         at = data_format.index(c)
         if attrs["strides"][at] != 1 or attrs["dilations"][at] != 1:
             raise Unsupported("strides in the batch and depth dimensions must be 1, and dilations: got strides "
-                             f"{list(attrs['strides'])}, dilations {list(attrs['dilations'])} for "
-                             f"{data_format}.")
+                              f"{list(attrs['strides'])}, dilations {list(attrs['dilations'])} for "
+                              f"{data_format}.")
     if spatial == 2:
         attrs["explicit_paddings"] = explicit
     elif explicit:

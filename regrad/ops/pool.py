@@ -222,7 +222,7 @@ def _pooled(x, ksize, strides, padding, data_format, what="input"):
     rank_is(x, rank, what)
     if ksize[0] != 1 or strides[0] != 1:
         raise Unsupported(f"Pooling is not yet supported on the batch dimension: ksize {list(ksize)}, strides "
-                         f"{list(strides)}")
+                          f"{list(strides)}")
     dims = list(x.dims or (None,) * rank)
     for w in pool_windows(x.dims, ksize, strides, padding):
         dims[w.axis] = w.out

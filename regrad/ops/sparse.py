@@ -99,7 +99,6 @@ class SparseTensor:
 
 def sparse_placeholder(dtype, shape=None, name=None):
     """Returns a SparseTensor to be fed with a SparseTensorValue; a shape that is known need not be fed."""
-
     named = (lambda part: None) if name is None else lambda part: f"{name}/{part}"
     dims = as_dims(shape)
     rank = None if dims is None else len(dims)
@@ -325,7 +324,7 @@ def sparse_add(a, b, threshold=None, thresh=None, name=None):
       a, b: SparseTensors of one shape, or one of them and a dense tensor.
       threshold, thresh: sums of two elements that are smaller in magnitude are left out; 0 keeps all.
     """
-    threshold = one_of("threshold", threshold, "thresh", thresh) if thresh is not None else threshold or 0
+    threshold = one_of("threshold", threshold, "thresh", thresh)
     sparse = [isinstance(x, (SparseTensor, SparseTensorValue)) for x in (a, b)]
     if not any(sparse):
         raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
@@ -333,7 +332,7 @@ def sparse_add(a, b, threshold=None, thresh=None, name=None):
         a, b = (a, b) if sparse[0] else (b, a)
         return sparsetensordenseadd_op(*_parts(a), convert_to_tensor(b), name=name)
     a = SparseTensor.from_value(a)
-    thresh = convert_to_tensor(threshold, dtype=a.dtype.real_dtype)
+    thresh = convert_to_tensor(0 if threshold is None else threshold, dtype=a.dtype.real_dtype)
     return SparseTensor(*sparseadd_op(*_parts(a), *_parts(b), thresh, name=name))
 
 
@@ -380,7 +379,7 @@ sparsereducesum_op = define_op(
 
 def sparse_reduce_sum(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None):
     """Returns the sum of a sparse tensor's elements over `axis` (an axis, a list of them, None for all), a dense tensor."""
-    axis = one_of("axis", axis, "reduction_axes", reduction_axes) if axis is not None or reduction_axes is not None else None
+    axis = one_of("axis", axis, "reduction_axes", reduction_axes)
     keep = keepdims if keepdims is not None else keep_dims
     indices, values, dims = _parts(sp_input)
     axes = range_(size(dims)) if axis is None else axis

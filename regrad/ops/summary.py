@@ -17,7 +17,7 @@ from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.core.png import encode_png, encode_wav
 
 
-def _text(inputs, **attrs):
+def _text(*inputs, **attrs):
     return Spec((), dtypes.string)
 
 
@@ -38,7 +38,7 @@ def _scalar_lower(b, tags, values):
 
 
 scalarsummary_op = define_op("ScalarSummary", "tags: string, values: T", types={"T": REAL}, host=True,
-                             infer=lambda tags, values: Spec((), dtypes.string), lower=_scalar_lower)
+                             infer=_text, lower=_scalar_lower)
 
 
 @functools.cache
@@ -79,7 +79,7 @@ def _histogram_lower(b, tag, values):
 
 
 histogramsummary_op = define_op("HistogramSummary", "tag: string, values: T", types={"T": REAL | {dtypes.bool_}}, host=True,
-                                infer=lambda tag, values: Spec((), dtypes.string), lower=_histogram_lower)
+                                infer=_text, lower=_histogram_lower)
 
 
 # -- pictures and sound -------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def _tensor_lower(b, tag, tensor, serialized_summary_metadata):
 
 
 tensorsummary_op = define_op("TensorSummaryV2", "tag: string, tensor: T, serialized_summary_metadata: string", host=True,
-                             infer=lambda *inputs: Spec((), dtypes.string), lower=_tensor_lower)
+                             infer=_text, lower=_tensor_lower)
 
 
 # -- several at once ----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ AFTER = 3  # runs; a program that runs once or twice is not worth the writing
 
 
 def direct(program, runner):
-    """Returns a function of (fed arrays, {variable: value}) like `Runner._run_body`, or None for a program that it is not for.
+    """Returns a function of (fed arrays, {variable: value}) like `Runner._execute`, or None for a program that it is not for.
 
     It is for programs that NumPy executes for ever, of shapes that depend on nothing computed, without random numbers,
     bodies, and operations that keep something in the session.

@@ -37,7 +37,9 @@ class SessionManager:
           local_init_op: run always.
           ready_op: string vector of the variables without a value.
           graph: by default the default graph.
-          ready_for_local_init_op, recovery_wait_secs, local_init_run_options: accepted.
+          recovery_wait_secs: how long `wait_for_session` waits before it looks again.
+          local_init_feed_dict: fed to `local_init_op`.
+          ready_for_local_init_op, local_init_run_options: accepted.
         """
         self._graph = graph or get_default_graph()
         self._local_init_op, self._local_feeds = local_init_op, local_init_feed_dict
