@@ -62,7 +62,6 @@ _NAMES = {
     "regrad.ops.array": """broadcast_to concat expand_dims fill identity identity_n invert_permutation ones ones_like
         placeholder placeholder_with_default rank reshape shape shape_n size split squeeze stack stop_gradient transpose
         unstack zeros zeros_like bitcast broadcast_dynamic_shape broadcast_static_shape check_numerics ensure_shape
-        verify_tensor_all_finite
         guarantee_const matrix_transpose parallel_stack""",
     "regrad.ops.cumulative": "cumprod cumsum",
     "regrad.ops.diag": """diag diag_part matrix_band_part matrix_diag matrix_diag_part matrix_set_diag tensor_diag

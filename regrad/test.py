@@ -17,13 +17,12 @@ from regrad.core.context import get_default_session, graphs
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import InvalidArgumentError, OpError
 from regrad.core.graph import Graph, Tensor, get_default_graph, reset_default_graph
+from regrad.ops.random import DEFAULT_GRAPH_SEED
 from regrad.runtime.session import Session
 
 __all__ = ["Benchmark", "TestCase", "compute_gradient", "compute_gradient_error", "get_temp_dir", "gpu_device_name",
            "is_built_with_cuda", "is_built_with_gpu_support", "is_built_with_rocm", "is_built_with_xla", "is_gpu_available",
            "main", "mock", "test_src_dir_path"]
-
-DEFAULT_GRAPH_SEED = 87654321  # TensorFlow's
 
 
 def main(argv=None):

@@ -1,12 +1,14 @@
 """What programs ask and set about TensorFlow's version and modes: graphs and sessions are all there is, and need no switch."""
 
+from regrad.core.graph import GraphVersions
+
 __version__ = VERSION = "1.15.0"
 GIT_VERSION = "regrad"
 COMPILER_VERSION = "none"
 CXX_VERSION = 0
 CXX11_ABI_FLAG = 0
 MONOLITHIC_BUILD = 0
-GRAPH_DEF_VERSION = 134
+GRAPH_DEF_VERSION = GraphVersions.producer
 GRAPH_DEF_VERSION_MIN_CONSUMER = GRAPH_DEF_VERSION_MIN_PRODUCER = 0
 
 

@@ -38,7 +38,7 @@ _TREE = {
         importer indexed_slices=core.indexed_slices kernels load_library meta_graph=train op_def_library op_def_registry
         ops=framework random_seed=framework registry smart_cond sparse_tensor=ops.sparse subscribe
         tensor_shape=core.shapes tensor_spec tensor_util=core.constants test_util=compat.testing traceable_stack type_spec
-        versions""",
+        versions=versions""",
     "python.client": "client_lib device_lib session=runtime.session timeline",
     "python.eager": """backprop context core def_function execute function imperative_grad tape test=test wrap_function""",
     "python.ops": """array_grad=ops.array_grad array_ops=ops.array bitwise_ops=bitwise boosted_trees_ops
@@ -269,10 +269,7 @@ _TYPE_NUMBERS = """FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BO
 
 EXTRAS = {
     "tensorflow.core.framework.types_pb2": {f"DT_{name}": i for i, name in enumerate(_TYPE_NUMBERS, 1)},
-    "tensorflow": {"disable_v2_behavior": _nothing, "disable_eager_execution": _nothing, "executing_eagerly": _no,
-                   "__version__": "1.15.0", "VERSION": "1.15.0", "GIT_VERSION": "regrad",
-                   "disable_resource_variables": _nothing, "enable_resource_variables": _nothing,
-                   "disable_control_flow_v2": _nothing, "disable_v2_tensorshape": _nothing},
+    "tensorflow": {"__version__": "regrad.versions:VERSION"},
     "tensorflow.python.framework.function": {"Defun": "regrad.autodiff.defun:Defun"},
     "tensorflow.python.framework.ops": {
         "RegisterGradient": "regrad.core.gradient_registry:RegisterGradient",
@@ -291,12 +288,11 @@ EXTRAS = {
         "RegisterShape": lambda op_type: lambda f: f,
     },
     "tensorflow.python.framework.constant_op": {"constant_v1": "regrad.core.convert:constant"},
-    "tensorflow.python.framework.random_seed": {"DEFAULT_GRAPH_SEED": 87654321, "get_seed": "regrad.ops.random:get_seed",
-                                                "set_seed": "regrad.ops.random:set_random_seed"},
+    "tensorflow.python.framework.random_seed": {
+        "DEFAULT_GRAPH_SEED": "regrad.ops.random:DEFAULT_GRAPH_SEED", "get_seed": "regrad.ops.random:get_seed",
+        "set_seed": "regrad.ops.random:set_random_seed"},
     "tensorflow.python.framework.smart_cond": {
         "smart_cond": "regrad.layers.core:smart_cond", "smart_constant_value": "regrad.layers.normalization:_known"},
-    "tensorflow.python.framework.versions": {"VERSION": "1.15.0", "GIT_VERSION": "regrad", "GRAPH_DEF_VERSION": 134,
-                                             "GRAPH_DEF_VERSION_MIN_PRODUCER": 0, "GRAPH_DEF_VERSION_MIN_CONSUMER": 0},
     "tensorflow.python.framework.tensor_util": {"is_tensor": "regrad.core.graph:is_tensor",
                                                 "is_tf_type": "regrad.core.graph:is_tensor",
                                                 "MakeNdarray": "regrad.core.messages:make_ndarray"},

@@ -1,7 +1,7 @@
 """Values that can be known while the graph is built: constants, static shapes, and arithmetic on them.
 
-`known_value` is TF's `constant_value`; `partial_value` is its `constant_value_as_shape`: the sizes of a shape tensor,
-None where one is unknown, so that `tf.reshape(x, [tf.shape(x)[0], 3, -1])` has the static shape (?, 3, ?).
+Shape rules ask for `known_value` and `partial_value`: the sizes of a shape tensor, None where one is unknown, so that
+`tf.reshape(x, [tf.shape(x)[0], 3, -1])` has the static shape (?, 3, ?). TF's functions for users are made of these.
 """
 
 import numpy as np
@@ -24,17 +24,6 @@ def known_value(tensor):
     if array is None or array.dtype == np.object_ and any(e is UNKNOWN for e in array.flat):
         return None
     return array.astype(tensor.dtype.as_numpy_dtype)
-
-
-def get_static_value(tensor, partial=False):
-    """Returns the value of `tensor` as a NumPy array if nothing needs to run for it, else None.
-
-    Args:
-      partial: of a vector of sizes, also give a list with None for each that is not known.
-    """
-    if partial and known_value(tensor) is None:
-        return partial_value(tensor)
-    return known_value(tensor)
 
 
 def partial_value(tensor):
@@ -135,6 +124,16 @@ def constant_value_as_shape(tensor):
     return TensorShape([None if d is None or d == -1 else d for d in sizes])
 
 
-def constant_value(tensor, partial=False):
-    """Returns the NumPy value of `tensor` if it is known while the graph is built, else None."""
-    return known_value(tensor) if isinstance(tensor, Tensor) else np.asarray(tensor)
+def get_static_value(tensor, partial=False):
+    """Returns the value of `tensor` as a NumPy array if nothing needs to run for it, else None; of no tensor, its array.
+
+    Args:
+      partial: of a vector of sizes, also give them with None for each that is not known.
+    """
+    if not (isinstance(tensor, Tensor) or hasattr(tensor, "_as_graph_element")):
+        return np.asarray(tensor)
+    value = known_value(tensor)
+    return partial_value(tensor) if partial and value is None else value
+
+
+constant_value = get_static_value

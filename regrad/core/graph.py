@@ -294,7 +294,7 @@ kept: list | None = None  # `regrad doctor` puts a list here, to which every gra
 
 
 class GraphVersions:
-    """TensorFlow's numbers for its graph format: `producer`, `min_consumer`, `bad_consumers`."""
+    """TensorFlow 1.15's numbers for its graph format: `producer`, `min_consumer`, `bad_consumers`."""
 
     producer, min_consumer, bad_consumers = 134, 0, ()
 

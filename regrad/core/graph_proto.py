@@ -6,7 +6,8 @@ Attributes that are Python objects (the function of a `py_func`, the body of a l
 import numpy as np
 
 from regrad.core.dtypes import DType
-from regrad.core.messages import TensorProto, TensorShapeProto, make_tensor_proto
+from regrad.core.graph import GraphVersions
+from regrad.core.messages import TensorProto, make_tensor_proto
 from regrad.core.proto import Message, fields
 from regrad.core.shapes import TensorShape
 
@@ -31,16 +32,6 @@ class ProtoGraphDef(Message):
     FIELDS = fields("1 node ProtoNodeDef*; 4 versions ProtoVersions")
 
 
-PRODUCER = 134  # the version of TensorFlow 1.15's graphs
-
-
-def shape_proto(shape):
-    """Returns the TensorShapeProto of a TensorShape."""
-    if shape.dims_ is None:
-        return TensorShapeProto(unknown_rank=True)
-    return TensorShapeProto(dim=[TensorShapeProto.Dim(size=-1 if d is None else d) for d in shape.dims_])
-
-
 _CASES = [(DType, "type", lambda v: v.as_datatype_enum), (bool, "b", bool), ((int, np.integer), "i", int),
           ((float, np.floating), "f", float), (bytes, "s", bytes), (str, "s", str.encode)]
 
@@ -56,14 +47,14 @@ def attr_proto(value):
     """Returns the ProtoAttrValue of an attribute's value."""
     proto = ProtoAttrValue()
     if isinstance(value, TensorShape):
-        proto.shape.CopyFrom(shape_proto(value))
+        proto.shape.CopyFrom(value.as_proto())
     elif isinstance(value, (np.ndarray, TensorProto)):
         proto.tensor.CopyFrom(value if isinstance(value, TensorProto) else make_tensor_proto(value))
     elif isinstance(value, (list, tuple)):
         proto.list.SetInParent()
         for item in value:
             if isinstance(item, TensorShape):
-                proto.list.shape.append(shape_proto(item))
+                proto.list.shape.append(item.as_proto())
             else:
                 field, plain = _field_of(item)
                 getattr(proto.list, field).append(plain)
@@ -75,7 +66,7 @@ def attr_proto(value):
 
 def graph_proto(graph_def):
     """Returns the ProtoGraphDef of a GraphDef of Regrad."""
-    proto = ProtoGraphDef(versions=ProtoVersions(producer=PRODUCER))
+    proto = ProtoGraphDef(versions=ProtoVersions(producer=GraphVersions.producer))
     for node in graph_def.node:
         made = proto.node.add(name=node.name, op=node.op, input=node.input, device=node.device or "")
         for key, attr in node.attr.items():

@@ -83,12 +83,6 @@ def check_numerics(tensor, message, name=None):
     return checknumerics_op(tensor, message=message, name=name)
 
 
-def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
-    """Returns the tensor; InvalidArgumentError with `msg` when it holds NaN or infinity. `x`, `message`: newer names."""
-    tensor = convert_to_tensor(one_of("x", x, "t", t), name="x")
-    return checknumerics_op(tensor, message=one_of("message", message, "msg", msg), name=name or "VerifyFinite")
-
-
 def _ensure_shape_infer(x, *, shape):
     if not compatible(x.dims, shape):
         raise ShapeError(f"Shape of tensor {text(x.dims)} is not compatible with expected shape {text(shape)}")

@@ -227,9 +227,9 @@ assert_rank_at_least.__doc__ = "As `assert_rank`, for `x` of at least `rank` axe
 
 def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
     """Returns a tensor like `t` (or `x`); InvalidArgumentError with `msg` (or `message`) when it holds NaN or infinity."""
-    from regrad.ops.array import check_numerics
+    from regrad.ops.array import check_numerics, one_of
 
-    return check_numerics(x if t is None else t, message if msg is None else msg, name=name or "VerifyFinite")
+    return check_numerics(one_of("x", x, "t", t), one_of("message", message, "msg", msg), name=name or "VerifyFinite")
 
 
 def assert_integer(x, message=None, name=None):

@@ -15,13 +15,9 @@ from regrad.core.opdef import Spec, define_op, rank_at_least, spec_text
 _NAMES = {1: "", 2: "2D", 3: "3D"}
 
 
-def _check_rank(x, axes):
-    rank_at_least(x, axes, "input")
-
-
 def _complex_transform(op_type, function, axes):
     def infer(x):
-        _check_rank(x, axes)
+        rank_at_least(x, axes, "input")
         return Spec(x.dims, x.dtype)
 
     return define_op(op_type, "input: Tcomplex", types={"Tcomplex": COMPLEX}, infer=infer,
@@ -41,7 +37,7 @@ _REAL = frozenset((dtypes.float32, dtypes.float64))
 
 def _real_transform(op_type, axes):
     def infer(x, fft_length, *, Tcomplex):
-        _check_rank(x, axes)
+        rank_at_least(x, axes, "input")
         lengths = _lengths(fft_length, axes)
         half = None if lengths[-1] is None else lengths[-1] // 2 + 1 if lengths[-1] else 0
         return Spec(None if x.dims is None else x.dims[:-axes] + (*lengths[:-1], half), Tcomplex)
@@ -61,7 +57,7 @@ def _real_transform(op_type, axes):
 
 def _inverse_real_transform(op_type, axes):
     def infer(x, fft_length, *, Treal):
-        _check_rank(x, axes)
+        rank_at_least(x, axes, "input")
         return Spec(None if x.dims is None else x.dims[:-axes] + _lengths(fft_length, axes), Treal)
 
     def lower(b, x, fft_length, *, Treal):
@@ -129,7 +125,7 @@ def _default_length(x, axes, inverse):
 def _rfft(axes, input_tensor, fft_length, Tcomplex, name):
     with get_default_graph().name_scope(name or f"rfft{_NAMES[axes].lower()}"):
         x = convert_to_tensor(input_tensor, preferred_dtype=dtypes.float32)
-        _check_rank(x, axes)
+        rank_at_least(x, axes, "input")
         kind = as_dtype(Tcomplex) if Tcomplex is not None else \
             dtypes.complex128 if x.dtype is dtypes.float64 else dtypes.complex64
         if kind.real_dtype is not x.dtype and x.dtype in _REAL:
@@ -142,7 +138,7 @@ def _rfft(axes, input_tensor, fft_length, Tcomplex, name):
 def _irfft(axes, input_tensor, fft_length, Treal, name):
     with get_default_graph().name_scope(name or f"irfft{_NAMES[axes].lower()}"):
         x = convert_to_tensor(input_tensor)
-        _check_rank(x, axes)
+        rank_at_least(x, axes, "input")
         kind = as_dtype(Treal) if Treal is not None else x.dtype.real_dtype
         lengths = _default_length(x, axes, True) if fft_length is None else \
             convert_to_tensor(fft_length, dtypes.int32)

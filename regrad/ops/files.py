@@ -12,10 +12,11 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
-from regrad.core.errors import InvalidArgumentError, NotFoundError, ShapeError
+from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.messages import Example, SequenceExample, TensorProto, make_ndarray, make_tensor_proto
 from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.records import opened
 from regrad.core.shapes import as_dims
 from regrad.ops.sparse import SparseTensor
 
@@ -37,11 +38,8 @@ def _path(x):
 
 
 def _read(b, filename):
-    try:
-        with open(_path(filename), "rb") as file:
-            return np.array(file.read(), object)
-    except FileNotFoundError:
-        raise NotFoundError(f"{_path(filename)}; No such file or directory") from None
+    with opened(_path(filename)) as file:
+        return np.array(file.read(), object)
 
 
 def _write(b, filename, contents):

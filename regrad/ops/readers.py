@@ -5,28 +5,21 @@ import os
 import numpy as np
 
 from regrad.core import dtypes
-from regrad.core.errors import InvalidArgumentError, NotFoundError
+from regrad.core.errors import InvalidArgumentError
 from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.opdef import Spec, define_op
 from regrad.core.records import opened, read_records
 from regrad.ops.queues import define_handle
 
 
-def _opened(path, mode="rb"):
-    try:
-        return open(path, mode)
-    except FileNotFoundError:
-        raise NotFoundError(f"{path}; No such file or directory") from None
-
-
 def _whole(path):
-    with _opened(path) as file:
+    with opened(path) as file:
         yield path, file.read()
 
 
 def _lines(skip):
     def records(path):
-        with _opened(path) as file:
+        with opened(path) as file:
             for i, line in enumerate(file):
                 if i >= skip:
                     yield f"{path}:{i + 1}", line.rstrip(b"\n").removesuffix(b"\r")

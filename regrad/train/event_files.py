@@ -10,17 +10,12 @@ import time
 
 from regrad.core.graph import Graph, get_default_graph
 from regrad.core.graph_def import GraphDef
-from regrad.core.graph_proto import graph_proto
 from regrad.core.messages import Event, Summary
 from regrad.core.records import framed, read_records
 
 
 def _bytes_of(message):
-    if isinstance(message, bytes):
-        return message
-    if isinstance(message, GraphDef):
-        return graph_proto(message).SerializeToString()
-    return message.SerializeToString()
+    return message if isinstance(message, bytes) else message.SerializeToString()
 
 
 class FileWriter:
