@@ -5,6 +5,7 @@ calling, so the user's own JAX configuration is never changed.
 """
 
 import ctypes
+import os
 
 import jax
 import jax.numpy as jnp
@@ -87,28 +88,37 @@ def _keep_memory():
     mallopt(trim_threshold, 2**31 - 1)
 
 
-def _synchronous_client():
-    """Makes JAX's CPU client such that a call computes in the calling thread instead of being handed to another.
+def _make_client():
+    """Makes JAX's CPU client as `config` says; one that exists already stays as it is.
 
-    Handing a small step over costs 30 to 60 us, many times its work; large ones use all cores either way. The flag is read
-    once, when the client is made, so the user's setting is put back; a client that exists already stays as it is.
+    Synchronous: a call computes in the calling thread. Handing a small step over costs 30 to 60 us, many times its work, and
+    large ones use all cores either way. Flag and variable are read once, when the client is made, and then put back.
     """
-    name = "jax_cpu_enable_async_dispatch"
+    flag, variable = "jax_cpu_enable_async_dispatch", "PJRT_NPROC"
+    count = os.environ.get(variable)
     try:
-        before = jax.config.read(name)
-        jax.config.update(name, False)
-    except (AttributeError, KeyError, ValueError):  # another JAX, without this flag
-        return
+        dispatch = jax.config.read(flag)
+    except AttributeError:  # another JAX may not have it
+        dispatch = None
+    if config.synchronous and dispatch is not None:
+        jax.config.update(flag, False)
+    if config.threads:
+        os.environ[variable] = str(config.threads)
     try:
         jax.devices()
     finally:
-        jax.config.update(name, before)
+        if dispatch is not None:
+            jax.config.update(flag, dispatch)
+        if count is None:
+            os.environ.pop(variable, None)
+        else:
+            os.environ[variable] = count
 
 
 if config.keep_memory:
     _keep_memory()
-if config.synchronous:
-    _synchronous_client()
+if config.synchronous or config.threads:
+    _make_client()
 
 
 def compile_function(function, specs, donate):

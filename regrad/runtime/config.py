@@ -16,6 +16,7 @@ Attributes:
     every run (glibc only; set before the first compiled run).
   synchronous: JAX's CPU client computes in the calling thread, which saves a small step 30 to 60 us (set before the first
     compiled run; without effect in a process that has used JAX on its own before).
+  threads: how many threads a compiled program may use; None for one per core (as for `synchronous`).
   recompile_warning: a plan specialised for more shapes than this says so once, naming the feed that varies; 0 never does.
 
 NumPy and XLA may differ in the last bits of transcendental functions. Which of them runs depends on the program and on the
@@ -37,6 +38,7 @@ tiny_ops = 12
 tiny_cost = 4_000
 keep_memory = True
 synchronous = True
+threads = None
 recompile_warning = 16
 
 

@@ -1,5 +1,8 @@
 """Sessions: fetches, feeds, order, failures, and what the counters say."""
 
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -265,6 +268,22 @@ def test_the_users_jax_configuration_is_untouched(session, compiled):
     x = tf.constant([1.0], tf.float64) * tf.placeholder_with_default(np.float64(2.0), [])
     assert session.run(x).dtype == np.float64
     assert not jax.config.jax_enable_x64
+    assert jax.config.read("jax_cpu_enable_async_dispatch")  # it holds for the client that was made, and was put back
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="counts threads as Linux lists them")
+def test_threads_of_compiled_programs_may_be_limited():
+    program = ("import os\nimport regrad as tf\ntf.config.threads = {threads}\ntf.config.host_runs = tf.config.tiny_ops = 0\n"
+               "tf.config.cache_dir = None\nx = tf.placeholder(tf.float32, [3])\n"
+               "tf.Session().run(tf.sin(x), {{x: [1, 2, 3]}})\n"
+               "print(len(os.listdir('/proc/self/task')), 'PJRT_NPROC' in os.environ)")
+    threads = {}
+    for n in (1, 5):
+        done = subprocess.run([sys.executable, "-c", program.format(threads=n)], capture_output=True, text=True, check=True)
+        count, left = done.stdout.split()
+        threads[n] = int(count)
+        assert left == "False"
+    assert threads[5] >= threads[1] + 4
 
 
 def test_shapes_computed_from_data(session):
