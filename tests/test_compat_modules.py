@@ -39,6 +39,8 @@ NAMES = {
     "ops.array_ops": "placeholder identity zeros shape_internal strided_slice gather where mirror_pad unique",
     "ops.math_ops": "matmul add cast reduce_sum mul_no_nan reduced_shape prod sigmoid_grad",
     "ops.nn_ops": "relu softmax relu_grad conv2d conv2d_backprop_input max_pool_grad bias_add",
+    "ops.nn_grad": "_ReluGrad _BiasAddGrad",
+    "ops.math_grad": "_TanhGrad",
     "ops.control_flow_ops": "cond case while_loop group with_dependencies no_op tuple Assert",
     "ops.functional_ops": "map_fn foldl foldr scan",
     "ops.gradients_impl": "gradients hessians",

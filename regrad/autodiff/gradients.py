@@ -84,24 +84,76 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
     with graph.as_default(), graph.name_scope(name):
         # A Variable as y is what a run reads; as x it stands for its storage and for every read of it.
         ys = [convert_to_tensor(_sparse_values(y), name="y") for y in ys]
-        home = ys[0].graph  # inside a body, one may differentiate what was built outside it
-        xs = [_here(home, _element(x, "x"), "xs") for x in xs]
-        stops = [_here(home, _element(s, "stop_gradients"), "stop_gradients") for s in stops]
+        xs, stops = [_element(x, "x") for x in xs], [_element(s, "stop_gradients") for s in stops]
+        for t in xs + stops:
+            _check_reachable(ys[0].graph, t, "xs" if t in xs else "stop_gradients")
         sums = Partials(accumulate)
         for t, g in (known_gradients or {}).items():
             sums.know(_element(t, "known_gradients"), g)
         for i, (y, dy) in enumerate(zip(ys, grad_ys)):
             sums.add(y, _seed(y, dy, i))
-        walk_ = Walk(graph, ys, xs, stops, overrides, view, through_gradients, accumulate)
-        walk_.colocate = colocate_gradients_with_ops
-        walk_.run(sums)
-        for override in walk_.resolution.check_used():
-            raise rules.OverrideError(f"gradients(overrides=...): {override!r} caught none of the {len(walk_.path)} "
-                                      f"operations between xs and ys{override.selector.hint(walk_.path)}")
-        totals = [sums.total(x) for x in xs]
+        walks = []
+        options = {"overrides": None if overrides is None else rules.as_overrides(overrides, graph, "this call"), "view": view,
+                   "through_gradients": through_gradients, "accumulate": accumulate}
+        totals = _totals(graph, ys, xs, stops, sums, options, colocate_gradients_with_ops, walks)
+        path = [op for walk in walks for op in walk.path]
+        for override in walks[0].resolution.check_used():
+            raise rules.OverrideError(f"gradients(overrides=...): {override!r} caught none of the {len(path)} "
+                                      f"operations between xs and ys{override.selector.hint(path)}")
         if unconnected_gradients == UnconnectedGradients.ZERO:
             totals = [array.zeros_like(_read(x)) if g is None else g for x, g in zip(xs, totals)]
     return totals
+
+
+def _totals(graph, ys, xs, stops, sums, options, colocate, walks):
+    """Carries `sums` back from `ys` to `xs`; returns the total of each x, or None.
+
+    In the body of a loop or branch the way may lead through captures, into the graphs around it: to a variable from its
+    value, to a weight from what was computed of it outside. What the rules build stays in the body.
+    """
+    home = ys[0].graph
+    bridges = _bridges(home, [x for x in xs if x.graph is not home and _reachable(home, x)])
+    walk = Walk(graph, ys, [*(x for x in xs if x.graph is home), *bridges], [s for s in stops if s.graph is home], **options)
+    walk.colocate = colocate
+    walks.append(walk)
+    walk.run(sums)
+    outside = {}
+    for inner, outer in bridges.items():
+        if (g := sums.total(inner)) is not None:
+            outside.setdefault(outer.graph, []).append((outer, g))
+    for arrived in outside.values():
+        beyond = Partials(options["accumulate"])
+        for t, g in arrived:
+            beyond.add(t, g)
+        for x, g in zip(xs, _totals(graph, [t for t, _ in arrived], xs, stops, beyond, options, colocate, walks)):
+            if g is not None:
+                sums.add(x, g)
+    return [sums.total(x) for x in xs]
+
+
+def _bridges(home, outer_xs):
+    """Returns {tensor of `home`: the outer tensor it captures}, for those that are one of `outer_xs` or computed from one."""
+    if not outer_xs:
+        return {}
+    captured = {outer: inner for outer, inner in home.captures.items() if inner.op.type == "FuncInput"}
+    consumers, seen, stack, behind = {}, set(), [t.op for t in captured], {}
+    while stack:
+        op = stack.pop()
+        if op not in seen:
+            seen.add(op)
+            if op.type == "FuncInput" and op.graph not in behind:  # what the inputs of a body between stand for
+                behind[op.graph] = {inner.op: outer for outer, inner in op.graph.captures.items()}
+            inputs = op.inputs if op.type != "FuncInput" else [t for t in [behind[op.graph].get(op)] if t is not None]
+            for t in inputs:
+                consumers.setdefault(t.op, []).append(op)
+                stack.append(t.op)
+    reached, stack = set(), [x.op for x in outer_xs]
+    while stack:
+        op = stack.pop()
+        if op not in reached:
+            reached.add(op)
+            stack.extend(consumers.get(op, ()))
+    return {inner: outer for outer, inner in captured.items() if outer.op in reached}
 
 
 class Walk:
@@ -493,12 +545,13 @@ def _graph_of(ys):
     return default if isinstance(default, FuncGraph) and default.encloses(graph) else graph
 
 
-def _here(graph, t, what):
-    if t.graph is not graph:
-        if isinstance(graph, FuncGraph) and graph.encloses(t.graph):
-            return graph.capture(t)
+def _reachable(graph, t):
+    return t.graph is graph or isinstance(graph, FuncGraph) and graph.encloses(t.graph)
+
+
+def _check_reachable(graph, t, what):
+    if not _reachable(graph, t):
         raise ValueError(f"gradients: {t!r} in {what} belongs to another graph than ys.")
-    return t
 
 
 def _read(x):

@@ -52,6 +52,9 @@ def _lookup(module, name):
     if below in MODULES:
         below = below if installed() else "regrad" + below.removeprefix("tensorflow")
         return importlib.import_module(below)
+    rule = _rule_named(name) if module.endswith("_grad") else None
+    if rule is not None:
+        return rule
     target = MODULES[module]
     if target == "generated":
         return raw_op(name)
@@ -70,6 +73,15 @@ def _lookup(module, name):
         except AttributeError:
             pass
     raise AttributeError(f"module {module!r} has no attribute {name!r} in Regrad")
+
+
+def _rule_named(name):
+    """Returns the gradient rule that TensorFlow's `nn_grad` and its like call `name`: `_ReluGrad` is that of Relu, or None."""
+    from regrad.core import gradient_registry
+
+    match = re.fullmatch(r"_(\w+?)Grad", name)
+    found = match and gradient_registry.find(match[1])
+    return found.function if found else None
 
 
 def raw_op(name):

@@ -140,6 +140,20 @@ result = run(tf.gradients(y, [x, w]))"""),
 x = tf.constant(2.0)
 _, y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), [0, 1.0], back_prop=False)
 result = run(y)"""),
+    Row("gradients inside a body, by what is outside it", """
+w = tf.Variable([1.0, 2.0])
+d = w * w
+x = tf.constant([[1.0, 1.0], [2.0, 3.0]])
+by_variable = tf.map_fn(lambda x: tf.gradients(x * d * w, w)[0], x)
+meta = tf.gradients(by_variable, w)[0]
+def task(x):
+    e = x * d
+    grads = tf.map_fn(lambda z: tf.gradients(z * e, [w, x, d]), tf.constant([1.0, 2.0]), dtype=[tf.float32] * 3)
+    return grads[0] + grads[1] * grads[2]
+nested = tf.map_fn(task, x)
+stopped = tf.map_fn(lambda x: tf.gradients(x * d * w, w, stop_gradients=[d])[0], x)
+branch = tf.cond(tf.reduce_sum(x) > 0.0, lambda: tf.gradients(d * d, w)[0] + tf.gradients(d * w, d)[0], lambda: w)
+result = run([by_variable, meta, nested, stopped, branch])"""),
     Row("while_loop, nested", """
 x = tf.constant(1.5)
 _, y = tf.while_loop(
