@@ -22,9 +22,9 @@ _TREE = {
         rewriter_config_pb2 saver_pb2 tensorflow_server_pb2""",
     "core.util": "event_pb2=core.messages",
     "core.example": "example_pb2=core.messages feature_pb2=core.messages",
-    "python": """client data data.ops data.ops.dataset_ops data.ops.iterator_ops data.util data.util.nest=core.nest eager
-        feature_column feature_column.feature_column framework keras=keras keras.backend keras.engine
-        keras.engine.base_layer=layers keras.engine.input_spec=layers keras.initializers=initializers keras.layers=layers
+    "python": """client data=data data.ops data.ops.dataset_ops=data data.ops.iterator_ops=data data.util
+        data.util.nest=core.nest eager feature_column feature_column.feature_column framework keras=keras keras.backend
+        keras.engine keras.engine.base_layer=layers keras.engine.input_spec=layers keras.initializers=initializers keras.layers=layers
         keras.optimizers=train layers=layers lib lib.core lib.core.error_codes_pb2=core.errors lib.io lib.io.file_io=gfile
         lib.io.python_io lib.io.tf_record module module.module ops platform pywrap_tensorflow=train saved_model
         saved_model.builder saved_model.loader saved_model.saved_model saved_model.signature_constants
@@ -89,9 +89,9 @@ _TREE = {
         tf_stack""",
 }
 
-_NAMESPACES = """bitwise contrib errors initializers layers linalg logging losses math nn random train signal spectral strings
-    summary image test gfile app flags manip sets metrics keras io debugging dtypes quantization graph_util nest python_io
-    queue sparse version""".split()
+_NAMESPACES = """bitwise contrib data errors initializers layers linalg logging losses math nn random train signal spectral
+    strings summary image test gfile app flags manip sets metrics keras io debugging dtypes quantization graph_util nest
+    python_io queue sparse version""".split()
 
 _STANDARD = {"contextlib", "inspect", "generated", "regrad"}  # targets that are no parts of Regrad
 _BELOW = {"python.training": "train", "python.layers": "layers"}  # what stands for modules without "="

@@ -190,6 +190,13 @@ class _Stream:
         return np.concatenate(parts)[:n]
 
 
+def philox_words(seed, seed2, first, blocks):
+    """Returns the words of some blocks of the stream of two seeds, as Python ints: what TensorFlow's datasets shuffle by."""
+    stream = _Stream(np.array([s & 0xFFFFFFFFFFFFFFFF for s in (seed, seed2, first)], np.uint64))
+    index = np.arange(blocks, dtype=np.uint64) + stream.start
+    return [word for _, words in stream._chunks(index) for word in words.reshape(-1).tolist()]
+
+
 # -- from bits to numbers --------------------------------------------------------------------------
 # A float in [1, 2) is made of the exponent's bits and random mantissa bits, and 1 is subtracted.
 _UNIT = {"float16": (np.uint16, 10, 15), "bfloat16": (np.uint16, 7, 127), "float32": (np.uint32, 23, 127)}
