@@ -190,9 +190,10 @@ def __getattr__(name):
         return value
     if name.startswith("__"):
         raise AttributeError(f"module 'regrad' has no attribute {name!r}")
+    from regrad.core.absent import hint
     from regrad.core.errors import nearest
 
-    raise AttributeError(f"module 'regrad' has no attribute {name!r}{nearest(name, _WHERE)}")
+    raise AttributeError(f"module 'regrad' has no attribute {name!r}{hint('regrad', name) or nearest(name, _WHERE)}")
 
 
 def __dir__():

@@ -7,6 +7,8 @@ import sys
 import pytest
 
 from regrad.compat.modules import EXTRAS, MODULES
+from regrad.compat.tensorflow import _lookup
+from regrad.core.absent import ABSENT
 
 
 def test_the_table_leads_somewhere():
@@ -132,3 +134,15 @@ def test_a_test_on_inner_modules(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     done = subprocess.run([sys.executable, "-m", "regrad", "run", str(tmp_path / "program.py")], capture_output=True, text=True)
     assert "Ran 5 tests" in done.stderr and "OK (skipped=2)" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("name", sorted(ABSENT))
+def test_what_is_left_out_says_what_to_do(name):
+    space, _, leaf = name.rpartition(".")
+    regrad = importlib.import_module(f"regrad.{space}" if space else "regrad")
+    with pytest.raises(AttributeError) as told:
+        getattr(regrad, leaf)
+    assert ABSENT[name] in str(told.value)
+    with pytest.raises(AttributeError) as told:
+        _lookup(f"tensorflow.{space}" if space else "tensorflow", leaf)
+    assert ABSENT[name] in str(told.value)

@@ -155,4 +155,4 @@ def test_names_of_the_other_parts():
     assert framework.get_or_create_global_step() is tf.train.get_global_step()
     assert slim.losses is tf.losses
     with pytest.raises(AttributeError, match="it has framework"):
-        tf.contrib.seq2seq  # noqa: B018
+        tf.contrib.crf  # noqa: B018

@@ -13,6 +13,7 @@ import sys
 import types
 
 from regrad.compat.modules import EXTRAS, MODULES
+from regrad.core.absent import hint
 
 
 class _Module(types.ModuleType):
@@ -72,7 +73,7 @@ def _lookup(module, name):
             return raw_op(name)  # TensorFlow's modules hold the generated functions of their family too
         except AttributeError:
             pass
-    raise AttributeError(f"module {module!r} has no attribute {name!r} in Regrad")
+    raise AttributeError(f"module {module!r} has no attribute {name!r} in Regrad{hint(module, name)}")
 
 
 def _rule_named(name):

@@ -5,13 +5,16 @@ The rest raises AttributeError with the nearest name.
 
 import importlib
 
+from regrad.core.absent import hint
+
 _PARTS = ("framework", "layers", "opt", "rnn", "slim", "training")
 
 
 def __getattr__(name):
     if name in _PARTS:
         return importlib.import_module(f"regrad.contrib.{name}")
-    raise AttributeError(f"module 'regrad.contrib' has no attribute {name!r}: it has {', '.join(_PARTS)}.")
+    words = hint(__name__, name) or f": it has {', '.join(_PARTS)}."
+    raise AttributeError(f"module 'regrad.contrib' has no attribute {name!r}{words}")
 
 
 def __dir__():
