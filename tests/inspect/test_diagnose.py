@@ -144,7 +144,7 @@ def test_finds_in_bodies(case):
 
     assert not found and len(problems) == 1, str(found)
     assert (problems[0].turn, problems[0].turns) == (turn, turns)
-    assert "test_diagnose.py" in problems[0].at and "body" in problems[0].op or "branch" in problems[0].op
+    assert "test_diagnose.py" in problems[0].at and ("body" in problems[0].op or "branch" in problems[0].op)
     assert [p for p in found.of(kind) if p.type in ("While", "If")] == []  # told inside, not twice
     assert turn is None or f"turn {turn}" in str(found)
 
