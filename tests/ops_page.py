@@ -111,10 +111,7 @@ def public_functions():
     for space in NAMESPACES:
         module = getattr(tf, space, None) if space else tf
         for name in sorted(dir(module)) if module is not None else ():
-            try:
-                value = None if name.startswith("_") else getattr(module, name, None)
-            except ModuleNotFoundError:  # a name whose module is not there yet
-                continue
+            value = None if name.startswith("_") else getattr(module, name, None)
             if not isinstance(value, types.FunctionType) or not value.__module__.startswith("regrad."):
                 continue
             if space in OWN and not value.__module__.startswith(f"regrad.{space}"):

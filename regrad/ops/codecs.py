@@ -10,10 +10,10 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import InvalidArgumentError, ShapeError, UnimplementedError
-from regrad.core.gradient_registry import NotDifferentiable
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, spec_text
 from regrad.core.png import encode_png as png_bytes
 from regrad.ops.compare import equal
+from regrad.ops.hosted import host_op
 from regrad.ops.strings import substr
 
 
@@ -176,18 +176,14 @@ def _decode_image(b, contents, *, channels, dtype, expand_animations):
     return _decode_png(b, contents, channels=channels, dtype=dtype)
 
 
-def _host(op_type, signature, infer, lower, attrs=None):
-    NotDifferentiable(op_type)
-    return define_op(op_type, signature, infer=infer, lower=lower, attrs=attrs or {}, host=True)
-
-
-decodepng_op = _host("DecodePng", "contents: string", _decode_infer, _decode_png, {"channels": 0, "dtype": dtypes.uint8})
-decodebmp_op = _host("DecodeBmp", "contents: string", _decode_infer, _decode_bmp, {"channels": 0})
-decodejpeg_op = _host("DecodeJpeg", "contents: string", _decode_infer, _decode_jpeg, _JPEG)
-decodeandcropjpeg_op = _host("DecodeAndCropJpeg", "contents: string, crop_window: int32", _crop_infer, _decode_and_crop, _JPEG)
-decodegif_op = _host("DecodeGif", "contents: string", _gif_infer, _decode_gif)
-decodeimage_op = _host("DecodeImage", "contents: string", _image_infer, _decode_image,
-                       {"channels": 0, "dtype": dtypes.uint8, "expand_animations": True})
+decodepng_op = host_op("DecodePng", "contents: string", _decode_infer, _decode_png, {"channels": 0, "dtype": dtypes.uint8})
+decodebmp_op = host_op("DecodeBmp", "contents: string", _decode_infer, _decode_bmp, {"channels": 0})
+decodejpeg_op = host_op("DecodeJpeg", "contents: string", _decode_infer, _decode_jpeg, _JPEG)
+decodeandcropjpeg_op = host_op("DecodeAndCropJpeg", "contents: string, crop_window: int32", _crop_infer, _decode_and_crop,
+                               _JPEG)
+decodegif_op = host_op("DecodeGif", "contents: string", _gif_infer, _decode_gif)
+decodeimage_op = host_op("DecodeImage", "contents: string", _image_infer, _decode_image,
+                         {"channels": 0, "dtype": dtypes.uint8, "expand_animations": True})
 
 
 def _jpeg_shape(b, contents, *, output_type):
@@ -195,8 +191,8 @@ def _jpeg_shape(b, contents, *, output_type):
     return np.array([picture.height, picture.width, len(picture.getbands())], output_type.as_numpy_dtype)
 
 
-extractjpegshape_op = _host("ExtractJpegShape", "contents: string", lambda contents, *, output_type: Spec((3,), output_type),
-                            _jpeg_shape, {"output_type": dtypes.int32})
+extractjpegshape_op = host_op("ExtractJpegShape", "contents: string", lambda contents, *, output_type: Spec((3,), output_type),
+                              _jpeg_shape, {"output_type": dtypes.int32})
 
 
 def _count(channels, allowed, what):
@@ -315,12 +311,11 @@ def _encode_jpeg_of_quality(b, images, quality):
     return _encode_jpeg(b, images, **{**_ENCODE_JPEG, "quality": int(quality)})
 
 
-encodejpegvariablequality_op = _host("EncodeJpegVariableQuality", "images: uint8, quality: int32",
-                                     lambda images, quality: _encode_infer(images), _encode_jpeg_of_quality)
-encodepng_op = define_op("EncodePng", "image: T", infer=_encode_infer, lower=_encode_png, host=True,
-                         types={"T": {dtypes.uint8, dtypes.uint16}}, attrs={"compression": -1})
-encodejpeg_op = _host("EncodeJpeg", "image: uint8", _encode_infer, _encode_jpeg, _ENCODE_JPEG)
-NotDifferentiable("EncodePng")
+encodejpegvariablequality_op = host_op("EncodeJpegVariableQuality", "images: uint8, quality: int32",
+                                       lambda images, quality: _encode_infer(images), _encode_jpeg_of_quality)
+encodepng_op = host_op("EncodePng", "image: T", _encode_infer, _encode_png, {"compression": -1},
+                       types={"T": {dtypes.uint8, dtypes.uint16}})
+encodejpeg_op = host_op("EncodeJpeg", "image: uint8", _encode_infer, _encode_jpeg, _ENCODE_JPEG)
 
 
 def encode_png(image, compression=-1, name=None):

@@ -13,17 +13,12 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import InvalidArgumentError, ShapeError
-from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.messages import Example, SequenceExample, TensorProto, make_ndarray, make_tensor_proto
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, spec_text
 from regrad.core.records import opened
 from regrad.core.shapes import as_dims
+from regrad.ops.hosted import host_op
 from regrad.ops.sparse import SparseTensor
-
-
-def _define(op_type, signature, infer, lower, attrs=None, **more):
-    NotDifferentiable(op_type)
-    return define_op(op_type, signature, infer=infer, lower=lower, attrs=attrs or {}, host=True, **more)
 
 
 def _scalar_text(x, **attrs):
@@ -56,9 +51,9 @@ def _matching(b, pattern):
     return np.array([n.encode() for n in found] or np.zeros(0, object), object)
 
 
-readfile_op = _define("ReadFile", "filename: string", _scalar_text, _read, stateful=True)
-writefile_op = _define("WriteFile", "filename: string, contents: string", lambda *x: [], _write, stateful=True)
-matchingfiles_op = _define("MatchingFiles", "pattern: string", lambda p: Spec((None,), dtypes.string), _matching, stateful=True)
+readfile_op = host_op("ReadFile", "filename: string", _scalar_text, _read, stateful=True)
+writefile_op = host_op("WriteFile", "filename: string, contents: string", lambda *x: [], _write, stateful=True)
+matchingfiles_op = host_op("MatchingFiles", "pattern: string", lambda p: Spec((None,), dtypes.string), _matching, stateful=True)
 
 
 def read_file(filename, name=None):
@@ -88,7 +83,7 @@ def _decompress(b, x, *, compression_type):
     return out
 
 
-decodecompressed_op = _define("DecodeCompressed", "bytes: string", lambda x, **_: Spec(x.dims, dtypes.string), _decompress,
+decodecompressed_op = host_op("DecodeCompressed", "bytes: string", lambda x, **_: Spec(x.dims, dtypes.string), _decompress,
                               {"compression_type": ""})
 
 
@@ -111,9 +106,9 @@ def _parse_tensor(b, serialized, *, out_type):
     return make_ndarray(proto)
 
 
-serializetensor_op = _define("SerializeTensor", "tensor: T", _scalar_text,
+serializetensor_op = host_op("SerializeTensor", "tensor: T", _scalar_text,
                              lambda b, x: np.array(make_tensor_proto(x).SerializeToString(), object))
-parsetensor_op = _define("ParseTensor", "serialized: string", lambda x, *, out_type: Spec(None, out_type), _parse_tensor,
+parsetensor_op = host_op("ParseTensor", "serialized: string", lambda x, *, out_type: Spec(None, out_type), _parse_tensor,
                          {"out_type": dtypes.float32})
 
 
@@ -159,7 +154,7 @@ def _csv_lower(b, records, defaults, *, field_delim, use_quote_delim, na_value, 
     return tuple(out)
 
 
-decodecsv_op = _define("DecodeCSV", "records: string, record_defaults: [T]", _csv_infer, _csv_lower, single=False,
+decodecsv_op = host_op("DecodeCSV", "records: string, record_defaults: [T]", _csv_infer, _csv_lower, single=False,
                        attrs={"field_delim": ",", "use_quote_delim": True, "na_value": "", "select_cols": ()})
 
 
@@ -450,10 +445,10 @@ def _sequence_lower(b, serialized, *, context, sequence):
     return tuple(out)
 
 
-parseexample_op = _define("ParseExample", "serialized: string", _examples_infer, _examples_lower, {"readers": ()}, single=False)
-parsesingleexample_op = _define("ParseSingleExample", "serialized: string", _single_infer, _single_lower, {"readers": ()},
+parseexample_op = host_op("ParseExample", "serialized: string", _examples_infer, _examples_lower, {"readers": ()}, single=False)
+parsesingleexample_op = host_op("ParseSingleExample", "serialized: string", _single_infer, _single_lower, {"readers": ()},
                                 single=False)
-parsesinglesequenceexample_op = _define("ParseSingleSequenceExample", "serialized: string", _sequence_infer, _sequence_lower,
+parsesinglesequenceexample_op = host_op("ParseSingleSequenceExample", "serialized: string", _sequence_infer, _sequence_lower,
                                         {"context": (), "sequence": ()}, single=False)
 
 

@@ -5,9 +5,9 @@ import struct
 import numpy as np
 
 from regrad.core import dtypes
-from regrad.core.gradient_registry import NotDifferentiable
-from regrad.core.opdef import Spec, define_op
+from regrad.core.opdef import Spec
 from regrad.ops.array import one_of
+from regrad.ops.hosted import host_op
 
 _M = 2**64 - 1
 
@@ -155,9 +155,7 @@ def _buckets(function):
 
 
 def _define(op_type, signature, lower, **attrs):
-    NotDifferentiable(op_type)
-    return define_op(op_type, signature, infer=lambda x, **_: Spec(x.dims, dtypes.int64), lower=lower, host=True,
-                     attrs={"num_buckets": 1, **attrs})
+    return host_op(op_type, signature, lambda x, **_: Spec(x.dims, dtypes.int64), lower, {"num_buckets": 1, **attrs})
 
 
 stringtohashbucket_op = _define("StringToHashBucket", "string_tensor: string", _buckets(murmur))

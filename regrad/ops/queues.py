@@ -12,10 +12,10 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import CancelledError, InvalidArgumentError, OutOfRangeError
-from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, spec_text
 from regrad.core.shapes import TensorShape, as_dims, compatible
+from regrad.ops.hosted import host_op
 from regrad.ops.random import get_seed
 
 
@@ -114,16 +114,16 @@ class Contents:
 
 
 # -- op types -----------------------------------------------------------------------------------------
-def _define(op_type, signature, infer, lower, attrs=None, **extra):
-    op = define_op(op_type, signature, infer=infer, lower=lower, attrs=attrs or {}, host=True, stateful=True, single=False)
+def kept_op(op_type, signature, infer, lower, attrs=None, **extra):
+    """Defines an op type that keeps something in the session, which its lowering is given."""
+    op = host_op(op_type, signature, infer, lower, attrs, stateful=True, single=False)
     op.extra.update(session=True, **extra)
-    NotDifferentiable(op_type)
     return op
 
 
 def define_handle(op_type):
     """Defines an op type without inputs whose value is its attribute `spec`, the handle of what lives in the session."""
-    return _define(op_type, "", lambda *, spec: Spec((), dtypes.resource),
+    return kept_op(op_type, "", lambda *, spec: Spec((), dtypes.resource),
                    lambda b, session, *, spec: np.array(spec, object), {"spec": None})
 
 
@@ -222,18 +222,18 @@ def _nothing(*inputs, **attrs):
 
 
 _COMPONENTS = {"types": (), "shapes": ()}
-queueenqueue_op = _define("QueueEnqueueV2", "handle: resource, components: [T]", _nothing, _enqueue, gives=True)
-queueenqueuemany_op = _define("QueueEnqueueManyV2", "handle: resource, components: [T]", _nothing, _enqueue_many, gives=True)
-queuedequeue_op = _define("QueueDequeueV2", "handle: resource", _one_infer, _dequeue, _COMPONENTS,
+queueenqueue_op = kept_op("QueueEnqueueV2", "handle: resource, components: [T]", _nothing, _enqueue, gives=True)
+queueenqueuemany_op = kept_op("QueueEnqueueManyV2", "handle: resource, components: [T]", _nothing, _enqueue_many, gives=True)
+queuedequeue_op = kept_op("QueueDequeueV2", "handle: resource", _one_infer, _dequeue, _COMPONENTS,
                           wait_first=_taken_first(None, False))
-queuedequeuemany_op = _define("QueueDequeueManyV2", "handle: resource, n: int32", _many_infer(False), _dequeue_many(False),
+queuedequeuemany_op = kept_op("QueueDequeueManyV2", "handle: resource, n: int32", _many_infer(False), _dequeue_many(False),
                               _COMPONENTS, wait_first=_taken_first(1, False))
-queuedequeueupto_op = _define("QueueDequeueUpToV2", "handle: resource, n: int32", _many_infer(True), _dequeue_many(True),
+queuedequeueupto_op = kept_op("QueueDequeueUpToV2", "handle: resource, n: int32", _many_infer(True), _dequeue_many(True),
                               _COMPONENTS, wait_first=_taken_first(1, True))
-queueclose_op = _define("QueueCloseV2", "handle: resource", _nothing, _close, {"cancel_pending_enqueues": False})
-queuesize_op = _define("QueueSizeV2", "handle: resource", lambda handle: Spec((), dtypes.int32),
+queueclose_op = kept_op("QueueCloseV2", "handle: resource", _nothing, _close, {"cancel_pending_enqueues": False})
+queuesize_op = kept_op("QueueSizeV2", "handle: resource", lambda handle: Spec((), dtypes.int32),
                        lambda b, session, handle: np.int32(len(handle.item().contents(session).items)))
-queueisclosed_op = _define("QueueIsClosedV2", "handle: resource", lambda handle: Spec((), dtypes.bool_),
+queueisclosed_op = kept_op("QueueIsClosedV2", "handle: resource", lambda handle: Spec((), dtypes.bool_),
                            lambda b, session, handle: np.bool_(handle.item().contents(session).closed))
 
 

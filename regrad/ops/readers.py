@@ -6,10 +6,9 @@ import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.errors import InvalidArgumentError
-from regrad.core.gradient_registry import NotDifferentiable
-from regrad.core.opdef import Spec, define_op
+from regrad.core.opdef import Spec
 from regrad.core.records import opened, read_records
-from regrad.ops.queues import define_handle
+from regrad.ops.queues import define_handle, kept_op
 
 
 def _whole(path):
@@ -91,13 +90,6 @@ _HANDLES = {kind: define_handle(f"{kind}V2") for kind in ("WholeFileReader", "Te
                                                            "FixedLengthRecordReader", "IdentityReader")}
 
 
-def _define(op_type, signature, infer, lower):
-    op = define_op(op_type, signature, infer=infer, lower=lower, host=True, stateful=True, single=False)
-    op.extra["session"] = True
-    NotDifferentiable(op_type)
-    return op
-
-
 def _read(b, session, reader, queue):
     key, value = reader.item().state(session).next(session, queue.item())
     return np.array(key, object), np.array(value, object)
@@ -140,13 +132,13 @@ def _number(reader):
     return Spec((), dtypes.int64)
 
 
-readerread_op = _define("ReaderReadV2", "reader_handle: resource, queue_handle: resource",
+readerread_op = kept_op("ReaderReadV2", "reader_handle: resource, queue_handle: resource",
                         lambda r, q: [Spec((), dtypes.string)] * 2, _read)
-readerreadupto_op = _define("ReaderReadUpToV2", "reader_handle: resource, queue_handle: resource, num_records: int64",
+readerreadupto_op = kept_op("ReaderReadUpToV2", "reader_handle: resource, queue_handle: resource, num_records: int64",
                             lambda r, q, n: [Spec((None,), dtypes.string)] * 2, _read_up_to)
-readerreset_op = _define("ReaderResetV2", "reader_handle: resource", lambda r: [], _reset)
-readernumrecordsproduced_op = _define("ReaderNumRecordsProducedV2", "reader_handle: resource", _number, _count)
-readernumworkunitscompleted_op = _define("ReaderNumWorkUnitsCompletedV2", "reader_handle: resource", _number, _completed)
+readerreset_op = kept_op("ReaderResetV2", "reader_handle: resource", lambda r: [], _reset)
+readernumrecordsproduced_op = kept_op("ReaderNumRecordsProducedV2", "reader_handle: resource", _number, _count)
+readernumworkunitscompleted_op = kept_op("ReaderNumWorkUnitsCompletedV2", "reader_handle: resource", _number, _completed)
 
 
 class ReaderBase:

@@ -7,14 +7,9 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import InvalidArgumentError, ShapeError
-from regrad.core.gradient_registry import NotDifferentiable
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, spec_text
+from regrad.ops.hosted import host_op
 from regrad.ops.sparse import SparseTensor, SparseTensorValue
-
-
-def _define(op_type, signature, infer, lower, attrs=None, **more):
-    NotDifferentiable(op_type)
-    return define_op(op_type, signature, infer=infer, lower=lower, attrs=attrs or {}, host=True, **more)
 
 
 def _groups(indices, values):
@@ -78,12 +73,12 @@ def _sparse_lower(b_, i1, v1, s1, i2, v2, s2, *, set_operation, validate_indices
 
 
 _ATTRS = {"set_operation": "union", "validate_indices": True}
-densetodensesetoperation_op = _define("DenseToDenseSetOperation", "set1: T, set2: T", _dense_infer, _dense_lower, _ATTRS,
+densetodensesetoperation_op = host_op("DenseToDenseSetOperation", "set1: T, set2: T", _dense_infer, _dense_lower, _ATTRS,
                                       single=False)
-densetosparsesetoperation_op = _define(
+densetosparsesetoperation_op = host_op(
     "DenseToSparseSetOperation", "set1: T, set2_indices: int64, set2_values: T, set2_shape: int64",
     lambda a, i, v, s, **_: _sets_infer(a.rank, a.dtype), _mixed_lower, _ATTRS, single=False)
-sparsetosparsesetoperation_op = _define(
+sparsetosparsesetoperation_op = host_op(
     "SparseToSparseSetOperation",
     "set1_indices: int64, set1_values: T, set1_shape: int64, set2_indices: int64, set2_values: T, set2_shape: int64",
     lambda i, v, s, *_, **__: _sets_infer(i.dims[1] if i.dims is not None else None, v.dtype), _sparse_lower, _ATTRS,
@@ -97,7 +92,7 @@ def _size_lower(b, indices, values, dims, *, validate_indices):
     return out
 
 
-setsize_op = _define(
+setsize_op = host_op(
     "SetSize", "set_indices: int64, set_values: T, set_shape: int64",
     lambda i, v, s, **_: Spec(None if i.dims is None or i.dims[1] is None else (None,) * (i.dims[1] - 1), dtypes.int32),
     _size_lower, {"validate_indices": True})
