@@ -24,8 +24,9 @@ _TREE = {
     "core.example": "example_pb2=core.messages feature_pb2=core.messages",
     "python": """client data=data data.ops data.ops.dataset_ops=data data.ops.iterator_ops=data data.util
         data.util.nest=core.nest eager feature_column feature_column.feature_column framework keras=keras keras.backend
-        keras.engine keras.engine.base_layer=layers keras.engine.input_spec=layers keras.initializers=initializers keras.layers=layers
-        keras.optimizers=train layers=layers lib lib.core lib.core.error_codes_pb2=core.errors lib.io lib.io.file_io=gfile
+        keras.engine keras.engine.base_layer=layers keras.engine.input_spec=layers keras.initializers=initializers
+        keras.layers=layers keras.optimizers=train layers=layers lib lib.core
+        lib.core.error_codes_pb2=core.errors lib.io lib.io.file_io=gfile
         lib.io.python_io lib.io.tf_record module module.module ops platform pywrap_tensorflow=train saved_model
         saved_model.builder saved_model.loader saved_model.saved_model saved_model.signature_constants
         saved_model.signature_def_utils saved_model.simple_save saved_model.tag_constants saved_model.utils
