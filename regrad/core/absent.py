@@ -4,7 +4,6 @@ ABSENT = {
     "contrib.distributions": "write the density with tf.log and tf.lgamma, and sample with tf.random_*",
     "contrib.learn": "train with tf.train.MonitoredTrainingSession, and feed arrays",
     "contrib.seq2seq": "tf.nn.raw_rnn decodes step by step",
-    "data": "feed arrays, or use the queues of tf.train.batch and tf.train.shuffle_batch",
     "distributions": "write the density with tf.log and tf.lgamma, and sample with tf.random_*",
     "estimator": "train with tf.train.MonitoredTrainingSession, and feed arrays",
     "feature_column": "feed the columns, and join them with tf.one_hot, tf.nn.embedding_lookup and tf.concat",
