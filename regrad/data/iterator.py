@@ -8,12 +8,11 @@ import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
-from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.graph import Tensor
-from regrad.core.opdef import Spec, define_op
+from regrad.core.opdef import Spec
 from regrad.core.shapes import TensorShape, as_dims, compatible
 from regrad.data.structure import leaves, leaves_up_to, packed
-from regrad.ops.queues import define_handle
+from regrad.ops.queues import define_handle, kept_op
 
 
 class Scope:
@@ -62,11 +61,8 @@ class IteratorSpec:
 
 
 # -- op types -----------------------------------------------------------------------------------------
-def _define(op_type, signature, infer, lower, attrs=None):
-    op = define_op(op_type, signature, infer=infer, lower=lower, attrs=attrs or {}, host=True, stateful=True, single=False)
-    op.extra.update(session=True, user_code=True)  # element functions and generators raise what their users wrote
-    NotDifferentiable(op_type)
-    return op
+def _define(*definition):
+    return kept_op(*definition, user_code=True)  # element functions and generators raise what their users wrote
 
 
 iterator_op = define_handle("IteratorV2")
