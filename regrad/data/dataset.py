@@ -290,7 +290,7 @@ def get_output_classes(dataset_or_iterator):
 
 # -- sources ----------------------------------------------------------------------------------------------
 def _converted(structure):
-    """Returns (tensors, structure) of what a user gave; NumPy arrays become constants."""
+    """Returns the tensors of the structure that a user gave; NumPy arrays become constants."""
     found = []
     with get_default_graph().name_scope("tensors"):
         for i, leaf in enumerate(leaves(structure)):
@@ -691,7 +691,7 @@ def _padded(i, column, dims, padding):
     for j, a in enumerate(column):
         if any(n > s for n, s in zip(a.shape, sizes)):
             raise DataLossError(f"Attempted to pad to a smaller size than the input element: component {i} of shape "
-                                       f"{list(a.shape)}, padded shape {sizes}.")
+                                f"{list(a.shape)}, padded shape {sizes}.")
         whole[(j, *(slice(n) for n in a.shape))] = a
     return whole
 
