@@ -11,7 +11,7 @@ _TREE = {
     "core.framework": """attr_value_pb2=core.graph_def function_pb2 graph_pb2=core.graph_def node_def_pb2=core.graph_def
         op_def_pb2 step_stats_pb2 summary_pb2=core.messages tensor_pb2=core.messages tensor_shape_pb2=core.messages types_pb2
         variable_pb2 versions_pb2""",
-    "contrib": """framework=contrib.framework framework.python framework.python.ops=contrib.framework
+    "contrib": """data=contrib.data framework=contrib.framework framework.python framework.python.ops=contrib.framework
         framework.python.ops.arg_scope=contrib.framework framework.python.ops.variables=contrib.framework layers=contrib.layers
         layers.python layers.python.layers=contrib.layers layers.python.layers.initializers=contrib.layers
         layers.python.layers.layers=contrib.layers layers.python.layers.regularizers=contrib.layers

@@ -1,4 +1,5 @@
-"""`tf.contrib`: the parts that research programs of TensorFlow 1's time used most: layers, slim, rnn, opt, framework, training.
+"""`tf.contrib`: the parts that research programs of TensorFlow 1's time used most: data, layers, slim, rnn, opt, framework,
+training.
 
 The rest raises AttributeError with the nearest name.
 """
@@ -7,7 +8,7 @@ import importlib
 
 from regrad.core.absent import hint
 
-_PARTS = ("framework", "layers", "opt", "rnn", "slim", "training")
+_PARTS = ("framework", "layers", "opt", "rnn", "slim", "training", "data")
 
 
 def __getattr__(name):

@@ -22,7 +22,7 @@ from regrad.data.iterator import Scope, make_initializable_iterator, make_one_sh
 from regrad.data.structure import is_nested, leaves, leaves_up_to, packed
 from regrad.ops.flow import as_outputs, trace
 from regrad.ops.random import get_seed, philox_words
-from regrad.runtime.plan import written_variables
+from regrad.runtime.plan import body_graphs, written_variables
 
 AUTOTUNE = -1
 
@@ -56,15 +56,14 @@ class ElementFunction:
       specs: of its outputs.
     """
 
-    def __init__(self, name, function, dataset):
+    def __init__(self, name, function, structure, specs):
         self.name = name
-        structure = dataset.output_types
 
         def body(*tensors):
             element = packed(structure, tensors)
             return function(*element) if type(element) is tuple else function(element)
 
-        self.graph, self.returned = trace(f"Dataset_{name}", body, dataset.specs)
+        self.graph, self.returned = trace(f"Dataset_{name}", body, specs)
         tensors = self.returned.tensors if isinstance(self.returned, Dataset) else leaves(self.returned)
         for leaf in tensors:
             if leaf is None:
@@ -81,18 +80,31 @@ class ElementFunction:
                                  f"read variables only; made at {op.location}.")
         self.specs = [Spec(t.dims, t.dtype) for t in self.graph.outputs]
         self.captures = list(self.graph.outer_inputs)
+        self._seeded = [op for op in _ops_within(self.graph) if op.attrs.get("seed") or op.attrs.get("seed2")]
 
     def __call__(self, scope, element):
         """Returns the outputs for one element, NumPy arrays."""
+        if self not in scope.used:  # numbers with seeds begin anew with the iterator
+            scope.used.add(self)
+            scope.session.restart(self._seeded)
         runner = scope.session.body_runner(self.graph)
         arrays = [np.asarray(a) for a in (*element, *(scope.values[t] for t in self.captures))]
         results, _ = runner.run_body(arrays)
         return [np.asarray(r) for r in results[:len(self.graph.outputs)]]
 
-    def start(self, scope, element):
-        """Starts the dataset that the function returns for one element."""
-        inner = self.returned
-        return inner.start(Scope(scope.session, inner.tensors, self(scope, element)))
+    def start(self, scope, element, memory=()):
+        """Starts the dataset that the function returns for one element; `memory`: what its scope holds from the beginning."""
+        inner = Scope(scope.session, self.returned.tensors, self(scope, element), scope.used)
+        inner.memory.update(memory)
+        return self.returned.start(inner)
+
+
+def _ops_within(graph):
+    """Yields the operations of a body and of the bodies in it."""
+    for op in graph._ops:
+        yield op
+        for inner in body_graphs(op):
+            yield from _ops_within(inner)
 
 
 def _count(value, name):
@@ -527,7 +539,7 @@ class ZipDataset(Dataset):
 class MapDataset(Dataset):
     def __init__(self, source, function):
         self._source = source
-        self._function = ElementFunction("map", function, source)
+        self._function = ElementFunction("map", function, source.output_types, source.specs)
         if isinstance(self._function.returned, Dataset):
             raise TypeError("Dataset.map: the function returned a dataset; use flat_map or interleave.")
         super().__init__([source], self._function.returned, self._function.specs, self._function.captures)
@@ -540,7 +552,7 @@ class MapDataset(Dataset):
 class FilterDataset(Dataset):
     def __init__(self, source, function):
         self._source = source
-        self._function = ElementFunction("filter", function, source)
+        self._function = ElementFunction("filter", function, source.output_types, source.specs)
         specs = self._function.specs
         if is_nested(self._function.returned) or specs[0].dtype is not dtypes.bool_ or not compatible(specs[0].dims, ()):
             raise ValueError(f"`predicate` return type must be convertible to a scalar boolean tensor, got "
@@ -562,7 +574,7 @@ class FilterDataset(Dataset):
 class InterleaveDataset(Dataset):
     def __init__(self, source, function, name, cycle_length, block_length):
         self._source = source
-        self._function = ElementFunction(name, function, source)
+        self._function = ElementFunction(name, function, source.output_types, source.specs)
         inner = self._function.returned
         if not isinstance(inner, Dataset):
             raise TypeError(f"`map_func` must return a `Dataset` object, got {inner!r}.")
@@ -694,6 +706,70 @@ def _padded(i, column, dims, padding):
                                 f"{list(a.shape)}, padded shape {sizes}.")
         whole[(j, *(slice(n) for n in a.shape))] = a
     return whole
+
+
+class WindowDataset(Dataset):
+    """The elements of one window, which are in its scope's memory."""
+
+    def __init__(self, structure, specs):
+        super().__init__((), structure, specs)
+
+    def start(self, scope):
+        return iter(scope.memory[self])
+
+
+class GroupByWindowDataset(Dataset):
+    """What `reduce_func(key, window)` gives for up to `window_size(key)` elements of the same key."""
+
+    def __init__(self, source, key_func, reduce_func, size_func):
+        self._source = source
+        self._key = ElementFunction("group_by_window", key_func, source.output_types, source.specs)
+        if [(s.dtype, s.dims) for s in self._key.specs] != [(dtypes.int64, ())]:
+            raise ValueError(f"`key_func` must return a single tf.int64 scalar, got "
+                             f"{[(s.dtype.name, text(s.dims)) for s in self._key.specs]}.")
+        key = [Spec((), dtypes.int64)]
+        self._size = ElementFunction("group_by_window", lambda k: convert_to_tensor(size_func(k), dtypes.int64), None, key)
+        self._window = WindowDataset(source._structure, source.specs)
+        self._reduce = ElementFunction("group_by_window", lambda k: reduce_func(k, self._window), None, key)
+        inner = self._reduce.returned
+        if not isinstance(inner, Dataset):
+            raise TypeError(f"`reduce_func` must return a `Dataset` object, got {inner!r}.")
+        super().__init__([source], inner._structure, inner.specs,
+                         [t for f in (self._key, self._size, self._reduce) for t in f.captures])
+
+    def start(self, scope):
+        source, windows, running = self._source.start(scope), {}, iter(())
+
+        def step():
+            nonlocal running
+            while True:
+                for element in running:
+                    return element
+                running = self._reduced(scope, *self._full(scope, source, windows))
+
+        return _Running(step)
+
+    def _full(self, scope, source, windows):
+        """Returns (key, elements) of the next window: a full one or, when the source has ended, one of the rest by keys."""
+        for element in source:
+            key = int(self._key(scope, element)[0])
+            if key not in windows:
+                size = int(self._size(scope, [np.asarray(key, np.int64)])[0])
+                if size < 1:
+                    raise InvalidArgumentError(f"Window size must be greater than zero, but got {size}.")
+                windows[key] = size, []
+            size, elements = windows[key]
+            elements.append(element)
+            if len(elements) == size:
+                del windows[key]
+                return key, elements
+        if not windows:
+            raise StopIteration
+        key = min(windows)
+        return key, windows.pop(key)[1]
+
+    def _reduced(self, scope, key, elements):
+        return self._reduce.start(scope, [np.asarray(key, np.int64)], {self._window: elements})
 
 
 class UnbatchDataset(Dataset):

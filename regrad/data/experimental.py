@@ -2,7 +2,7 @@
 
 from regrad.core.errors import OpError
 from regrad.data.dataset import AUTOTUNE as AUTOTUNE
-from regrad.data.dataset import Dataset, IgnoreErrors
+from regrad.data.dataset import Dataset, GroupByWindowDataset, IgnoreErrors
 
 
 def shuffle_and_repeat(buffer_size, count=None, seed=None):
@@ -19,6 +19,24 @@ def parallel_interleave(map_func, cycle_length, block_length=1, sloppy=False, bu
                         prefetch_input_elements=None):
     """Returns a function that interleaves the datasets of a dataset's elements, in a fixed order."""
     return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)
+
+
+def group_by_window(key_func, reduce_func, window_size=None, window_size_func=None):
+    """Returns a function that collects the elements of a dataset that have the same key.
+
+    Args:
+      key_func: gives an element's key, an int64 scalar.
+      reduce_func: a function of a key and a dataset of elements with that key, which returns a dataset.
+      window_size: how many elements that is, at most; or
+      window_size_func: a function of a key that says so.
+
+    Raises:
+      ValueError: both sizes are given, or none.
+    """
+    if (window_size is None) == (window_size_func is None):
+        raise ValueError("group_by_window: give either window_size or window_size_func.")
+    size = window_size_func or (lambda key: window_size)
+    return lambda dataset: GroupByWindowDataset(dataset, key_func, reduce_func, size)
 
 
 def ignore_errors(log_warning=False):

@@ -21,12 +21,14 @@ class Scope:
     Attributes:
       values: {tensor: array}.
       memory: {dataset: what it keeps from one epoch to the next}.
+      used: the element functions that ran since the iterator began, those of inner datasets included.
     """
 
-    def __init__(self, session, tensors, arrays):
+    def __init__(self, session, tensors, arrays, used=None):
         self.session = session
         self.values = dict(zip(tensors, arrays))
         self.memory = {}
+        self.used = set() if used is None else used
 
 
 class IteratorSpec:

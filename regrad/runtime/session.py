@@ -186,6 +186,11 @@ class Session:
             out[i] = seed & 0xFFFFFFFFFFFFFFFF, seed2 & 0xFFFFFFFFFFFFFFFF, at
         return out
 
+    def restart(self, ops):
+        """Makes the streams of random operations begin anew."""
+        for op in ops:
+            self._random_blocks.pop(op, None)
+
     def _wait_first(self, ops):
         """Lets operations that wait for other threads do so before the run looks at anything: no lock is held meanwhile."""
         for op in ops:

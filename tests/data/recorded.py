@@ -215,6 +215,14 @@ def errors_left_out(tf):
 
 
 @pipeline
+def maps_at_random(tf):
+    d = tf.data.Dataset
+    first = d.range(3).map(lambda i: tf.random_uniform([2], seed=4) + tf.cast(i, tf.float32))
+    second = d.range(3).flat_map(lambda i: d.range(2).map(lambda j: tf.random_normal([], seed=5)))
+    return d.zip((first.repeat(2), second.repeat(2)))
+
+
+@pipeline
 def filtered(tf):
     return tf.data.Dataset.zip((tf.data.Dataset.range(9), tf.data.Dataset.range(9, 18))).filter(
         lambda a, b: tf.equal((a + b) % 4, 3)).enumerate(start=5)
@@ -271,6 +279,15 @@ def padded_batches_too_long(tf):
 def mapped_and_batched(tf):
     d = tf.data.Dataset.range(5).apply(tf.data.experimental.map_and_batch(lambda i: (i, i * 2), 2, num_parallel_calls=2))
     return d.prefetch(tf.data.experimental.AUTOTUNE)
+
+
+@pipeline
+def grouped(tf):
+    d = tf.data.Dataset.from_tensor_slices([[1, 2], [3, 0], [4, 0], [5, 6], [7, 0], [8, 9], [1, 1]])
+    d = d.map(lambda x: (x, tf.count_nonzero(x)))
+    return d.apply(tf.data.experimental.group_by_window(
+        lambda x, n: n, lambda key, window: window.map(lambda x, n: (x[:n] * 10, key)).padded_batch(2, ([None], [])),
+        window_size_func=lambda key: key + 1))
 
 
 @pipeline
