@@ -260,14 +260,12 @@ with tf.device('/jbo:worker'):
     _refused("a gradient of text", "TypeError", "", "tf.gradients(tf.constant('a'), tf.constant(1.0))"),
     _refused("an aggregation method", "ValueError", "aggregation_method",
              "x = tf.constant(1.0); tf.gradients(x * 2.0 + x, x, aggregation_method=77)"),
-    _refused("a list with None", "TypeError", "", "tf.constant([1, None])"),
     _refused("a conversion that gives no tensor", "RuntimeError", "", """
 class Odd: pass
 tf.register_tensor_conversion_function(Odd, lambda value, dtype=None, name=None, as_ref=False: 3)
 tf.convert_to_tensor(Odd())"""),
     _refused("a conversion of what is no type", "TypeError", "type",
              "tf.register_tensor_conversion_function(3, lambda *a, **k: None)"),
-    _refused("a list of tensors of two types", "TypeError", "", "tf.convert_to_tensor([tf.constant(1.0), tf.constant(1)])"),
     _refused("a shape too large for int32", "ValueError", "large",
              "tf.convert_to_tensor(tf.TensorShape([2 ** 32]), dtype=tf.int32)"),
     _refused("a name scope of two graphs", "ValueError", "same graph", """
