@@ -124,9 +124,15 @@ class BoundRule:
         self.below = below
 
     def apply(self, op, grads):
-        if self.below is None or not rules_.takes_default(self.function):
-            return self.function(op, *grads)
-        return self.function(op, *grads, default=self._default(op, grads))
+        try:
+            if self.below is None or not rules_.takes_default(self.function):
+                return self.function(op, *grads)
+            return self.function(op, *grads, default=self._default(op, grads))
+        except Exception as error:
+            note = f"in the gradient rule {self.name!r} ({self.why}) of {op.describe()}"
+            if note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
+            raise
 
     def _default(self, op, given):
         def default(*grads):

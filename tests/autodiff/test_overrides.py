@@ -349,3 +349,16 @@ def test_a_rule_counts_how_often_it_was_used():
         y = tf.tanh(tf.tanh(x))
     tf.gradients(y, x)
     assert rule.used == before + 2
+
+
+def test_an_error_inside_a_rule_names_the_rule_and_the_operation():
+    def broken(op, dy):
+        return dy.nosuch
+
+    with tf.Graph().as_default():
+        x = tf.constant([1.0, 2.0])
+        y = tf.tanh(x, name="here")
+        with pytest.raises(AttributeError, match="nosuch") as caught:
+            tf.gradients(y, x, overrides={"Tanh": broken})
+    (note,) = caught.value.__notes__
+    assert "gradient rule" in note and "'here' (Tanh)" in note and note.count("test_overrides.py") >= 2
