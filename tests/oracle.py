@@ -42,11 +42,27 @@ def recorded():
     if not FILE.exists():
         return {}
     with np.load(FILE, allow_pickle=False) as data:
-        rows = json.loads(str(data["rows"]))
-        for row in rows.values():
-            row["outputs"] = [data[k] for k in row["outputs"]]
-            row["levels"] = [[None if k is None else data[k] for k in level] for level in row["levels"]]
+        rows, arrays = json.loads(str(data["rows"])), _unpacked(data)
+    for row in rows.values():
+        row["outputs"] = [arrays[k] for k in row["outputs"]]
+        row["levels"] = [[None if k is None else arrays[k] for k in level] for level in row["levels"]]
     return rows
+
+
+def _packed(arrays):
+    """Returns thousands of small arrays as two: an entry of an archive is larger than most of them."""
+    index = {name: (str(a.dtype), a.shape) for name, a in arrays.items()}
+    return {"index": json.dumps(index), "bytes": np.frombuffer(b"".join(a.tobytes() for a in arrays.values()), np.uint8)}
+
+
+def _unpacked(data):
+    """Returns the arrays that `_packed` put together, by name."""
+    arrays, all_bytes, at = {}, data["bytes"].tobytes(), 0
+    for name, (dtype, shape) in json.loads(str(data["index"])).items():
+        size = int(np.prod(shape, dtype=np.int64))
+        arrays[name] = np.frombuffer(all_bytes, dtype, size, at).reshape(shape)
+        at += arrays[name].nbytes
+    return arrays
 
 
 # -- TensorFlow under Regrad's names -------------------------------------------------------------
@@ -196,7 +212,7 @@ def main(families):
             _named(row, arrays)
             rows[key] = row
     print(f"{len(rows)} rows recorded, {failed} not")
-    np.savez_compressed(FILE, rows=json.dumps(rows), **arrays)
+    np.savez_compressed(FILE, rows=json.dumps(rows), **_packed(arrays))
 
 
 if __name__ == "__main__":
