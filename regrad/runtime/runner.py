@@ -76,9 +76,10 @@ class Runner:
         Returns:
           The fetched values, and {variable: new value}, which is not committed.
         """
+        done = {}  # host operation with effects -> what it gave: it does not run again when the plan is made again
         while True:
             try:
-                return self._execute(program or self.program(arrays), arrays)
+                return self._execute(program or self.program(arrays), arrays, done)
             except MustRunOnHost as found:
                 program = None
                 self._plan_again(found)
@@ -111,7 +112,7 @@ class Runner:
             key = (key, *(freeze(np.asarray(state[op])) for op in plan.keyed_reads))
         return self.programs.get(key) or self._specialise(arrays, key)
 
-    def _execute(self, program, arrays):
+    def _execute(self, program, arrays, done):
         plan, session = self.plan, self.session
         if program.direct is not None and session.recorder is None:
             return program.direct(arrays, session.state)
@@ -132,10 +133,10 @@ class Runner:
                     self._run_segment(segment, env)
             for node in stage.hosts:
                 if session.recorder is None:
-                    self._run_host(node, env, stage.infos)
+                    self._run_host(node, env, stage.infos, done)
                 else:
                     session.recorder.step(node.op.name, "host", 1,
-                                          lambda n=node, i=stage.infos: self._run_host(n, env, i))
+                                          lambda n=node, i=stage.infos: self._run_host(n, env, i, done))
             stage = stage.follow(env) if stage.waits else stage.next
             if stage is not None:
                 infos = stage.infos
@@ -239,8 +240,12 @@ class Runner:
         t = self.plan.tensors[v]
         return InternalError(None, t.op, f"{t.name} was not computed") if isinstance(t, Tensor) else uninitialized(t)
 
-    def _run_host(self, node, env, infos):
+    def _run_host(self, node, env, infos, done):
         op, opdef = node.op, node.opdef
+        if op in done:
+            for v, r in zip(node.outs, done[op]):
+                env[v] = r
+            return
         shape_only = shape_only_positions(op)
         operands = []
         for position, v in enumerate(node.ins):
@@ -278,5 +283,8 @@ class Runner:
         if node.written and opdef.extra.get("has_bodies"):
             result = result if isinstance(result, (tuple, list)) else (result,)
             result = (*result, *backend.final_versions())
-        for v, r in zip(node.outs, results_of_host(op, result)):
+        result = results_of_host(op, result)
+        if not node.pure:
+            done[op] = result
+        for v, r in zip(node.outs, result):
             env[v] = r

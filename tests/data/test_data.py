@@ -112,3 +112,11 @@ def test_without_seeds_every_iterator_shuffles_anew():
             sess.run(iterator.initializer)
             orders.add(tuple(sess.run(following)))
     assert len(orders) == 3 and all(sorted(o) == list(range(50)) for o in orders)
+
+
+def test_no_element_is_lost_when_a_plan_is_made_again():
+    x = tf.data.Dataset.range(1, 6).batch(2).make_one_shot_iterator().get_next()
+    large = tf.reduce_sum(x) > 3  # a branch that changes the shape turns out not to compile when the element is there
+    y = tf.cond(large, lambda: tf.concat([x, x], 0), lambda: x) * tf.reduce_sum(x)
+    with tf.Session() as sess:
+        assert [sess.run(y).tolist() for _ in range(3)] == [[3, 6], [21, 28, 21, 28], [25, 25]]
