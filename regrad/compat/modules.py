@@ -262,7 +262,7 @@ class _Context:
     num_gpus = staticmethod(lambda: 0)
 
 
-_CONTROL_FLOW_UTIL = {"ENABLE_CONTROL_FLOW_V2": False, "EnableControlFlowV2": lambda graph: False,
+_CONTROL_FLOW_UTIL = {"ENABLE_CONTROL_FLOW_V2": True, "EnableControlFlowV2": lambda graph: True,
                       "enable_control_flow_v2": _nothing, "IsInWhileLoop": _no, "IsInCond": _no, "IsInXLAContext": _no}
 
 _TYPE_NUMBERS = """FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BOOL QINT8 QUINT8 QINT32 BFLOAT16 QINT16 QUINT16
@@ -311,7 +311,7 @@ EXTRAS = {
         "normalize_padding": "regrad.layers.convolutional:_padding"},
     "tensorflow.python.ops.control_flow_util": _CONTROL_FLOW_UTIL,
     "tensorflow.python.ops.control_flow_v2_toggles": {"enable_control_flow_v2": _nothing, "disable_control_flow_v2": _nothing,
-                                                      "control_flow_v2_enabled": _no},
+                                                      "control_flow_v2_enabled": lambda: True},
     "tensorflow.python.ops.weights_broadcast_ops": {"broadcast_weights": _broadcast_weights,
                                                     "assert_broadcastable": _assert_broadcastable},
     "tensorflow.python.ops.confusion_matrix": {"remove_squeezable_dimensions": _without_last_axis},
