@@ -216,7 +216,7 @@ def test_scatter_nd_on_variables():
                 method(expected, index, [5.0, 7.0])
             np.testing.assert_array_equal(sess.run(function(w, at, [5.0, 7.0])), expected)
             np.testing.assert_array_equal(sess.run(w), expected)
-    with pytest.raises(ValueError, match="updates must have the shape"):
+    with pytest.raises(ValueError, match="must match the outer 1 dimensions of updates"):
         indexing.scatter_nd_update(w, at, [5.0])
 
 
