@@ -52,14 +52,23 @@ def custom_gradient(f=None):
     return decorated
 
 
-def _call(f, args, kwargs):
-    graph = get_default_graph()
+def _on_identities(graph, f, args, kwargs):
+    """Calls `f` on fresh identities of its tensors, so that only this call's uses of them count as its inputs.
+
+    Returns:
+      (what `f` returned; the identities; how many operations the graph had before `f`; how many identities stand for
+      positional arguments).
+    """
     leaves, rebuild, n_args = _tensor_leaves(args, kwargs)
-    # Fresh identities, so that only this call's uses of the arguments count as its inputs.
     inputs = [identity(t) for t in leaves]
     made_before = len(graph._ops)
     new_args, new_kwargs = rebuild(inputs)
-    returned = f(*new_args, **new_kwargs)
+    return f(*new_args, **new_kwargs), inputs, made_before, n_args
+
+
+def _call(f, args, kwargs):
+    graph = get_default_graph()
+    returned, inputs, made_before, n_args = _on_identities(graph, f, args, kwargs)
     if not isinstance(returned, tuple) or len(returned) not in (2, 3) or not all(map(callable, returned[1:])):
         raise TypeError(f"custom_gradient: {_place(f)} must return (result, grad_fn) or (result, grad_fn, forward_fn), got "
                         f"{returned!r}.")
@@ -71,7 +80,7 @@ def _call(f, args, kwargs):
         raise TypeError("If using @custom_gradient with a function that uses variables, then grad_fn must accept a "
                         f"'variables' keyword argument: {_place(f)} uses {[v.name for v in variables]}.")
     reads = [convert_to_tensor(v) for v in variables]
-    n_results, n_leaves = len(results), len(leaves)
+    n_results, n_leaves = len(results), len(inputs)
 
     def rule(op, *dys):
         given = dys[:n_results]
@@ -105,11 +114,7 @@ def build_apart(f, args, kwargs):
       the variables it uses; the set of operations that it built).
     """
     graph = get_default_graph()
-    leaves, rebuild, _ = _tensor_leaves(args, kwargs)
-    inputs = [identity(t) for t in leaves]
-    made_before = len(graph._ops)
-    new_args, new_kwargs = rebuild(inputs)
-    result = f(*new_args, **new_kwargs)
+    result, inputs, made_before, _ = _on_identities(graph, f, args, kwargs)
     results = [identity(convert_to_tensor(r)) for r in nest.flatten(result)]
     ops = {op for op in graph._ops[made_before:] if not op.opdef.variable}
     variables = [v._gradient_handle() for v in _variables_used(graph, made_before, inputs)]

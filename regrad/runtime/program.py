@@ -55,7 +55,7 @@ class Program:
             segments += stage.segments
             stage = stage.next
         missing = [s for s in segments if not s.compiled]
-        self.cold = bool(missing) and not all(s.portable and s.tiny() for s in missing)
+        self.cold = bool(missing) and not all(s.tiny() for s in missing)
         return [s for s in missing if not s.on_host()]
 
 
