@@ -170,7 +170,7 @@ _SUBMODULES = {"rules": "regrad.autodiff.rules", "sel": "regrad.autodiff.selecto
 
 __all__ = sorted(_WHERE)
 
-_registry.set_loader(lambda: importlib.import_module("regrad.ops").load())
+_registry.set_loader(lambda op_type=None: importlib.import_module("regrad.ops").load(op_type))
 
 
 def __getattr__(name):

@@ -47,6 +47,14 @@ def test_every_rule_is_for_an_op_type_or_meant_to_be_named():
     assert strangers == set()
 
 
+def test_op_types_are_listed():
+    from regrad.core.tf_op_types import OP_TYPES
+
+    named = {n for n in gradient_registry.names() if _in_ops(n)} | {t for t in opdef.op_types()
+                                                                      if opdef.find_op(t).module.startswith("regrad.")}
+    assert named - OP_TYPES == set(), "names that users could take before their family is loaded: list them in OP_TYPES"
+
+
 def _in_ops(name):
     return gradient_registry.find(name).where.startswith("regrad/ops/")
 

@@ -97,3 +97,33 @@ def test_every_family_is_listed():
     assert files - helpers <= set(FAMILIES)
     for family in FAMILIES:
         importlib.import_module(f"regrad.ops.{family}")
+
+
+def _alone(program):
+    return subprocess.run([sys.executable, "-c", program], cwd=PACKAGE.parent, capture_output=True, text=True)
+
+
+def test_gradients_load_the_families_they_meet():
+    ran = _alone("""
+import sys
+import regrad as tf
+x = tf.constant([1.0, 2.0])
+assert tf.gradients(tf.reduce_sum(tf.square(x)), x)[0] is not None
+print(" ".join(m for m in sys.modules if m.startswith("regrad.ops.")))
+""")
+    assert ran.returncode == 0, ran.stderr
+    loaded = ran.stdout.split()
+    assert {"regrad.ops.math_grad", "regrad.ops.reduce_grad"} <= set(loaded)
+    assert set(loaded).isdisjoint({"regrad.ops.image", "regrad.ops.conv", "regrad.ops.linalg_grad", "regrad.ops.strings"})
+
+
+@pytest.mark.parametrize("program, error", [
+    ("tf.RegisterGradient('Svd')(lambda op, *dy: None)", "KeyError: \"Registering two gradient with name 'Svd'!"),
+    ("tf.RegisterGradient('ZetaSum')(lambda op, *dy: None)", "KeyError: \"Registering two gradient with name 'ZetaSum'!"),
+    ("tf.vjp_of_lowering('MatMul')", "KeyError: \"Registering two gradient with name 'MatMul'!"),
+    ("tf.define_op('Svd', 'x: T', infer=None)", "ValueError: define_op: op type 'Svd' is defined already."),
+    ("tf.get_default_graph().gradient_override_map({'Sv': 'Svd'}).__enter__()", "did you mean 'Svd'"),
+    ("x = tf.constant(1.0); tf.gradients(tf.exp(x), x, overrides={'Exp': 'Sgvd'})", "did you mean 'Svd'"),
+])
+def test_what_is_not_loaded_yet_is_known(program, error):
+    assert error in _alone(f"import regrad as tf\n{program}").stderr

@@ -8,6 +8,7 @@ import sys
 
 from regrad.core import source
 from regrad.core.errors import nearest
+from regrad.core.tf_op_types import OP_TYPES
 
 # Op types that differ only by the TF release that made them; an entry or an override under one name serves both.
 ALIASES = {
@@ -64,11 +65,11 @@ def _identity(function):
 
 _rules: dict[str, Rule] = {}
 _forward: dict[str, Rule] = {}  # rules for forward mode, under the names of the rules they stand beside
-_loader = None  # imports all op families, which are otherwise loaded on demand
+_loader = None  # imports op families, which are otherwise loaded on demand
 
 
 def set_loader(load):
-    """Sets the function that registers everything built in; called once, before the registry must be complete."""
+    """Sets what registers Regrad's own rules: `load(op_type)` those of its op's family, `load()` all."""
     global _loader
     _loader = load
 
@@ -82,18 +83,18 @@ def complete():
 
 
 def _built_in():
-    """True while a family of Regrad registers its own rules: it must not load the others, which may need it."""
+    """True while Regrad registers its own rules: that must not load the others, which may need what is being loaded."""
     frame = sys._getframe(2)
-    while frame is not None and frame.f_globals.get("__name__") == __name__:
+    while frame is not None and (frame.f_globals.get("__name__") == __name__ or frame.f_code.co_name == "vjp_of_lowering"):
         frame = frame.f_back
-    return frame is not None and str(frame.f_globals.get("__name__")).startswith("regrad.ops.")
+    return frame is not None and str(frame.f_globals.get("__name__")).startswith("regrad.")
 
 
 def register(name, function, rules=_rules):
     """Enters a rule; KeyError when the name is taken by another one."""
     if not isinstance(name, str):
         raise TypeError(f"RegisterGradient: the name must be a string, got {name!r}.")
-    if not _built_in():
+    if not _built_in() and name in OP_TYPES:
         complete()  # a built-in name is taken even if its file is not loaded yet
     new = Rule(name, function)
     old = rules.get(name)
@@ -109,17 +110,24 @@ def register(name, function, rules=_rules):
 
 def find(name):
     """Returns the Rule under `name`, or None."""
-    complete()
-    return _rules.get(name) or _rules.get(ALIASES.get(name, name))
+    found = _rules.get(name) or _rules.get(ALIASES.get(name, name))
+    if found is None and _loader is not None:
+        op_type = canonical(name)
+        _loader(op_type)
+        if op_type not in _rules and op_type in OP_TYPES:
+            complete()
+        found = _rules.get(op_type)
+    return found
 
 
 def find_forward(name):
     """Returns the Rule for forward mode under `name`, or None."""
-    complete()
     return _forward.get(name) or _forward.get(ALIASES.get(name, name))
 
 
 def names():
+    """Returns the names of all rules."""
+    complete()
     return _rules.keys()
 
 
@@ -195,4 +203,4 @@ NoGradient = NotDifferentiable
 
 def suggest(name):
     """Returns ", did you mean ...?" over the registered names."""
-    return nearest(name, _rules)
+    return nearest(name, names())

@@ -12,6 +12,7 @@ from regrad.core import opdef as opdefs
 from regrad.core.errors import BadValue, OpError, ShapeError, nearest
 from regrad.core.opdef import Spec, spec_text
 from regrad.core.shapes import TensorShape
+from regrad.core.tf_op_types import OP_TYPES
 
 _OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
 _SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\-/]*$")
@@ -901,13 +902,10 @@ def checked_override_map(op_type_map):
 
 def check_op_type(op_type, who):
     """Raises ValueError when `op_type` is no op type of Regrad, of TensorFlow 1, or of the registry."""
-    from regrad.core.tf_op_types import TF_OP_TYPES
-
-    gradient_registry.complete()
-    if opdefs.find_op(op_type) or op_type in TF_OP_TYPES or gradient_registry.find(op_type):
+    if op_type in OP_TYPES or opdefs.find_op(op_type) or gradient_registry.find(op_type):
         return
     known = set(opdefs.op_types()) | set(gradient_registry.names())
-    hint = nearest(op_type, known) or nearest(op_type, TF_OP_TYPES)
+    hint = nearest(op_type, known) or nearest(op_type, OP_TYPES)
     raise ValueError(f"{who}: {op_type!r} is no op type of Regrad or TensorFlow 1{hint} "
                      "print(tensor.op) shows an operation's type, as `op: ...`.")
 

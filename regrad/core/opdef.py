@@ -20,9 +20,10 @@ import sys
 
 import numpy as np
 
-from regrad.core import dtypes, source
+from regrad.core import dtypes, gradient_registry, source
 from regrad.core.errors import ShapeError
 from regrad.core.shapes import broadcast, fully_known, size_of
+from regrad.core.tf_op_types import OP_TYPES
 
 
 class Spec:
@@ -135,7 +136,7 @@ class OpDef:
 
     __slots__ = ("type", "args", "attrs", "infer", "lower", "types", "stateful", "host", "static", "writes", "reads",
                  "xla_only", "shape_only", "partial", "variable", "has_lists", "single", "random", "extra",
-                 "_fast", "key", "_cell", "__weakref__")
+                 "_fast", "key", "module", "_cell", "__weakref__")
 
     def __init__(self, type, signature, infer, lower, attrs, types, stateful, host, static, writes, reads, xla_only,
                  shape_only, partial, variable, random, single):
@@ -161,6 +162,7 @@ class OpDef:
         self._fast = len(self.args) if all(a.var == "T" and not a.is_list for a in self.args) else -1
         self.single = single
         self.key = type  # stands for the op type where compiled programs are looked up
+        self.module = ""  # that defined it; the rules of a family's ops stand in the sibling file
         self._cell = None
 
     def __call__(self, *inputs, name=None, **attrs):
@@ -217,12 +219,17 @@ def define_op(type, signature, *, infer, lower=None, attrs=None, types=None, sta
     Raises:
       ValueError: the type is defined already. (A notebook cell that is run again replaces its own.)
     """
+    module = sys._getframe(1).f_globals.get("__name__", "")
+    built_in = module.startswith("regrad.")
+    if not built_in and type in OP_TYPES:
+        gradient_registry.complete()
     old, cell = _defs.get(type), source.cell()
     if old is not None and not source.rerun(old._cell, cell):
         raise ValueError(f"define_op: op type {type!r} is defined already.")
     opdef = OpDef(type, signature, infer, lower, attrs or {}, types or _ANY, stateful, host, tuple(static),
                   tuple(writes), reads, xla_only, tuple(shape_only), partial, variable, random, single)
-    if not sys._getframe(1).f_globals.get("__name__", "").startswith("regrad."):
+    opdef.module = module
+    if not built_in:
         # What a user's lowering does may be another thing tomorrow: its programs are kept for this process alone.
         opdef.key = f"{type} ({USER_DEFINED} {next(_serial)})"
         opdef._cell = cell
@@ -262,12 +269,15 @@ def refusal_of(op):
 def find_op(type):
     """Returns the OpDef of an op type, or None."""
     opdef = _defs.get(type)
-    if opdef is None:
-        from regrad.core import gradient_registry
-
+    if opdef is None and type in OP_TYPES:
         gradient_registry.complete()  # families are loaded when they are first needed
         opdef = _defs.get(type)
     return opdef
+
+
+def defined(type):
+    """Returns the OpDef of an op type whose family is loaded, or None."""
+    return _defs.get(type)
 
 
 def op_types():

@@ -1,4 +1,4 @@
-"""The op types TensorFlow has had: what an override may name besides Regrad's own. A list of facts."""
+"""The op types there are: those TensorFlow has had, which an override may name, and Regrad's own. A list of facts."""
 
 TF_OP_TYPES = frozenset(
     """
@@ -294,3 +294,12 @@ TF_OP_TYPES = frozenset(
     Zeta ZipDataset
 """.split()
 )
+
+# What Regrad has besides; with these a name is known to be free before the family that would take it is loaded.
+OP_TYPES = TF_OP_TYPES | frozenset("""
+    After AssertVariablesInitialized BetaincIntegral BroadcastLike Dilation2DGradGrad FakeQuantWithMinMaxVarsPerChannelSide
+    FakeQuantWithMinMaxVarsSide ForwardOf FractionalAvgPoolGiven FractionalMaxPoolGradGrad FuncInput GatherSegments
+    GatherV2Grad GradientBlock IgammaSlope InitializedValue LoweringVJP ProductOfOthers ReportUninitializedVariables
+    ReshapeLike SameShape SliceGrad SparseApplyGradientDescent SparsePositions SparseRowNumbers SumRepeatedRows SumToLike
+    TensorArrayUnstack UnreduceLike ZetaSum
+""".split())

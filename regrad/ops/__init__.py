@@ -6,6 +6,8 @@ of op types or gradient rules is asked for, so that `import regrad` stays fast.
 
 import importlib
 
+from regrad.core import opdef as opdefs
+
 FAMILIES = (
     "array", "array_grad", "augment", "barrier", "barrier_grad", "bitwise", "boxes", "candidates", "check",
     "clip", "clip_grad", "codecs", "compare", "compare_grad", "complex", "complex_grad", "control", "conv",
@@ -21,7 +23,12 @@ FAMILIES = (
 )
 
 
-def load():
-    """Imports every family, so that all op types and gradient rules are registered."""
-    for family in FAMILIES:
+def load(op_type=None):
+    """Imports every family, so that all op types and gradient rules are registered; or the rules of one op type's family."""
+    families = FAMILIES
+    if op_type is not None:
+        opdef = opdefs.defined(op_type)
+        family = opdef.module.removeprefix("regrad.ops.") + "_grad" if opdef is not None else None
+        families = (family,) if family in FAMILIES else ()
+    for family in families:
         importlib.import_module(f"regrad.ops.{family}")

@@ -6,11 +6,7 @@ switches it off.
 """
 
 import functools
-import hashlib
 import os
-import pickle
-import platform
-import tempfile
 
 from regrad.core.opdef import USER_DEFINED
 from regrad.runtime import config
@@ -34,6 +30,9 @@ def digest(key):
     text = repr(key)
     if "('object', " in text or " object at 0x" in text or "<function" in text or f"({USER_DEFINED} " in text:
         return None
+    import hashlib
+    import platform
+
     import jax
     import jaxlib
 
@@ -47,6 +46,8 @@ def _processor():
         with open("/proc/cpuinfo") as f:
             return next((line for line in f if line.startswith("flags")), "")
     except OSError:
+        import platform
+
         return platform.processor()
 
 
@@ -57,6 +58,8 @@ def _own_version():
     """Returns a digest of Regrad's own lowerings: an executable outlives neither a release nor an edit."""
     global _version
     if _version is None:
+        import hashlib
+
         h = hashlib.sha256()
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         for folder in ("ops", "runtime", "core"):
@@ -83,6 +86,8 @@ def load(name):
     """Returns the executable stored under `name`, or None."""
     if directory() is None or name is None:
         return None
+    import pickle
+
     try:
         with open(os.path.join(directory(), name), "rb") as f:
             data = f.read()
@@ -103,6 +108,9 @@ def store(name, executable):
     if directory() is None or name is None:
         return
     try:
+        import pickle
+        import tempfile
+
         from jax.experimental.serialize_executable import serialize
 
         os.makedirs(directory(), exist_ok=True)

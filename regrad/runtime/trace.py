@@ -6,7 +6,6 @@
     open("trace.json", "w").write(metadata.to_chrome_trace())     # for chrome://tracing or Perfetto
 """
 
-import json
 import time
 
 
@@ -90,6 +89,8 @@ class RunMetadata:
 
     def to_chrome_trace(self):
         """Returns the steps as JSON for chrome://tracing."""
+        import json
+
         events = [{"name": s.name, "cat": s.kind, "ph": "X", "ts": s.start * 1e6, "dur": s.seconds * 1e6, "pid": 0, "tid": 0,
                    "args": {"ops": s.ops, "compiled": s.compiled}} for s in self.steps]
         return json.dumps({"traceEvents": events})
