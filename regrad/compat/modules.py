@@ -46,7 +46,14 @@ _TREE = {
         candidate_sampling_ops=ops.candidates check_ops=ops.check clip_ops=ops.clip clustering_ops cond_v2
         confusion_matrix control_flow_grad=ops.flow_grad control_flow_ops=ops.control control_flow_state control_flow_util
         control_flow_util_v2 control_flow_v2_func_graphs control_flow_v2_toggles ctc_ops=nn cudnn_rnn_grad
-        custom_gradient=autodiff.custom data_flow_grad=ops.partition_grad data_flow_ops default_gradient distributions
+        custom_gradient=autodiff.custom data_flow_grad=ops.partition_grad data_flow_ops default_gradient
+        distributions=distributions distributions.bernoulli=distributions distributions.beta=distributions
+        distributions.categorical=distributions distributions.dirichlet=distributions
+        distributions.dirichlet_multinomial=distributions distributions.distribution=distributions
+        distributions.distributions=distributions distributions.exponential=distributions distributions.gamma=distributions
+        distributions.kullback_leibler=distributions distributions.laplace=distributions
+        distributions.multinomial=distributions distributions.normal=distributions distributions.student_t=distributions
+        distributions.uniform=distributions
         embedding_ops=nn functional_ops=ops.functional gen_array_ops=generated gen_bitwise_ops=generated
         gen_candidate_sampling_ops=generated gen_control_flow_ops=generated gen_ctc_ops=generated
         gen_data_flow_ops=generated gen_functional_ops=generated gen_image_ops=generated gen_io_ops=generated
@@ -90,9 +97,9 @@ _TREE = {
         tf_stack""",
 }
 
-_NAMESPACES = """bitwise contrib data errors initializers layers linalg logging losses math nn random train signal spectral
-    strings summary image test gfile app flags manip sets metrics keras io debugging dtypes quantization graph_util nest
-    python_io queue sparse version""".split()
+_NAMESPACES = """bitwise contrib data distributions errors initializers layers linalg logging losses math nn random train
+    signal spectral strings summary image test gfile app flags manip sets metrics keras io debugging dtypes
+    quantization graph_util nest python_io queue sparse version""".split()
 
 _STANDARD = {"contextlib", "inspect", "generated", "regrad"}  # targets that are no parts of Regrad
 _BELOW = {"python.training": "train", "python.layers": "layers"}  # what stands for modules without "="

@@ -1,10 +1,8 @@
 """What Regrad leaves out of TensorFlow 1 as a whole, and what to do instead: the end of an AttributeError's message."""
 
 ABSENT = {
-    "contrib.distributions": "write the density with tf.log and tf.lgamma, and sample with tf.random_*",
     "contrib.learn": "train with tf.train.MonitoredTrainingSession, and feed arrays",
     "contrib.seq2seq": "tf.nn.raw_rnn decodes step by step",
-    "distributions": "write the density with tf.log and tf.lgamma, and sample with tf.random_*",
     "estimator": "train with tf.train.MonitoredTrainingSession, and feed arrays",
     "feature_column": "feed the columns, and join them with tf.one_hot, tf.nn.embedding_lookup and tf.concat",
     "GradientTape": "tf.gradients differentiates graphs",

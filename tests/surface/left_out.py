@@ -15,7 +15,6 @@ LEFT_OUT = _by_name({
     "there is one process, and no distributed runtime": """
         distribute train.SyncReplicasOptimizer train.ClusterDef train.JobDef train.ServerDef
         logging.TaskLevelStatusMessage test.create_local_cluster""",
-    "a library of its own": "distributions",
     "TensorFlow 1.15 has it not, or only as a name for version 2": """
         experimental *.experimental mixed_precision mlir types Module function wrap_function
         nondifferentiable_batch_function SparseTensorSpec IndexedSlicesSpec NoneTensorSpec OptionalSpec
