@@ -15,6 +15,7 @@ from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Known, Spec, define_op, rank_is, same, spec_text
 from regrad.core.shapes import TensorShape, as_dims, broadcast, compatible, fully_known, merge, size_of, text
+from regrad.ops import summing
 
 
 def variant(opdef, **changes):
@@ -287,7 +288,7 @@ def _sum_to_lower(b, x, like):
         return x
     extra = len(x.shape) - len(like.shape)
     axes = (*range(extra), *(i for i, d in enumerate(like.shape, extra) if d == 1 != x.shape[i]))
-    return b.np.reshape(b.np.sum(x, axis=axes, dtype=x.dtype), like.shape)
+    return b.np.reshape(summing.total(b, x, axes), like.shape)
 
 
 sumtolike_op = define_op("SumToLike", "x: T, like: L", infer=lambda x, like: Spec(like.dims, x.dtype),

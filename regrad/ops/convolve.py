@@ -3,7 +3,7 @@
 All work on channels-last arrays and on the Windows of the spatial axes; `conv.py` defines the ops. On the
 host, and in the shapes where XLA on a CPU does better with them, a convolution is a sum over the filter's
 taps: of matrix products of the shifted input (forward), of shifted products (by the input), and one product
-  for each tap (by the filter).
+for each tap (by the filter).
 """
 
 import math
@@ -14,6 +14,7 @@ from regrad.ops import winograd
 from regrad.ops.window import cropped, places, taps, untap
 
 _TAPS = 32  # more taps than these are not written out one by one
+_FEW = 4  # up to so many channels of an image
 
 
 def _groups(x, w):
@@ -44,6 +45,13 @@ def _by_group(b, function, groups, *arrays):
 # -- sums over taps -----------------------------------------------------------------------------------
 def _forward_by_taps(b, x, w, windows):
     return sum(_dot(tap, m) for tap, m in zip(taps(b, x, windows), _matrices(w)))
+
+
+def _forward_of_few(b, x, w, windows):
+    """Returns the convolution of an input of so few channels that XLA's own has short inner products to do."""
+    for v in reversed(windows):  # along one axis after the other: fewer, longer copies
+        x = b.np.concatenate(taps(b, x, [v]), -1)
+    return _dot(x, w.reshape(-1, w.shape[-1]))
 
 
 def _input_by_taps(b, w, dy, windows):
@@ -96,6 +104,8 @@ def forward(b, x, w, windows):
         return _by_group(b, lambda x, w: _forward_by_taps(b, x, w, windows), groups, x, w)
     if b.is_host or groups == 1 and _is_pointwise(windows):
         return _forward_by_taps(b, x, w, windows)
+    if groups == 1 and x.shape[-1] <= _FEW and len(_matrices(w)) <= _TAPS:
+        return _forward_of_few(b, x, w, windows)
     tile = groups == 1 and _winograd(x, (*x.shape[:-1], w.shape[-1]), windows, x.shape[-1])
     return winograd.forward(b, x, w, tile, _margins(windows)) if tile else _xla(b, x, w, windows)
 
@@ -106,7 +116,7 @@ def by_input(b, shape, w, dy, windows):
     if groups > 1 and b.is_host:
         return _by_group(b, lambda w, dy: _input_by_taps(b, w, dy, windows), groups, w, dy)
     image = math.prod(dy.shape[1:-1])
-    small = image <= 64 or dy.shape[0] * image <= 1024 or shape[-1] <= 4
+    small = image <= 64 or dy.shape[0] * image <= 1024 or shape[-1] <= _FEW
     if b.is_host or groups == 1 and (_is_pointwise(windows) or small and len(_matrices(w)) <= _TAPS):
         return _input_by_taps(b, w, dy, windows)
     tile = groups == 1 and _winograd(dy, dy.shape, windows, shape[-1])

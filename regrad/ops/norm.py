@@ -12,7 +12,7 @@ from regrad.core.dtypes import FLOATING
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import merge, size_of
-from regrad.ops import array, math
+from regrad.ops import array, math, summing
 from regrad.ops.array import one_of
 from regrad.ops.reduce import reduce_mean, reduce_sum
 from regrad.ops.window import as_text
@@ -67,9 +67,9 @@ def _bn_lower(n_outputs):
         wide = x.astype(scale.dtype)
         number = scale.dtype.type
         if is_training:
-            mean = b.np.mean(wide, axis=axes, dtype=scale.dtype)
+            mean = summing.mean(b, wide, axes)
             centred = wide - mean.reshape(broad)
-            variance = b.np.mean(b.np.square(centred), axis=axes, dtype=scale.dtype)
+            variance = summing.mean(b, b.np.square(centred), axes)
             unbiased = variance * number(n / max(n - 1, 1))
         else:
             centred = wide - mean.reshape(broad)
@@ -97,8 +97,8 @@ def _bn_grad_lower(b, dy, x, scale, mean, variance, *rest, epsilon, data_format,
     g = dy.astype(scale.dtype)
     inverse = number(1) / b.np.sqrt(variance + number(epsilon))
     centred = x.astype(scale.dtype) - mean.reshape(broad)
-    doffset = b.np.sum(g, axis=axes, dtype=scale.dtype)
-    along = b.np.sum(g * centred, axis=axes, dtype=scale.dtype)
+    doffset = summing.total(b, g, axes)
+    along = summing.total(b, g * centred, axes)
     dscale = along * inverse
     if is_training:
         # Mean and variance move with x: dx loses its mean and its component along x.

@@ -10,6 +10,7 @@ from regrad.core.dtypes import INDEX, NUMERIC, REAL, as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_is
+from regrad.ops import summing
 from regrad.ops.array import axis_in, one_of, rank
 
 
@@ -52,19 +53,14 @@ def _reduction(op_type, lower, types=NUMERIC, partial=False):
 def _mean(b, x, axis, keepdims):
     n = int(np.prod([x.shape[a] for a in axis], dtype=np.int64))
     if x.dtype.kind not in "iu" and n:
-        return b.np.mean(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+        return summing.mean(b, x, axis, keepdims)
     total = b.np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
     if n == 0:  # the mean of nothing is NaN; of no integers, 0
         return total if x.dtype.kind in "iu" else total * x.dtype.type(np.nan)
     return b.np.asarray(b.np.trunc(total / n)).astype(x.dtype)
 
 
-def _sum(b, x, axis, keepdims):
-    add = np.add.reduce if b.is_host and x.dtype != np.object_ else b.np.sum  # what np.sum calls, after a microsecond
-    return add(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
-
-
-sum_op = _reduction("Sum", _sum, partial=True)
+sum_op = _reduction("Sum", summing.total, partial=True)
 mean_op = _reduction("Mean", _mean)
 prod_op = _reduction("Prod", lambda b, x, axis, keepdims: b.np.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype),
                      partial=True)
