@@ -12,6 +12,8 @@ the number of turns is known, `lax.while_loop` when nothing is stacked); others 
 no bound is needed for anything.
 """
 
+import copy
+
 import numpy as np
 
 from regrad.core import dtypes, nest
@@ -433,15 +435,7 @@ def _loop_compiled(b, limit, carry, captures, xs, cond, body, reverse):
     if any(o.shape != f.shape for o, f in zip(one, first)):
         b.run_on_host()  # a loop variable changes its shape
     if turns is not None and (xs or len(body.outputs) > n):
-
-        def step(state, row):
-            i, rows = row
-            values = b.call(body, [*state, *captures, *rows], i)
-            return _like(b, values[:n], state), tuple(b.np.asarray(v) for v in values[n:])
-
-        count = b.np.arange(turns, dtype="int32")
-        last, ys = b.lax.scan(step, first, (count[::-1] if reverse else count, tuple(xs)), length=turns, reverse=reverse)
-        return (*last, b.np.asarray(np.int32(turns)), *ys)
+        return _scan(b, turns, first, captures, xs, body, reverse)
 
     def go_on(state):
         i, values = state[0], state[1:]
@@ -456,6 +450,108 @@ def _loop_compiled(b, limit, carry, captures, xs, cond, body, reverse):
 
     last = b.lax.while_loop(go_on, turn, (b.np.asarray(np.int32(0)), *first))
     return (*last[1:], last[0])
+
+
+def _scan(b, turns, first, captures, xs, body, reverse):
+    """Makes a known number of turns that read or stack rows."""
+    n = len(first)
+    sums = _sums_of_products(body, first, captures, xs, turns)
+    stack_of = dict(zip(body.inputs[len(body.inputs) - len(xs):], xs))
+    more = list(dict.fromkeys(t for terms in sums.values() for x, y, _, _ in terms for t in (x, y) if t not in stack_of))
+    kept = [i for i in range(n) if i not in sums]
+    inner = body if not sums else _with_outputs(body, [*(body.outputs[i] for i in kept), *body.outputs[n:], *more])
+
+    def step(state, row):
+        i, rows = row
+        if rows:
+            # Read before anything else: where an element-wise loop reads a row out of its stack itself, LLVM often
+            # does not vectorise it.
+            rows = b.apart(*rows)
+        values = list(first)
+        for k, v in zip(kept, state):
+            values[k] = v
+        values = b.call(inner, [*values, *captures, *rows], i)
+        return _like(b, values[:len(kept)], state), tuple(b.np.asarray(v) for v in values[len(kept):])
+
+    count = b.np.arange(turns, dtype="int32")
+    state, ys = b.lax.scan(step, tuple(first[i] for i in kept), (count[::-1] if reverse else count, tuple(xs)),
+                           length=turns, reverse=reverse)
+    last, ys = list(first), list(ys)
+    for i, v in zip(kept, state):
+        last[i] = v
+    stack_of.update(zip(more, ys[len(ys) - len(more):]))
+    for i, terms in sums.items():
+        for x, y, tx, ty in terms:
+            last[i] = last[i] + _sum_of_products(b, stack_of[x], stack_of[y], tx, ty)
+    return (*last, b.np.asarray(np.int32(turns)), *ys[:len(ys) - len(more)])
+
+
+# -- sums of products over the turns: a gradient adds up `a.T @ g` for every weight ------------------
+
+
+def _sums_of_products(body, first, captures, xs, turns):
+    """Returns {carry position: [(x, y, transpose_x, transpose_y)]} for sums over the turns of products of matrices.
+
+    Their operands are stacked and multiplied once after the loop: the products of all turns are one, of stacked rows, which
+    runs at the processor's full speed, and no turn reads and writes the sum. Only where the stacks are no longer than what
+    the turns would have moved, and not much longer than what the loop reads.
+    """
+    users, found = {}, {}
+    for t in (*(t for op in body._ops for t in op.inputs), *body.outputs):
+        users[t] = users.get(t, 0) + 1
+    room = (1 << 20) + 2 * sum(x.size for x in xs)
+    at = {t: i for i, t in enumerate(body.inputs)}
+    captured = set(range(len(first), len(first) + len(captures)))
+    for i, start in enumerate(first):
+        if start.dtype not in (np.float32, np.float64):
+            continue
+        products = [t.op for t in _added(body.outputs[i], body.inputs[i], users) or ()]
+        if not products or not all(op.type == "MatMul" and all(fully_known(t.dims) for t in op.inputs) for op in products):
+            continue
+        terms = [(*op.inputs, op.attrs["transpose_a"], op.attrs["transpose_b"]) for op in products]
+        rows, columns = start.shape
+        length = sum(x.dims[0 if tx else 1] for x, _, tx, _ in terms)
+        size = turns * length * (rows + columns)
+        if size > room or length * (rows + columns) > 2 * len(terms) * rows * columns:
+            continue
+        reads = [_inputs_of([t], at) for x, y, _, _ in terms for t in (x, y)]
+        if any(read is not None and read <= captured for read in reads):
+            continue  # the same in every turn
+        room -= size
+        found[i] = terms
+    return found
+
+
+def _added(output, total, users):
+    """Returns the tensors that `output` adds to `total`; None if it is no such sum, or if anything else reads a part of it."""
+    stack, terms, found = [output], [], False
+    while stack:
+        t = stack.pop()
+        if users[t] != 1:
+            return None
+        if t is total:
+            found = True
+        elif t.op.type in ("Add", "AddV2", "AddN", "Identity"):
+            stack += t.op.inputs
+        else:
+            terms.append(t)
+    return terms if found else None
+
+
+def _with_outputs(graph, outputs):
+    """Returns the same body with other outputs."""
+    other = copy.copy(graph)
+    other.outputs = outputs
+    other.__dict__.pop("_plan", None)
+    return other
+
+
+def _sum_of_products(b, xs, ys, tx, ty):
+    """Returns the sum over the first axis of products of matrices, as one product."""
+    xs = xs if tx else b.np.swapaxes(xs, 1, 2)
+    ys = b.np.swapaxes(ys, 1, 2) if ty else ys
+    xs, ys = (s.reshape(-1, s.shape[2]) for s in (xs, ys))
+    return b.np.matmul(xs.T, ys)
 
 
 def _settled(b, state, turn):
@@ -570,7 +666,7 @@ def _known_from_shapes(tensor):
         seen.add(op)
         if op.opdef.type in ("Const", "Shape", "Size", "Rank", "ShapeN"):
             continue
-        if not op.opdef.pure() or op.opdef.xla_only or not op.inputs or len(seen) > 200:
+        if not op.opdef.pure() or op.opdef.xla_only or op.opdef.extra.get("has_bodies") or not op.inputs or len(seen) > 200:
             return False
         stack += [t.op for t in op.inputs]
     return True

@@ -1,0 +1,70 @@
+"""What the compiled form of a loop changes about it must not be seen in its results."""
+
+import numpy as np
+import pytest
+
+import regrad as tf
+from regrad import config
+from regrad.ops import flow
+
+TURNS, BATCH, UNITS = 3, 2, 4
+
+
+def _steps(step, loop, h):
+    if loop:
+        return tf.while_loop(lambda i, h: i < TURNS, lambda i, h: (i + 1, step(i, h)), [0, h])[1]
+    for i in range(TURNS):
+        h = step(i, h)
+    return h
+
+
+def _plain(x, w, u):
+    return lambda i, h: tf.tanh(tf.matmul(tf.concat([x[i], h], 1), w))
+
+
+def _both_ways(x, w, u):
+    return lambda i, h: tf.tanh(tf.matmul(h, u) + tf.matmul(h + x[i], u, transpose_b=True))
+
+
+def _columns(x, w, u):
+    return lambda i, h: tf.transpose(tf.tanh(tf.matmul(u, h + x[i], transpose_a=True, transpose_b=True)))
+
+
+def _partly(x, w, u):
+    # Not only products: the sum stays in the loop.
+    return lambda i, h: tf.tanh(tf.matmul(h, u) + tf.reduce_sum(u) * x[i])
+
+
+def _fixed(x, w, u):
+    # One factor of the weight's gradient is the same in every turn.
+    return lambda i, h: h + tf.matmul(x[0], tf.tanh(u))
+
+
+@pytest.mark.parametrize("make,summed", [(_plain, 1), (_both_ways, 2), (_columns, 1), (_partly, 0), (_fixed, 0)])
+def test_gradients_of_a_loop_are_those_of_its_turns(make, summed, monkeypatch):
+    monkeypatch.setattr(config, "host_runs", 0)
+    found, inner = [], flow._sums_of_products
+
+    def noted(*args):
+        result = inner(*args)
+        found.append(sum(len(terms) for terms in result.values()))
+        return result
+
+    monkeypatch.setattr(flow, "_sums_of_products", noted)
+    rng = np.random.default_rng(3)
+    values = []
+    for loop in (True, False):
+        with tf.Graph().as_default(), tf.Session() as session:
+            x = tf.constant(rng.standard_normal((TURNS, BATCH, UNITS)) if not values else values[0])
+            w = tf.constant(rng.standard_normal((2 * UNITS, UNITS)) if not values else values[1])
+            if not values:
+                values = session.run([x, w])
+            h = _steps(make(x, w, w[UNITS:]), loop, tf.constant(np.full((BATCH, UNITS), 0.5)))
+            dw = tf.gradients(tf.reduce_sum(h * h), w)[0]
+            second = tf.gradients(tf.reduce_sum(dw * dw), w)[0]
+            results = session.run([h, dw, second])
+            if loop:
+                assert max(found, default=0) >= summed and (summed or not any(found))
+                expected = results
+    for got, wanted in zip(results, expected):
+        np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-12)
