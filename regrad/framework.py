@@ -3,6 +3,7 @@
 import contextlib
 
 from regrad.core.convert import convert_to_tensor
+from regrad.core.dtypes import as_dtype
 from regrad.core.graph import FuncGraph, Graph, get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 
@@ -113,5 +114,15 @@ def convert_to_tensor_or_indexed_slices(value, dtype=None, name=None):
     return value if isinstance(value, IndexedSlices) else convert_to_tensor(value, dtype, name)
 
 
-convert_to_tensor_or_sparse_tensor = convert_to_tensor_or_indexed_slices
+def convert_to_tensor_or_sparse_tensor(value, dtype=None, name=None):
+    """Returns `value` as a tensor; a SparseTensor or its value as a SparseTensor, which must have `dtype` if it is given."""
+    from regrad.ops.sparse import SparseTensor, SparseTensorValue
+
+    if isinstance(value, SparseTensorValue):
+        value = SparseTensor.from_value(value)
+    if not isinstance(value, SparseTensor):
+        return convert_to_tensor(value, dtype, name)
+    if dtype is not None and as_dtype(dtype) is not value.dtype:
+        raise RuntimeError(f"Sparse dtype: requested = {as_dtype(dtype).name}, actual = {value.dtype.name}.")
+    return value
 

@@ -1,6 +1,6 @@
 """What programs ask and set about TensorFlow's version and modes: graphs and sessions are all there is, and need no switch."""
 
-from regrad.core.graph import GraphVersions
+from regrad.core.graph_def import GraphVersions
 
 __version__ = VERSION = "1.15.0"
 GIT_VERSION = "regrad"

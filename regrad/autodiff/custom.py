@@ -170,6 +170,40 @@ def _variables_used(graph, made_before, inputs):
     return list(found)
 
 
+def get_dependent_variables(input_ops, output_ops):
+    """Returns the trainable variables on which `output_ops` depend, differentiably, other than through `input_ops`.
+
+    Args:
+      input_ops, output_ops: structures of tensors.
+    """
+    from regrad.autodiff.overrides import get_gradient_function
+
+    def differentiable(op):
+        try:
+            return get_gradient_function(op) is not None
+        except LookupError:
+            return False
+
+    outputs = [convert_to_tensor(t) for t in nest.flatten(output_ops)]
+    if not outputs:
+        return []
+    graph = outputs[0].graph
+    by_storage = {v._gradient_handle().op: v for v in graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)}
+    inputs = {convert_to_tensor(t) for t in nest.flatten(input_ops)}
+    found, seen, stack = [], set(), outputs
+    while stack:
+        t = stack.pop()
+        if t in seen or t in inputs or t.dtype._kind not in "fc":
+            continue
+        seen.add(t)
+        storage = variable_of(t)
+        if storage in by_storage:
+            found.append(by_storage[storage])
+        elif differentiable(t.op):
+            stack.extend(t.op.inputs)
+    return found
+
+
 def _takes(function, name):
     try:
         parameters = inspect.signature(function).parameters

@@ -87,7 +87,7 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
         xs, stops = [_element(x, "x") for x in xs], [_element(s, "stop_gradients") for s in stops]
         for t in xs + stops:
             _check_reachable(ys[0].graph, t, "xs" if t in xs else "stop_gradients")
-        sums = Partials(accumulate)
+        sums = Partials(accumulate, colocate_gradients_with_ops)
         for t, g in (known_gradients or {}).items():
             sums.know(_element(t, "known_gradients"), g)
         for i, (y, dy) in enumerate(zip(ys, grad_ys)):
@@ -122,7 +122,7 @@ def _totals(graph, ys, xs, stops, sums, options, colocate, walks):
         if (g := sums.total(inner)) is not None:
             outside.setdefault(outer.graph, []).append((outer, g))
     for arrived in outside.values():
-        beyond = Partials(options["accumulate"])
+        beyond = Partials(options["accumulate"], colocate)
         for t, g in arrived:
             beyond.add(t, g)
         for x, g in zip(xs, _totals(graph, [t for t, _ in arrived], xs, stops, beyond, options, colocate, walks)):
@@ -229,7 +229,8 @@ class Walk:
             return
         graph = self.graph
         forward_op, graph._forward_op = graph._forward_op, outputs[0].op
-        together = graph._colocation
+        together, made_from = graph._colocation, graph._made_from
+        graph._made_from = outputs[0].op
         if self.colocate:
             graph._colocation = (outputs[0].op,)
         # A block in force around gradients() is about the forward graph: what rules build is not stamped with it.
@@ -246,6 +247,7 @@ class Walk:
                             else forward_mode.replaced(op, forward, out_grads))
         finally:
             graph._forward_op, graph._override_scope, graph._colocation = forward_op, scope, together
+            graph._made_from = made_from
         for t, g in zip(op.inputs, in_grads):
             if g is not None and self.flows(t):
                 sums.add(t, g)
@@ -400,8 +402,9 @@ _MANY = 33
 class Partials:
     """The terms of each tensor's gradient, summed once, when they are asked for."""
 
-    def __init__(self, accumulate=None):
+    def __init__(self, accumulate=None, colocate=False):
         self.terms = {}
+        self.colocate = colocate
         self.known = {}
         self.rules = {k if isinstance(k, str) else _element(k, "accumulate"): r for k, r in (accumulate or {}).items()}
 
@@ -427,22 +430,31 @@ class Partials:
             rule = self.rules.get(tensor, self.rules.get("all")) if self.rules else None
             if rule is not None:
                 total = rule([convert_to_tensor(g) for g in terms], tensor)
-            elif all(isinstance(g, IndexedSlices) for g in terms):
-                total = join_slices(terms)
+            elif self.colocate:  # with the terms, or where they come from several devices with what they belong to
+                near = terms[-1].op if len({g.device for g in terms}) == 1 else tensor.op
+                with near.graph.colocate_with(near, ignore_existing=True):
+                    total = _sum(terms)
             else:
-                whole = [g for g in terms if not isinstance(g, IndexedSlices)]
-                total = whole[0] if len(whole) == 1 else math.addn_op(whole)
-                for g in terms:  # rows are added to the whole, not made whole first
-                    if isinstance(g, IndexedSlices):
-                        total = add_slices(total, g)
+                total = _sum(terms)
             self.terms[tensor] = terms = [total]
         return terms[0]
+
+
+def _sum(terms):
+    if all(isinstance(g, IndexedSlices) for g in terms):
+        return join_slices(terms)
+    whole = [g for g in terms if not isinstance(g, IndexedSlices)]
+    total = whole[0] if len(whole) == 1 else math.addn_op(whole)
+    for g in terms:  # rows are added to the whole, not made whole first
+        if isinstance(g, IndexedSlices):
+            total = add_slices(total, g)
+    return total
 
 
 def _seed(y, dy, i):
     if dy is None:
         if y.dtype.is_complex:
-            raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype.name}): the derivative of "
+            raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = tf.{y.dtype.name}): the derivative of "
                             f"{y.name} has no one direction.")
         if not (y.dtype.is_floating or y.dtype.is_integer):
             raise TypeError(f"Tensor {y.name} with type {y.dtype.name} must be numeric to obtain a default gradient.")

@@ -295,6 +295,8 @@ EXTRAS = {
         "NullContextmanager": contextlib.nullcontext, "EagerTensor": type("EagerTensor", (), {}),
         "RegisterShape": lambda op_type: lambda f: f,
     },
+    "tensorflow.python.ops.gradients_impl": {
+        "_hessian_vector_product": "regrad.autodiff.derivatives:hessian_vector_product"},
     "tensorflow.python.framework.constant_op": {"constant_v1": "regrad.core.convert:constant"},
     "tensorflow.python.framework.random_seed": {
         "DEFAULT_GRAPH_SEED": "regrad.ops.random:DEFAULT_GRAPH_SEED", "get_seed": "regrad.ops.random:get_seed",

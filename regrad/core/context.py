@@ -30,7 +30,7 @@ class _Pushed:
         if self.stack.items and self.stack.items[-1] is self.value:
             self.stack.items.pop()
         elif exc[0] is None:
-            raise AssertionError(f"Nesting violated for the default {type(self.value).__name__}: blocks must end "
+            raise AssertionError(f"Nesting violated for default stack of {type(self.value)} objects: blocks must end "
                                  "in the opposite order in which they began, in the thread that began them.")
 
 

@@ -418,6 +418,10 @@ def _graph_for(default, inputs, opdef):
             if theirs is graph or isinstance(graph, FuncGraph) and graph.encloses(theirs):
                 source = v if source is None else source
             elif source is None or isinstance(theirs, FuncGraph) and theirs.encloses(graph):
+                if isinstance(theirs, FuncGraph) and theirs.built:
+                    place = "a while loop" if theirs.name in ("body", "cond") else f"the branch {theirs.name}"
+                    raise ValueError(f"Cannot use {v.name!r} as input to {opdef.type} because it is in {place}: what is made "
+                                     "inside has a value there only. Return it from there.")
                 graph, source = theirs, v
             else:
                 raise ValueError(f"{opdef.type}: {_named(source)} and {_named(v)} must be from the same graph; build both "

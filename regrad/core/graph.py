@@ -1,6 +1,7 @@
 """Graph, Operation and Tensor: what a program builds before anything runs."""
 
 import contextlib
+import heapq
 import re
 import threading
 import warnings
@@ -9,7 +10,7 @@ import weakref
 from regrad.core import context, gradient_registry, shapes, source
 from regrad.core import device as devices
 from regrad.core import opdef as opdefs
-from regrad.core.errors import BadValue, OpError, ShapeError, nearest
+from regrad.core.errors import BadValue, InvalidArgumentError, OpError, OutOfRangeError, ShapeError, nearest
 from regrad.core.opdef import Spec, spec_text
 from regrad.core.shapes import TensorShape
 from regrad.core.tf_op_types import OP_TYPES
@@ -92,7 +93,7 @@ class Tensor:
 
     def eval(self, feed_dict=None, session=None):
         """Returns the value as a NumPy array, computed in `session` or the default session."""
-        return _session(session, self, "evaluate").run(self, feed_dict)
+        return _session(session, self, "eval").run(self, feed_dict)
 
     def _as_graph_element(self):
         return self
@@ -101,11 +102,13 @@ class Tensor:
         return f"<tf.Tensor '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
 
     def __str__(self):
-        return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name})'
+        shape = "" if self.dims is None else f", shape={self.shape}"
+        device = f", device={self.device}" if self.device else ""
+        return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name}{device})'
 
     def __bool__(self):
         raise TypeError(
-            f"Using a tf.Tensor as a Python bool is not allowed: {self.name} has no value until it is run. "
+            f"Using a `tf.Tensor` as a Python `bool` is not allowed: {self.name} has no value until it is run. "
             "Use `if t is not None:` to test whether a tensor is defined, tf.cond for a choice that the graph "
             f"makes, or session.run for the value. Made at {self.op.location}."
         )
@@ -128,13 +131,10 @@ class Tensor:
                                   f"session, or use tf.py_func. Made at {self.op.location}.")
 
 
-_SHAPED = ("Placeholder", "PlaceholderWithDefault", "VariableV2", "EnsureShape")  # whose attribute "shape" is TF's message
-
-
 class Operation:
     """A node of the graph: inputs, attributes, outputs, and where the user made it."""
 
-    __slots__ = ("graph", "id", "name", "opdef", "inputs", "outputs", "attrs", "control_inputs", "_device", "frames",
+    __slots__ = ("graph", "id", "name", "opdef", "inputs", "outputs", "attrs", "_controls", "_device", "frames",
                  "groups", "override_scope", "attached_rules", "forward_op", "__dict__", "__weakref__")
 
     def __init__(self, graph, name, opdef, inputs, attrs, groups):
@@ -155,6 +155,28 @@ class Operation:
     @property
     def device(self):
         return self._device
+
+    def _set_device(self, device):
+        self._device = devices.canonical_name(device)
+
+    @property
+    def control_inputs(self):
+        """The operations that run before this one although it takes nothing of theirs, as a list."""
+        return list(self._controls)
+
+    # -- edges of what is built already, as TensorFlow's own tools change them --
+
+    def _update_input(self, index, tensor):
+        self.graph._rewire(self, index, tensor)
+
+    def _add_control_input(self, op):
+        self.graph._set_controls(self, (*self._controls, op))
+
+    def _add_control_inputs(self, ops):
+        self.graph._set_controls(self, (*self._controls, *ops))
+
+    def _remove_all_control_inputs(self):
+        self.graph._set_controls(self, ())
 
     @property
     def location(self):
@@ -187,7 +209,7 @@ class Operation:
         """Returns the attribute `name`; ValueError when the op has none of that name."""
         if name in self.attrs:
             value = self.attrs[name]
-            if name == "shape" and self.type in _SHAPED:
+            if name == "shape" and self.type in opdefs.SHAPED:
                 return TensorShape(value).as_proto()
             return AttrText(value) if type(value) is str else value
         if name == "_gradient_op_type" and self.override_scope is not None:
@@ -214,7 +236,8 @@ class Operation:
         self.attrs = {**self.attrs, name: value}
 
     def values(self):
-        return self.outputs
+        """Returns the outputs, as a tuple."""
+        return tuple(self.outputs)
 
     def colocation_groups(self):
         """Returns the groups of operations that belong together which this one is in: its own if none was asked for."""
@@ -222,7 +245,7 @@ class Operation:
 
     def run(self, feed_dict=None, session=None):
         """Runs the operation in `session` or the default session."""
-        _session(session, self, "execute").run(self, feed_dict)
+        _session(session, self, "run").run(self, feed_dict)
 
     def _as_graph_element(self):
         return self
@@ -251,15 +274,21 @@ class AttrText(str):
     __hash__ = str.__hash__
 
 
-def _session(session, what, verb):
-    session = session or context.get_default_session()
+def _session(session, what, call):
+    given, session = session, session or context.get_default_session()
+    verb, kind = ("evaluate", "tensor") if isinstance(what, Tensor) else ("execute", "operation")
     if session is None:
-        name = what.name
-        raise ValueError(f"Cannot {verb} '{name}': no default session is registered. Use `with tf.Session():`, or pass "
-                         "an explicit session, `session=sess`.")
+        raise ValueError(f"Cannot {verb} {kind} using `{call}()`: No default session is registered. Use `with "
+                         f"sess.as_default()` or pass an explicit session to `{call}(session=sess)`: {what!r}.")
     if session.graph is not what.graph:
-        raise ValueError(f"Cannot {verb} '{what.name}' in this session: it was made for another graph.")
+        which = "default" if given is None else "given"
+        raise ValueError(f"Cannot use the {which} session to {verb} {kind}: the {kind}'s graph is different from the session's "
+                         f"graph: {what!r}. Pass an explicit session to `{call}(session=sess)`.")
     return session
+
+
+def _creation(op):
+    return op.id
 
 
 class OverrideScope:
@@ -294,12 +323,6 @@ class OverrideScope:
 kept: list | None = None  # `regrad doctor` puts a list here, to which every graph that is made is added
 
 
-class GraphVersions:
-    """TensorFlow 1.15's numbers for its graph format: `producer`, `min_consumer`, `bad_consumers`."""
-
-    producer, min_consumer, bad_consumers = 134, 0, ()
-
-
 class Graph:
     """A set of operations under unique names, plus the scopes in force while more are added."""
 
@@ -316,6 +339,9 @@ class Graph:
         self._colocation = ()  # operations that new ones belong with
         self._override_scope = None
         self._forward_op = None  # while a gradient rule runs: the op it differentiates
+        self._attr_scope_map = {}
+        self._revision = 0  # how often what is built already was changed
+        self._cycle = 0  # how many operations the changes left in cycles and behind them
         self._collections = {}
         self._finalized = False
         self._feedable_off = set()
@@ -342,7 +368,7 @@ class Graph:
             if name in self._by_name:
                 name = self.unique_name(name, absolute=True)
         else:
-            if not _OP_NAME.match(name):
+            if not _OP_NAME.match(name) and not (self._scope and name and _SCOPE_NAME.match(name)):
                 raise ValueError(f"'{name}' is not a valid scope name: an op's name holds letters, digits and ._-/, and "
                                  "starts with a letter, digit or dot.")
             name = self.unique_name(name)
@@ -361,9 +387,9 @@ class Graph:
                     raise BadValue(*error.args) from None
                 raise
         if type(specs) is list:
-            op.outputs = tuple(Tensor(op, i, s.dims, s.dtype) for i, s in enumerate(specs))
+            op.outputs = [Tensor(op, i, s.dims, s.dtype) for i, s in enumerate(specs)]
         else:
-            op.outputs = (Tensor(op, 0, specs.dims, specs.dtype),)
+            op.outputs = [Tensor(op, 0, specs.dims, specs.dtype)]
         op._device = self._device
         if self._device_by_op:
             op._device = ""
@@ -377,7 +403,7 @@ class Graph:
             scope = scope.block_for(opdef.type)
             if scope is not None:
                 scope.caught += 1
-        op.control_inputs = self._controls(inputs) if self._control_stack else ()
+        op._controls = self._controls(inputs) if self._control_stack else ()
         op.id = len(self._ops)
         self._ops.append(op)
         self._by_name[name] = op
@@ -389,11 +415,106 @@ class Graph:
         if self._control_stack:
             for controller in self._control_stack:
                 controller.made.add(op)
+        if self._attr_scope_map:
+            op.attrs = {**op.attrs, **self._given_attrs(op)}
         if self._colocation:
             groups = {group for other in self._colocation for group in other.colocation_groups()}
-            op.attrs = {**attrs, "_class": sorted(groups)}
+            op.attrs = {**op.attrs, "_class": sorted(groups)}
             op._device = self._colocation[-1].device
         return op
+
+    def _given_attrs(self, op):
+        """Returns the attributes that open blocks of `_attr_scope` give `op`."""
+        given = {}
+        for name, value in self._attr_scope_map.items():
+            value = value(op.node_def) if callable(value) else value
+            if value is not None:
+                given[name] = getattr(value, "value", value)
+        return given
+
+    # -- changing edges -----------------------------------------------------------------
+
+    def _rewire(self, op, index, tensor):
+        """Makes `tensor` the input `index` of `op`.
+
+        Raises:
+          ValueError: it belongs to another graph.
+          OutOfRangeError: there is no such input.
+          InvalidArgumentError: it has another dtype or does not fit the shape rule.
+        """
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"_update_input: a Tensor is expected, got {type(tensor).__name__}.")
+        if tensor.graph is not self:
+            raise ValueError(f"{tensor!r} must be from the same graph as {op!r}.")
+        if not 0 <= index < len(op.inputs):
+            raise OutOfRangeError(None, op, f"Cannot update edge. Input index [{index}] is greater than the number of total "
+                                  f"inputs [{len(op.inputs)}].")
+        old = op.inputs[index]
+        if tensor.dtype is not old.dtype:
+            raise InvalidArgumentError(None, op, f"Input {index} of node {op.name} was passed {tensor.dtype.name} from "
+                                       f"{tensor.name} incompatible with expected {old.dtype.name}.")
+        inputs = op.inputs
+        op.inputs = (*inputs[:index], tensor, *inputs[index + 1:])
+        try:
+            op.opdef.infer(*op_arguments(op), **op.attrs)
+        except (ShapeError, TypeError, ValueError) as error:
+            op.inputs = inputs
+            raise InvalidArgumentError(None, op, f"Cannot update edge, incompatible shapes: {spec_text(tensor)} as input "
+                                       f"{index} of {op.describe()}: {error}") from None
+        old._consumers.remove(op)
+        tensor._consumers = sorted([*(tensor._consumers or ()), op], key=_creation)
+        self._edges_changed(tensor.op.id > op.id)
+
+    def _set_controls(self, op, controls):
+        for c in controls:
+            if not isinstance(c, Operation):
+                raise TypeError(f"op must be an Operation: {c!r}")
+            if c.graph is not self:
+                raise ValueError(f"{c!r} must be from the same graph as {op!r}.")
+        op._controls = tuple(dict.fromkeys(controls))
+        self._edges_changed(any(c.id > op.id for c in op._controls))
+
+    def _edges_changed(self, order_too):
+        """Makes sessions plan anew, and numbers the operations in an order in which each follows what it needs.
+
+        Everything that walks a graph relies on `id` being such an order, as it is when nothing but new operations come.
+        """
+        self._revision += 1
+        self._cycle = 0
+        for op in self._ops:
+            for t in op.outputs:
+                if hasattr(t, "_partial"):  # what was known of its value
+                    del t._partial
+        if not order_too:
+            return
+        waits, ready, order = {}, [], []
+        needed_by = {}
+        for op in self._ops:
+            needs = {*(t.op for t in op.inputs), *op._controls}
+            waits[op] = len(needs)
+            for other in needs:
+                needed_by.setdefault(other, []).append(op)
+            if not needs:
+                ready.append((op.id, op))
+        heapq.heapify(ready)
+        while ready:
+            op = heapq.heappop(ready)[1]
+            order.append(op)
+            for other in needed_by.get(op, ()):
+                waits[other] -= 1
+                if not waits[other]:
+                    heapq.heappush(ready, (other.id, other))
+        self._cycle = len(self._ops) - len(order)
+        if self._cycle:
+            return  # a run says so: edges that come may end it
+        self._ops[:] = order
+        for i, op in enumerate(order):
+            op.id = i
+
+    def check_acyclic(self):
+        """Raises InvalidArgumentError if edges that were changed form a cycle."""
+        if self._cycle:
+            raise InvalidArgumentError(f"Graph is invalid, contains a cycle with {self._cycle} nodes.")
 
     def _controls(self, inputs):
         """The control inputs for an op of these inputs; one that an input already waits for is left out."""
@@ -483,6 +604,26 @@ class Graph:
             yield
         finally:
             self._device, self._device_stack, self._device_by_op = saved
+
+    @contextlib.contextmanager
+    def _attr_scope(self, attr_map):
+        """Gives the ops made inside the block attributes.
+
+        Args:
+          attr_map: {name: an AttrValue; a function of a NodeDef that returns one, or None; None, which lifts outer blocks}.
+        """
+        if not isinstance(attr_map, dict):
+            raise TypeError("attr_map must be a dictionary mapping strings to Callables that return AttrValue protocol buffers")
+        for name, value in attr_map.items():
+            if not isinstance(name, str) or not (value is None or callable(value) or hasattr(value, "value")):
+                raise TypeError("attr_map maps strings to AttrValue messages, functions that return one, or None; got "
+                                f"{name!r}: {value!r}.")
+        saved = self._attr_scope_map
+        self._attr_scope_map = {k: v for k, v in {**saved, **attr_map}.items() if v is not None}
+        try:
+            yield
+        finally:
+            self._attr_scope_map = saved
 
     @contextlib.contextmanager
     def _original_op(self, op):
@@ -642,7 +783,9 @@ class Graph:
     @property
     def graph_def_versions(self):
         """The versions of TensorFlow's format that the graph's GraphDef keeps to."""
-        return GraphVersions()
+        from regrad.core.graph_def import GraphDef
+
+        return GraphDef.versions
 
     @property
     def finalized(self):
@@ -680,6 +823,7 @@ class Graph:
 
     def prevent_fetching(self, op):
         self._fetchable_off.add(op)
+        self._revision += 1
 
     def is_fetchable(self, tensor_or_op):
         op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
@@ -733,6 +877,8 @@ class FuncGraph(Graph):
       captures: {outer tensor: inner tensor}.
       outputs: what it returns.
     """
+
+    built = False  # whether the function has returned: nobody outside may use its tensors from then on
 
     def __init__(self, name, outer_graph):
         super().__init__()

@@ -3,6 +3,7 @@
 import numpy as np
 
 from regrad.core.dtypes import DType
+from regrad.core.opdef import SHAPED
 from regrad.core.shapes import TensorShape
 
 _ENUM_NAMES = {
@@ -26,8 +27,15 @@ class AttrValue:
     def s(self, value):
         self.value = value
 
-    i = f = b = type = shape = tensor = list = property(
-        lambda self: self.value, lambda self, value: setattr(self, "value", value))
+    i = f = b = type = tensor = list = property(lambda self: self.value, lambda self, value: setattr(self, "value", value))
+
+    @property
+    def shape(self):
+        return self.value.as_proto() if isinstance(self.value, TensorShape) else self.value
+
+    @shape.setter
+    def shape(self, value):
+        self.value = value
 
     def __eq__(self, other):
         return self.value == getattr(other, "value", other)
@@ -78,8 +86,16 @@ class NodeDef:
     __repr__ = __str__
 
 
+class GraphVersions:
+    """TensorFlow 1.15's numbers for its graph format: `producer`, `min_consumer`, `bad_consumers`."""
+
+    producer, min_consumer, bad_consumers = 134, 0, ()
+
+
 class GraphDef:
     """A list of NodeDefs, `node`; `gradient_rules` are the overrides of the whole graph it was made of."""
+
+    versions = GraphVersions()
 
     def __init__(self, ops=(), gradient_rules=(), add_shapes=False):
         self.node = [NodeDef(op) for op in ops]
@@ -156,7 +172,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
             old = node.operation
             inputs = tuple(tensor(text) for text in node.input if not text.startswith("^"))
             controls = [ops[text[1:]] for text in node.input if text.startswith("^")]
-            attrs = {k: node.attr[k].value if k in node.attr else v for k, v in old.attrs.items()}
+            attrs = {k: _plain(node.attr[k].value) if k in node.attr else v for k, v in old.attrs.items()}
             with graph.control_dependencies(controls):
                 op = ops[node.name] = graph._add(old.opdef, inputs, attrs, node.name, old.groups)
             rule = node.attr.get("_gradient_op_type")
@@ -194,9 +210,16 @@ def _attributes(op):
             attrs["N"] = count
         position += count
     attrs |= {k: v for k, v in op.attrs.items() if v is not None and not k.startswith("_known")}
+    if "shape" in op.attrs and op.type in SHAPED:
+        attrs["shape"] = TensorShape._of(op.attrs["shape"])
     if op.override_scope is not None and (rule := op.override_scope.named_rule(op.type)) is not None:
         attrs["_gradient_op_type"] = rule
     return attrs
+
+
+def _plain(value):
+    """Returns a node's attribute as an operation keeps it: sizes of a shape."""
+    return value.dims_ if isinstance(value, TensorShape) else value
 
 
 def _value_lines(value, indent="    "):

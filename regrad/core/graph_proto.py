@@ -6,7 +6,7 @@ Attributes that are Python objects (the function of a `py_func`, the body of a l
 import numpy as np
 
 from regrad.core.dtypes import DType
-from regrad.core.graph import GraphVersions
+from regrad.core.graph_def import GraphVersions
 from regrad.core.messages import TensorProto, make_tensor_proto
 from regrad.core.proto import Message, fields
 from regrad.core.shapes import TensorShape

@@ -1,9 +1,14 @@
 """IndexedSlices: a tensor known only in some rows, such as the gradient of a gather."""
 
+import math
+import warnings
+
 from regrad.core.convert import register_tensor_conversion_function
 from regrad.core.graph import Tensor
 from regrad.core.opdef import find_op
-from regrad.core.shapes import TensorShape
+from regrad.core.shapes import TensorShape, fully_known
+
+_LARGE = 100_000_000  # elements of a dense tensor made of slices that are worth a warning
 
 
 class IndexedSlices:
@@ -66,13 +71,21 @@ def to_dense(slices, dtype=None, name=None, as_ref=False):
         raise ValueError(f"Tensor conversion requested dtype {dtype.name} for IndexedSlices of {slices.dtype.name}.")
     if slices.dense_shape is None:
         raise ValueError(f"Tensor conversion requested for IndexedSlices without dense_shape: {slices}")
-    if isinstance(slices.values, Tensor) and slices.dense_shape is not None:
+    if isinstance(slices.values, Tensor):
+        _warn_if_large(slices)
         rows = find_op("StridedSlice")(slices.dense_shape, [0], [1], [1], begin_mask=0, end_mask=0, ellipsis_mask=0,
                                        new_axis_mask=0, shrink_axis_mask=1)
         dense = find_op("UnsortedSegmentSum")(slices.values, slices.indices, rows, name=name)
         dense.set_shape(slices.shape)
         return dense
     raise TypeError(f"{slices} does not hold tensors.")
+
+
+def _warn_if_large(slices):
+    dims = slices.shape.dims_
+    if fully_known(dims) and math.prod(dims) >= _LARGE:
+        warnings.warn(f"Converting sparse IndexedSlices to a dense Tensor with {math.prod(dims)} elements. This may consume a "
+                      "large amount of memory.", stacklevel=3)
 
 
 register_tensor_conversion_function(IndexedSlices, to_dense)

@@ -25,6 +25,9 @@ from regrad.core.errors import ShapeError
 from regrad.core.shapes import broadcast, fully_known, size_of
 from regrad.core.tf_op_types import OP_TYPES
 
+# Op types whose attribute "shape" holds sizes and is TensorFlow's message of a shape for those who ask.
+SHAPED = ("Placeholder", "PlaceholderWithDefault", "VariableV2", "VarHandleOp", "EnsureShape")
+
 
 class Spec:
     """Shape and dtype of a tensor that need not exist: dims (tuple with None for unknown, or None) and DType."""

@@ -15,11 +15,26 @@ def no_op(name=None):
 
 
 def group(*inputs, name=None):
-    """Returns an operation that is done when all of `inputs` (operations, tensors, nested lists) are."""
+    """Returns an operation that is done when all of `inputs` (operations, tensors, nested lists) are.
+
+    Where their devices differ, it waits for one operation on each device, which waits for those there.
+    """
     flat = _flatten(inputs)
     graph = get_default_graph() if not flat else flat[0].graph
-    with graph.as_default(), graph.control_dependencies(flat):
-        return noop_op(name=name or "group_deps")
+    by_device: dict = {}
+    for x in flat:
+        by_device.setdefault(x.device, []).append(x)
+    with graph.as_default():
+        if len(by_device) < 2:
+            with graph.control_dependencies(flat):
+                return noop_op(name=name or "group_deps")
+        with graph.name_scope(name or "group_deps") as scope:
+            gates = []
+            for device in sorted(by_device):
+                with graph.device(device or None), graph.control_dependencies(by_device[device]):
+                    gates.append(noop_op())
+            with graph.control_dependencies(gates):
+                return noop_op(name=scope)
 
 
 def _flatten(inputs):

@@ -47,6 +47,7 @@ def trace(name, function, specs=(), input_names=None):
         inputs = [graph.add_input(s.dtype, s.dims, (input_names or {}).get(i, "Enter")) for i, s in enumerate(specs)]
         graph.n_explicit = len(inputs)
         returned = function(*inputs)
+    graph.built = True
     return graph, returned
 
 
@@ -213,7 +214,7 @@ def _choose(op, selector, functions, strict, names):
         except (TypeError, ValueError) as error:
             kind = "types" if isinstance(error, TypeError) else "values"
             raise type(error)(f"Incompatible return {kind} of {names[0]} and {n}: {error}") from None
-    leaves, rebuild = _branch_leaves(structures)
+    leaves, rebuild = _branch_leaves(structures, graphs)
     for g, flat, n in zip(graphs, leaves, names):
         g.outputs = as_outputs(g, flat, n)
     for g, n in zip(graphs[1:], names[1:]):
@@ -232,7 +233,7 @@ def _without_singleton(returned):
     return returned[0] if isinstance(returned, (list, tuple)) and len(returned) == 1 else returned
 
 
-def _branch_leaves(structures):
+def _branch_leaves(structures, graphs):
     """Returns (leaves of each branch, rebuild): what consists of several tensors is taken apart where all branches agree.
 
     Slices become dense tensors where another branch gives a tensor, or where only some say their dense shape.
@@ -240,6 +241,7 @@ def _branch_leaves(structures):
     flat = [nest.flatten(s) for s in structures]
     leaves, builders = [[] for _ in flat], []
     for items in zip(*flat):
+        items = _indices_alike(items, graphs)
         parts = [_parts(x) for x in items]
         alike = None not in parts and len({(type(x), len(p[0])) for x, p in zip(items, parts) if p}) == 1
         if items[0] is None:
@@ -253,6 +255,19 @@ def _branch_leaves(structures):
         return nest.pack_sequence_as(structures[0], _built(builders, tensors))
 
     return leaves, rebuild
+
+
+def _indices_alike(slices, graphs):
+    """Returns the slices that branches give with int64 indices where some have int64 and some int32; others as they are."""
+    if not all(isinstance(s, IndexedSlices) for s in slices) or len({s.indices.dtype for s in slices}) == 1:
+        return slices
+    from regrad.ops.math import cast
+
+    out = []
+    for s, graph in zip(slices, graphs):
+        with graph.as_default():
+            out.append(IndexedSlices(s.values, cast(s.indices, dtypes.int64), s.dense_shape))
+    return out
 
 
 def _parts(x):
@@ -737,7 +752,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         leaves, rebuild = _loop_leaves(structure)
         start = [convert_to_tensor(x) for x in leaves]
         start = [identity(t) if t.op.opdef.variable else t for t in start]
-        invariants = _invariants(shape_invariants, structure, start)
+        invariants, anys = _invariants(shape_invariants, structure, start)
         limit = -1 if maximum_iterations is None else maximum_iterations
         limit = convert_to_tensor(limit, dtype=None if hasattr(limit, "dtype") else dtypes.int32, name="maximum_iterations")
         if limit.dims:
@@ -761,6 +776,9 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
             raise ValueError(f"cond must return a boolean scalar, got shape {cond_graph.outputs[0].shape}.")
         body_graph, returned = trace("body", step, specs)
         body_graph.outputs = as_outputs(body_graph, returned, "body")
+        for i in anys:
+            if body_graph.outputs[i:i + 1] and body_graph.outputs[i].dims is None:
+                invariants[i] = specs[i].dims = None  # known when it runs
         _check_body(start, specs, body_graph.outputs)
         for g in (cond_graph, body_graph):
             g.n_carry = len(start)
@@ -807,13 +825,15 @@ def _body_leaves(returned, structure):
     if len(returned) != len(structure):
         raise ValueError(f"The number of inputs and outputs of body must match loop_vars: {len(structure)}, "
                          f"{len(returned)}")
-    nest.assert_same_structure(list(structure), returned, check_types=False)
+    for old, new in zip(structure, returned):
+        nest.assert_same_structure(old, new)
     return _loop_leaves(returned)[0]
 
 
 def _invariants(shape_invariants, structure, start):
+    """Returns (sizes that hold in every turn, or None, for each loop variable; those whose very rank need not hold)."""
     if shape_invariants is None:
-        return [None] * len(start)
+        return [None] * len(start), []
     flat = []
 
     def walk(s, x):
@@ -841,7 +861,8 @@ def _invariants(shape_invariants, structure, start):
                              f"loop variable. It enters the loop with shape {t.shape}, but the specified shape invariant "
                              f"is {list(dims)}.")
         out.append(None if dims == t.dims else dims)
-    return [(None,) * len(t.dims) if d is _ANY_RANK else d for d, t in zip(out, start)]
+    anys = [i for i, d in enumerate(out) if d is _ANY_RANK]
+    return [(None,) * len(t.dims) if d is _ANY_RANK else d for d, t in zip(out, start)], anys
 
 
 _ANY_RANK = object()

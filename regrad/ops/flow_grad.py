@@ -189,7 +189,7 @@ def _save(op, grad_graphs, own):
     for i, t in enumerate(outputs):
         t.value_index = i
     op.attrs = {**op.attrs, "n_saved": tuple(n_saved)}
-    op.outputs = tuple(outputs)
+    op.outputs = outputs
     _touched(op)
 
 
@@ -252,7 +252,7 @@ def _while_grad(op, *dys):
     new = [t for t in g.saved if t not in have]
     _extend(op, body, new)
     made = [Tensor(op, len(op.outputs) + k, None if t.dims is None else (None, *t.dims), t.dtype) for k, t in enumerate(new)]
-    op.outputs = (*op.outputs, *made)
+    op.outputs = [*op.outputs, *made]
     _touched(op)
     stacks = dict(zip([*have, *new], op.outputs[n + 1:]))
     rows += [(inner, stacks[t]) for t, inner in g.saved.items()]

@@ -13,7 +13,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import INDEX, as_dtype
 from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.opdef import Spec, define_op, spec_text
-from regrad.core.shapes import as_dims, compatible, fully_known, merge, size_of
+from regrad.core.shapes import TensorShape, as_dims, compatible, fully_known, merge, size_of
 
 UNWRITTEN = (0,) * 7  # the row shape of an array nothing was written to
 
@@ -125,6 +125,8 @@ def _scatter_lower(b, buffer, indices, value):
     if not b.is_host:
         return buffer.at[indices].set(value)
     out = np.array(buffer)
+    if np.size(indices) and not 0 <= np.min(indices) <= np.max(indices) < len(out):
+        raise InvalidArgumentError(f"Max scatter index must be < array size ({np.max(indices)} vs. {len(out)})")
     out[indices] = value
     return out
 
@@ -154,7 +156,32 @@ def _split_infer(value, *, num, length):
     return Spec((num, length, *value.dims[1:]), value.dtype)
 
 
-unstack_op = define_op("TensorArrayUnstack", "value", infer=lambda v: Spec(v.dims, v.dtype), lower=lambda b, v: v)
+def _unstack_size(value, flow, dynamic_size):
+    """Returns how many elements an array has that `value` was unstacked into, None where that is not known."""
+    n = value.dims[0] if value.dims else None
+    size = flow.dims[0] if flow.dims else None
+    if n is None or size is None:
+        return None
+    if n > size and not dynamic_size:
+        raise ShapeError(f"TensorArray: the {n} rows of {spec_text(value)} do not fit in an array that is not resizeable and "
+                         f"whose size is: {size}")
+    return max(n, size)
+
+
+def _unstack_infer(value, flow, *, dynamic_size):
+    if value.dims == ():
+        raise ShapeError(f"TensorArray.unstack: value must be at least a vector, got {spec_text(value)}")
+    size = _unstack_size(value, flow, dynamic_size)
+    return Spec(None if value.dims is None else (size, *value.dims[1:]), value.dtype)
+
+
+def _unstack_lower(b, value, flow, *, dynamic_size):
+    missing = flow.shape[0] - value.shape[0]
+    return b.np.pad(value, [(0, missing)] + [(0, 0)] * (len(value.shape) - 1)) if missing > 0 else value
+
+
+unstack_op = define_op("TensorArrayUnstack", "value: T, flow_in: T", shape_only=(1,), attrs={"dynamic_size": False},
+                       infer=_unstack_infer, lower=_unstack_lower)
 concat_op = define_op("TensorArrayConcatV3", "flow_in: T", lower=_concat_lower, infer=_concat_infer)
 split_op = define_op("TensorArraySplitV3", "value: T", attrs={"num": 0, "length": 0}, infer=_split_infer,
                      lower=lambda b, value, *, num, length: b.np.reshape(value, (num, length, *value.shape[1:])))
@@ -180,11 +207,12 @@ class TensorArray:
                  flow=None, infer_shape=True, element_shape=None, colocate_with_first_write_call=True, name=None):
         self._dtype = as_dtype(dtype)
         self._dynamic = bool(dynamic_size)
-        self._element_shape = as_dims(element_shape)
+        self._known = [as_dims(element_shape)]  # the elements' static shape, shared by all that became of the array
         self._name = name or "TensorArray"
-        self._infer_shape = infer_shape
-        self._written = {}  # with infer_shape=False: what was written at constant indices
+        self._infer_shape = infer_shape or element_shape is not None
+        self._written = {}  # what was written at constant indices: the element, or None where nobody needs it
         self._pieces = None  # {index: element} where shapes differ
+        self._size = None  # as a number, where it is known
         if flow is not None:
             self._flow = flow
             return
@@ -193,15 +221,30 @@ class TensorArray:
                 raise ValueError("Size must be provided if handle is not provided and dynamic_size is not set.")
             size = 0
         size = convert_to_tensor(size, dtype=None if hasattr(size, "dtype") else dtypes.int32, name="size")
+        known = size.value()
+        self._size = None if known is None or known.ndim else int(known)
         self._flow = create_op(size, dtype=self._dtype, element_shape=self._element_shape, dynamic_size=self._dynamic,
                                name=self._name)
 
     def _with(self, flow):
-        new = TensorArray(self._dtype, flow=flow, dynamic_size=self._dynamic, element_shape=self._element_shape,
-                          infer_shape=self._infer_shape)
-        if self._element_shape is None and flow.dims is not None and not is_unwritten(flow.dims):
-            new._element_shape = flow.dims[1:]
+        new = TensorArray(self._dtype, flow=flow, dynamic_size=self._dynamic, infer_shape=self._infer_shape)
+        new._known, new._size = self._known, self._size
+        if flow.dims is not None and not is_unwritten(flow.dims):
+            self._merge(flow.dims[1:])
         return new
+
+    @property
+    def _element_shape(self):
+        return self._known[0]
+
+    def _merge(self, dims):
+        """Adds what an element's shape says of all; ValueError when it contradicts what others said."""
+        if not self._infer_shape or dims is None:
+            return
+        if not compatible(self._known[0], dims):
+            raise ValueError(f"Inconsistent shapes: saw {TensorShape(dims)} but expected {self.element_shape} (and "
+                             "infer_shape=True)")
+        self._known[0] = merge(self._known[0], dims)
 
     def _loop_parts(self):
         return [self._flow], self._with
@@ -225,8 +268,6 @@ class TensorArray:
 
     @property
     def element_shape(self):
-        from regrad.core.shapes import TensorShape
-
         return TensorShape(self._element_shape)
 
     def identity(self):
@@ -255,19 +296,22 @@ class TensorArray:
         value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
         if value.dtype is not self._dtype:
             raise TypeError(f"TensorArray dtype is {self._dtype.name} but op is trying to write dtype {value.dtype.name}.")
-        at = None if self._infer_shape else convert_to_tensor(index).value()
-        fits = compatible(self._element_shape, value.dims)
-        if self._pieces is not None or at is not None and not fits:
+        at = convert_to_tensor(index).value()
+        if at is not None and int(at) in self._written:
+            raise InvalidArgumentError(f"TensorArray {self._name}: Could not write to TensorArray index {int(at)} because it "
+                                       "has already been written to.")
+        fits = compatible(self._element_shape if self._infer_shape else _row_dims(self._flow), value.dims)
+        if self._pieces is not None or at is not None and not fits and not self._infer_shape:
             if at is None:
                 raise ValueError("A TensorArray whose elements differ in shape is written at constant indices only.")
             new = self._with(self._flow)
             new._pieces = {**(self._written if self._pieces is None else self._pieces), int(at): value}
+            new._written = new._pieces
             return new
-        if not fits:
-            raise ValueError(f"Inconsistent shapes: saw {value.shape} but expected {self.element_shape}")
+        self._merge(value.dims)
         new = self._with(write_op(self._flow, index, value, dynamic_size=self._dynamic, name=name))
         if at is not None:
-            new._written = {**self._written, int(at): value}
+            new._written = {**self._written, int(at): None if self._infer_shape else value}
         return new
 
     def stack(self, name=None):
@@ -299,9 +343,10 @@ class TensorArray:
     def unstack(self, value, name=None):
         """Returns the array holding the rows of `value`."""
         value = convert_to_tensor(value, name="value")
-        new = self._with(unstack_op(value, name=name or "TensorArrayUnstack"))
-        new._element_shape = None if value.dims is None else value.dims[1:]
-        return new
+        flow = unstack_op(value, self._flow, dynamic_size=self._dynamic, name=name or "TensorArrayUnstack")
+        if value.dims is not None:
+            self._merge(value.dims[1:])
+        return self._with(flow)
 
     def scatter(self, indices, value, name=None):
         """Returns the array with elements `indices` set to the rows of `value`."""
@@ -320,15 +365,29 @@ class TensorArray:
         value = convert_to_tensor(value)
         lengths = convert_to_tensor(lengths)
         known = lengths.value()
+        self._check_split(value, lengths, known)
         if known is not None and len(set(known.tolist())) == 1 and value.rank is not None:
-            new = self._with(split_op(value, num=len(known), length=int(known[0]), name=name or "TensorArraySplitV3"))
-            new._element_shape = (int(known[0]), *value.dims[1:])
-            return new
+            self._merge((int(known[0]), *value.dims[1:]))
+            return self._with(split_op(value, num=len(known), length=int(known[0]), name=name or "TensorArraySplitV3"))
         if not lengths.dims or lengths.dims[0] is None:
             raise ValueError("TensorArray.split: the number of parts must be known while the graph is built.")
         new = self._with(self._flow)
         new._pieces = dict(enumerate(split(value, lengths, name=name or "TensorArraySplit")))
         return new
+
+    def _check_split(self, value, lengths, known):
+        """Raises ShapeError where it is known that `value` cannot be split so."""
+        if lengths.dims is not None and len(lengths.dims) != 1:
+            raise ShapeError(f"TensorArray.split: Expected lengths to be a vector, received shape: {spec_text(lengths)}")
+        if value.dims == ():
+            raise ShapeError(f"TensorArray.split: Expected value to be at least a vector, got {spec_text(value)}")
+        if known is not None and value.dims and value.dims[0] not in (None, int(known.sum())):
+            raise ShapeError("TensorArray.split: Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "
+                             f"{int(known.sum())} and value is {spec_text(value)}")
+        size, parts = self._size, lengths.dims[0] if lengths.dims else None
+        if not self._dynamic and None not in (size, parts) and size != parts:
+            raise ShapeError(f"TensorArray's size is not equal to the size of lengths ({size} vs. {parts}), and the TensorArray "
+                             "is not marked as dynamically resizeable")
 
     def _piece(self, index):
         """Returns element `index` of an array of parts of different lengths."""

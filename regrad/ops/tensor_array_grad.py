@@ -42,7 +42,11 @@ def _scatter_grad(op, dflow):
 @RegisterGradient("TensorArrayUnstack")
 def _unstack_grad(op, dflow):
     # Rows that were read come as slices: here, where the array began, they become whole.
-    return convert_to_tensor(dflow)
+    value, flow = op.inputs
+    rows = convert_to_tensor(dflow)
+    if None in (value.dims and value.dims[0], flow.dims and flow.dims[0]) or value.dims[0] != flow.dims[0]:
+        rows = rows[:shape(value)[0]]  # the array may be larger
+    return rows, None
 
 
 @RegisterGradient("TensorArrayConcatV3")

@@ -50,6 +50,7 @@ class Session:
         self.runs = 0
         self._runners = {}
         self._fetches = {}
+        self._revision = 0
         self._random_blocks = {}
         self._entropy = None
         self._lock = threading.RLock()
@@ -87,6 +88,8 @@ class Session:
             if not self.graph._ops:
                 raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
             self.runs += 1
+            if self._revision != self.graph._revision:
+                self._forget_plans()
             structure = self._structure(fetches)
             tensors, arrays = self._feeds(feed_dict)
             runner = self._runner(structure, tensors)
@@ -96,6 +99,13 @@ class Session:
                 self._wait_first(runner.plan.waiting)
             values = runner.run(arrays)
             return structure.rebuild([own(v) for v in values])
+
+    def _forget_plans(self):
+        """Forgets what was planned before edges of the graph were changed."""
+        self.graph.check_acyclic()
+        self._runners.clear()
+        self._fetches.clear()
+        self._revision = self.graph._revision
 
     def _traced(self, runner, structure, arrays, metadata):
         self.recorder = Recorder(metadata)
@@ -256,15 +266,19 @@ class Session:
         tensors = [self.graph.as_graph_element(t, allow_operation=False) for t in feed_list or ()]
         if any(t in self.graph._buckets for t in tensors):  # what is fed is not what runs
             return lambda *values: self.run(fetches, dict(zip(tensors, values, strict=True)))
-        runner = self._runner(structure, tuple(tensors))
+        runner, revision = self._runner(structure, tuple(tensors)), self.graph._revision
 
         def function(*values, options=None, run_metadata=None):
+            nonlocal runner, revision
             if len(values) != len(tensors):
                 raise TypeError(f"This callable takes {len(tensors)} feed values, got {len(values)}.")
             with self._lock:
                 if self._closed:
                     raise RuntimeError("Attempted to use a closed Session.")
                 self.runs += 1
+                if revision != self.graph._revision:
+                    self._forget_plans()
+                    runner, revision = self._runner(structure, tuple(tensors)), self._revision
                 if runner.plan.waiting:
                     self._wait_first(runner.plan.waiting)
                 results = runner.run([feed_array(t, v) for t, v in zip(tensors, values)])

@@ -92,9 +92,9 @@ def test_equality_is_identity():
 
 def test_a_tensor_is_no_python_value():
     x = tf.placeholder("float32", [2, None], "x")
-    with pytest.raises(TypeError, match="as a Python bool"):
+    with pytest.raises(TypeError, match="as a Python `bool`"):
         bool(x < 1)
-    with pytest.raises(TypeError, match="as a Python bool"):
+    with pytest.raises(TypeError, match="as a Python `bool`"):
         0 < x[0, 0] < 1  # noqa: B015
     with pytest.raises(TypeError, match="len"):
         len(x)

@@ -1,0 +1,165 @@
+"""What TensorFlow's own tests ask of graphs: changed edges, attributes, terms of gradients, elements of arrays and loops."""
+import numpy as np
+from corpus import Row
+
+
+def _refused(id, kind, word, code, **options):
+    return Row(id, code, raises=(kind, word), **options)
+
+
+ROWS = [
+    # Edges of what is built.
+    Row("another input", """
+x, y = tf.constant(1), tf.constant(2)
+z = x + y
+z.op._update_input(0, y)
+out = [len(x.consumers()), [op.name for op in y.consumers()]]
+z.op._update_input(1, x)
+result = out + [run(z - x), list(z.op.inputs) == [y, x]]"""),
+    Row("another input, made later", """
+x = tf.constant(3.0)
+y = tf.square(x, name='y')
+z = tf.exp(y * 0.0) + y
+y.op._update_input(0, tf.identity(x * 2.0))
+result = run([y, z, tf.gradients(z, x)])"""),
+    Row("more to wait for", """
+v = tf.Variable(1.0)
+x = tf.constant(2.0)
+y = tf.identity(x)
+up = v.assign_add(1.0)
+y.op._add_control_input(up.op)
+z = tf.identity(x)
+z.op._add_control_inputs([up.op, x.op])
+z.op._remove_all_control_inputs()
+run(y)
+run(z)
+result = [float(run(v)), z.op.control_inputs, len(y.op.control_inputs)]"""),
+    Row("a run sees edges that were changed since the last", """
+x, y = tf.constant(1.0), tf.constant(2.0)
+z = tf.square(x)
+f = tf.Session().make_callable(z)
+out = [run(z), f()]
+z.op._update_input(0, y)
+result = out + [run(z), f()]""", expect=[np.float32(1), np.float32(1), np.float32(4), np.float32(4)]),
+    Row("lists of an operation", """
+a = tf.constant(1.0)
+with tf.control_dependencies([a]):
+    b = tf.constant(2.0)
+s = tf.split(tf.constant([1.0, 2.0]), 2)
+result = [isinstance(b.op.control_inputs, list), isinstance(b.op.outputs, list), s[0].op.outputs == s,
+          isinstance(s[0].op.values(), tuple)]"""),
+    _refused("an input that is not there", "OutOfRangeError", "is greater than the number of total inputs",
+             "x = tf.constant(1.0); x.op._update_input(1, x)"),
+    _refused("an input of another dtype", "InvalidArgumentError", "incompatible with expected int32",
+             "z = tf.constant(1) + tf.constant(2); z.op._update_input(0, tf.constant(''))", asked=False),
+    _refused("an input of another graph", "ValueError", "from the same graph", """
+z = tf.constant(1) + tf.constant(2)
+with tf.Graph().as_default():
+    x = tf.constant(3)
+z.op._update_input(0, x)""", asked=False),
+    _refused("a cycle of what waits", "InvalidArgumentError", "cycle", """
+a, b = tf.constant(1.0), tf.constant(2.0)
+a.op._add_control_input(b.op)
+b.op._add_control_input(a.op)
+run(a)"""),
+    Row("attributes by a block", """
+from_bytes = type(tf.no_op().node_def.attr['x'])
+with graph._attr_scope({'_a': from_bytes(s=b'one')}):
+    x = tf.no_op()
+    with graph._attr_scope({'_a': None, '_b': lambda node: from_bytes(s=node.op.encode())}):
+        y = tf.no_op()
+z = tf.no_op()
+result = [x.get_attr('_a'), y.get_attr('_b')] + [raised(lambda o=o: o.get_attr('_a'))[-3] for o in (y, z)]"""),
+    Row("names below scopes", """
+with tf.name_scope('s'):
+    x = tf.constant(1.0, name='_x')
+result = [x.op.name, raised(lambda: tf.constant(1.0, name='_x'))[:1]]"""),
+    Row("fetching what may not be fetched, after a run", """
+x = tf.constant(1.0) * 2.0
+run(x)
+graph.prevent_fetching(x.op)
+result = 'ValueError' in raised(lambda: run(x))"""),
+    Row("tensors as text", """
+p, q = tf.placeholder(tf.float32, name='p'), tf.placeholder(tf.float32, [2], name='q')
+with tf.device('/cpu:0'):
+    c = tf.constant(1.0, name='c')
+result = [str(t) for t in (p, q, c)]"""),
+    Row("a node's shape", """
+node = tf.placeholder(tf.float32, [None, 2]).op.node_def
+result = [[d.size for d in node.attr['shape'].shape.dim], int(node.attr['dtype'].type)]"""),
+    Row("an operation for each device to wait for", """
+with tf.device('/task:0'):
+    a, b = tf.constant(0.0), tf.constant(1.0)
+with tf.device('/task:1'):
+    c = tf.constant(2.0)
+g = tf.group(a, b, c, name='root')
+result = [[op.name for op in g.control_inputs], [len(op.control_inputs) for op in g.control_inputs]]"""),
+    _refused("a block that ends too early", "AssertionError", "Nesting violated for default stack", """
+a, b = tf.Graph().as_default(), tf.Graph().as_default()
+a.__enter__()
+b.__enter__()
+try:
+    a.__exit__(None, None, None)
+finally:
+    b.__exit__(None, None, None)
+    a.__exit__(None, None, None)"""),
+    # Gradients.
+    Row("what a gradient was made from", """
+w = tf.constant(1.0, shape=[3, 2])
+y = tf.matmul(tf.ones([2, 3]), w)
+g = tf.gradients(y, w)[0]
+result = [g.op._original_op is y.op, g.op.type]"""),
+    Row("sums of gradients beside their terms", """
+out = []
+for devices in (('', ''), ('/task:1', '/task:2')):
+    w = tf.constant(1.0, shape=[1, 1])
+    xs = []
+    for d in devices:
+        with tf.device(d):
+            xs.append(tf.matmul(w, tf.ones([1, 2])))
+    g = tf.gradients(xs[0] + xs[1], w, colocate_gradients_with_ops=True)[0]
+    out.append([g.op.colocation_groups() == xs[0].op.colocation_groups(), g.op.colocation_groups() == w.op.colocation_groups()])
+result = out"""),
+    # Loops and arrays.
+    Row("elements of an array say each other's shape", """
+n = tf.placeholder(tf.int32, [])
+ta = tf.TensorArray(tf.float32, size=n)
+x = tf.constant([1.0, 2.0])
+_, out = tf.while_loop(lambda i, t: i < n, lambda i, t: (i + 1, t.write(i, x)), [0, ta])
+result = [out.stack().shape.as_list(), out.read(0).shape.as_list(), run(out.stack(), {n: 3})]"""),
+    Row("fewer rows than an array has", """
+x = tf.constant([[1.0], [2.0]])
+ta = tf.TensorArray(tf.float32, size=3).unstack(x)
+result = run([ta.size(), ta.read(1), tf.gradients(ta.read(0) * 3.0, x)])"""),
+    Row("a loop variable of any shape", """
+def f(x):
+    return x * np.float32(2)
+y = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, tf.py_func(f, [x], tf.float32)), [0, 1.0],
+                  shape_invariants=[tf.TensorShape([]), tf.TensorShape(None)])[1]
+result = run(y)"""),
+    Row("branches with indices of two types", """
+p = tf.placeholder(tf.bool)
+v = tf.constant([10.0])
+s = tf.cond(p, lambda: tf.IndexedSlices(v, tf.constant([0])), lambda: tf.IndexedSlices(v, tf.constant([1], tf.int64)))
+result = [s.indices.dtype.name, run(s.indices, {p: True})]"""),
+    _refused("more rows than an array has", "OpError", "", """
+run(tf.TensorArray(tf.float32, size=1).unstack([1.0, 2.0]).stack())"""),
+    _refused("an element written twice", "InvalidArgumentError", "already been written to", """
+ta = tf.TensorArray(tf.float32, size=3)
+run(ta.write(2, 3.0).write(2, 4.0).stack())"""),
+    _refused("elements of two shapes", "ValueError", "Inconsistent shapes", """
+tf.TensorArray(tf.float32, size=3).write(0, [1.0, 2.0]).write(1, [1.0])"""),
+    _refused("parts that are too few", "InvalidArgumentError", "Expected sum of lengths to be equal to values.shape", """
+run(tf.TensorArray(tf.float32, size=2, infer_shape=False).split([1.0, 2.0, 3.0], [1, 1]).concat())"""),
+    _refused("parts for another array", "InvalidArgumentError", "size is not equal to the size of lengths (3 vs. 2)", """
+run(tf.TensorArray(tf.float32, size=3, infer_shape=False).split([1.0, 2.0, 3.0], [1, 2]).concat())"""),
+    _refused("another structure from a body", "TypeError", "sequence type", """
+tf.while_loop(lambda i, p: i < 3, lambda i, p: (i + 1, [p[0], p[1]]), (0, (1, 2)))"""),
+    _refused("a loop's inner tensor outside", "ValueError", "is in a while loop", """
+inner = []
+def body(i):
+    inner.append(i + 1)
+    return inner[0]
+tf.while_loop(lambda i: i < 3, body, [0])
+inner[0] + 1"""),
+]
