@@ -386,8 +386,8 @@ class TensorArray:
                              f"{int(known.sum())} and value is {spec_text(value)}")
         size, parts = self._size, lengths.dims[0] if lengths.dims else None
         if not self._dynamic and None not in (size, parts) and size != parts:
-            raise ShapeError(f"TensorArray's size is not equal to the size of lengths ({size} vs. {parts}), and the TensorArray "
-                             "is not marked as dynamically resizeable")
+            raise ShapeError(f"TensorArray's size is not equal to the size of lengths ({size} vs. {parts}), and the "
+                             "TensorArray is not marked as dynamically resizeable")
 
     def _piece(self, index):
         """Returns element `index` of an array of parts of different lengths."""
