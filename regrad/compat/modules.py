@@ -85,8 +85,8 @@ _TREE = {
         learning_rate_decay momentum monitored_session moving_averages=train.moving_averages optimizer=train.optimizer
         proximal_adagrad proximal_gradient_descent py_checkpoint_reader quantize_training queue_runner queue_runner_impl
         rmsprop saver saver_test_utils saving saving.saveable_object saving.saveable_object_util server_lib
-        session_manager session_run_hook slot_creator=train.slots summary_io supervisor sync_replicas_optimizer training
-        training_ops training_util warm_starting_util""",
+        gen_training_ops=generated session_manager session_run_hook slot_creator=train.slots summary_io supervisor
+        sync_replicas_optimizer training training_ops=generated training_util warm_starting_util""",
     "python.layers": "base convolutional core layers normalization pooling utils",
     "python.platform": """app=app benchmark=test build_info flags=flags gfile=gfile googletest=test resource_loader self_check
         sysconfig test=test tf_logging=logging""",

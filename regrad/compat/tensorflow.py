@@ -85,15 +85,25 @@ def _rule_named(name):
     return found.function if found else None
 
 
+def _of_resource(op_type):
+    """Returns the op type that does to a variable what one of TensorFlow's does to a resource: there is one kind here."""
+    named = {"AssignVariableOp": "Assign", "AssignAddVariableOp": "AssignAdd", "AssignSubVariableOp": "AssignSub",
+             "ReadVariableOp": "Identity", "ResourceGather": "GatherV2"}
+    return named.get(op_type, op_type.removeprefix("Resource"))
+
+
 def raw_op(name):
     """Returns the function that makes an op of a generated wrapper's name: `relu_grad` and `ReluGrad` are one."""
     from regrad.core import gradient_registry
     from regrad.core.opdef import find_op, op_types
 
     gradient_registry.complete()
+    name = re.sub(r"(?:^|_)([a-z])", lambda m: m[1].upper(), name) if name.startswith("resource_") else name
     opdef = find_op(name)
     if opdef is None:
-        wanted = name.strip("_").replace("_", "").lower()
+        opdef = find_op(_of_resource(name))
+    if opdef is None:
+        wanted = _of_resource(name).strip("_").replace("_", "").lower()
         by_snake = {re.sub(r"\W", "", t).lower(): t for t in op_types()}
         for spelling in (wanted, wanted + "v2", wanted + "v3"):
             if spelling in by_snake:
@@ -105,10 +115,14 @@ def raw_op(name):
 
     def make(*inputs, name=None, **keywords):
         inputs = list(inputs)
+        if "resource" in keywords:
+            inputs.insert(0, keywords.pop("resource"))
         for argument in arguments[len(inputs):]:
             if argument in keywords:
                 inputs.append(keywords.pop(argument))
         positional = dict(zip(opdef.attrs, inputs[len(arguments):]))
+        for i in opdef.writes:
+            inputs[i] = getattr(inputs[i], "_variable", inputs[i])
         return opdef(*inputs[:len(arguments)], name=name, **positional, **keywords)
 
     make.__name__ = name

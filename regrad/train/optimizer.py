@@ -179,17 +179,34 @@ class Optimizer:
         """Makes the slots for these variables."""
 
     def _apply_dense(self, grad, var):
-        """Returns the operation that updates `var` by a dense gradient."""
-        raise NotImplementedError
+        """Returns the operation that updates `var` by a dense gradient; by default what `_resource_apply_dense` does."""
+        return self._resource_apply_dense(grad, var)
+
+    def _resource_apply_dense(self, grad, handle):
+        """As `_apply_dense`, which TensorFlow asks for variables of another kind: a subclass gives either."""
+        raise NotImplementedError(f"{type(self).__name__} must give _apply_dense(grad, var).")
 
     def _apply_sparse(self, grad, var):
-        """Returns the operation that updates `var` by an IndexedSlices without repeated indices."""
-        raise NotImplementedError
+        """Returns the operation that updates `var` by an IndexedSlices without repeated indices; by default what
+        `_resource_apply_sparse` does."""
+        return self._resource_apply_sparse(grad.values, var, grad.indices)
+
+    def _resource_apply_sparse(self, grad, handle, indices):
+        """As `_apply_sparse`, for rows `grad` of the variable `handle`: a subclass gives either."""
+        raise NotImplementedError(f"{type(self).__name__} must give _apply_sparse(grad, var): the gradient of {handle.name} is "
+                                  "an IndexedSlices. tf.convert_to_tensor makes it dense.")
 
     def _apply_sparse_duplicate_indices(self, grad, var):
         """Returns the operation that updates `var` by an IndexedSlices whose indices may repeat: sums those first."""
+        if type(self)._apply_sparse is Optimizer._apply_sparse:
+            return self._resource_apply_sparse_duplicate_indices(grad.values, var, grad.indices)
         values, indices = sum_repeated_rows(grad.values, grad.indices, var.dims[0] if var.dims else None)
         return self._apply_sparse(IndexedSlices(values, indices, grad.dense_shape), var)
+
+    def _resource_apply_sparse_duplicate_indices(self, grad, handle, indices):
+        """As `_apply_sparse_duplicate_indices`, for rows `grad` of the variable `handle`."""
+        rows, indices = sum_repeated_rows(grad, indices, handle.dims[0] if handle.dims else None)
+        return self._resource_apply_sparse(rows, handle, indices)
 
     def _finish(self, update_ops, name_scope):
         """Returns the operation that is done when all updates are; a subclass may change its own state here."""

@@ -13,7 +13,7 @@ from regrad.core.shapes import TensorShape, compatible
 from regrad.variables.initializers import Initializer, glorot_uniform_initializer, zeros_initializer
 from regrad.variables.lifting import root_graph
 from regrad.variables.partition import PartitionedVariable, partitions
-from regrad.variables.variable import Variable
+from regrad.variables.variable import Variable, VariableAggregation, VariableSynchronization
 
 
 class _Reuse:
@@ -44,13 +44,18 @@ class _Store:
                      collections=None, caching_device=None, partitioner=None, validate_shape=True, use_resource=None,
                      custom_getter=None, constraint=None, synchronization=None, aggregation=None):
         dtype = as_dtype(dtype)
+        # A custom getter is told what None stands for.
+        synchronization = VariableSynchronization.AUTO if synchronization is None else synchronization
+        aggregation = VariableAggregation.NONE if aggregation is None else aggregation
+        if trainable is None:
+            trainable = synchronization != VariableSynchronization.ON_READ
 
         def true_getter(name, shape=None, dtype=float32, initializer=None, regularizer=None, reuse=None, trainable=None,
                         collections=None, caching_device=None, partitioner=None, validate_shape=True, use_resource=None,
                         constraint=None, synchronization=None, aggregation=None):
             arguments = dict(shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, reuse=reuse,
                              trainable=trainable, collections=collections, validate_shape=validate_shape,
-                             constraint=constraint)
+                             constraint=constraint, synchronization=synchronization, aggregation=aggregation)
             if partitioner is not None:
                 return self._partitioned(name, partitioner=partitioner, **arguments)
             if name in self.partitioned:
@@ -69,7 +74,7 @@ class _Store:
         return custom_getter(getter=true_getter, **arguments)
 
     def _single(self, name, shape, dtype, initializer, regularizer, reuse, trainable, collections, validate_shape,
-                constraint, partition_info=None):
+                constraint, synchronization, aggregation, partition_info=None):
         from_value = initializer is not None and not callable(initializer)
         if from_value and shape is not None:
             raise ValueError("If initializer is a constant, do not specify shape.")
@@ -90,7 +95,8 @@ class _Store:
                 init = functools.partial(_of_shape, init, shape, name)
             variable_dtype = dtype
         variable = Variable(init, trainable=trainable, collections=collections, validate_shape=validate_shape, name=name,
-                            dtype=variable_dtype, constraint=constraint)
+                            dtype=variable_dtype, constraint=constraint, synchronization=synchronization,
+                            aggregation=aggregation)
         self.vars[name] = variable
         if regularizer is not None:
             graph = variable.graph

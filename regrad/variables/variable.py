@@ -255,6 +255,11 @@ class Variable(metaclass=_Created):
 
     # -- reading ------------------------------------------------------------------------------------
 
+    @property
+    def handle(self):
+        """The storage: what the functions of op types that assign take (`tf.raw_ops.ResourceApplyAdam` ...)."""
+        return self._variable
+
     def value(self):
         """Returns the tensor `w/read`: the value from before this run's assignments."""
         return self._snapshot

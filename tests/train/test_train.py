@@ -329,3 +329,37 @@ def test_a_looper_repeats_and_queue_runners_run_their_ops():
         coord.request_stop()
         coord.join(threads)
     assert runner.exceptions_raised == []
+
+
+def test_an_optimizer_written_for_resources():
+    from regrad.python.ops import gen_training_ops, resource_variable_ops
+
+    class Mine(tf.train.Optimizer):
+        def __init__(self):
+            super().__init__(False, "Mine")
+
+        def _create_slots(self, var_list):
+            for v in var_list:
+                self._zeros_slot(v, "m", self._name)
+
+        def _resource_apply_dense(self, grad, var):
+            m = self.get_slot(var, "m")
+            return gen_training_ops.resource_apply_momentum(var.handle, m.handle, 0.5, grad, 0.9, use_nesterov=True)
+
+        def _resource_apply_sparse(self, grad, var, indices):
+            with tf.control_dependencies([resource_variable_ops.resource_scatter_add(var.handle, indices, -0.5 * grad)]):
+                return tf.no_op()
+
+    v, rows = tf.Variable([1.0, 2.0]), tf.Variable([[1.0], [2.0]])
+    loss = tf.reduce_sum(v * v) + 3.0 * tf.reduce_sum(tf.gather(rows, [1, 1]))
+    step = Mine().minimize(loss)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(step)
+        np.testing.assert_allclose(sess.run(v), [1 - 0.5 * (2 + 0.9 * 2), 2 - 0.5 * (4 + 0.9 * 4)])
+        np.testing.assert_allclose(sess.run(rows), [[1.0], [2.0 - 0.5 * 6]])
+        sess.run(tf.raw_ops.AssignAddVariableOp(resource=v.handle, value=[1.0, 1.0]))
+        np.testing.assert_allclose(sess.run(v), [0.1, -0.8], rtol=1e-5)
+    assert tf.raw_ops.ResourceApplyRMSProp and gen_training_ops.resource_apply_rms_prop
+    with pytest.raises(NotImplementedError, match="_apply_dense"):
+        tf.train.Optimizer(False, "Nothing").minimize(loss)

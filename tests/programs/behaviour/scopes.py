@@ -114,6 +114,18 @@ def getter(getter, name, *args, **kwargs):
 with tf.variable_scope('s', custom_getter=getter):
     v = tf.get_variable('v', [1], initializer=tf.ones_initializer())
 result = [run(v), [w.name for w in tf.global_variables()]]"""),
+    Row("what a custom_getter is told", """
+told = []
+def getter(getter, name, **kwargs):
+    told.append([name, kwargs['trainable'], kwargs['synchronization'] == tf.VariableSynchronization.AUTO,
+                 kwargs['aggregation'] == tf.VariableAggregation.NONE, kwargs['reuse']])
+    return getter(name, **kwargs)
+with tf.variable_scope('s', custom_getter=getter):
+    tf.get_variable('v', [1])
+    tf.get_variable('w', [1], trainable=False)
+    tf.layers.dense(tf.ones([1, 2]), 3)
+on_read = tf.get_variable('on_read', [1], synchronization=tf.VariableSynchronization.ON_READ)
+result = [told, on_read.trainable]"""),
     Row("get_variable_scope", """
 with tf.variable_scope('a'), tf.variable_scope('b'):
     result = tf.get_variable_scope().name"""),
