@@ -16,6 +16,7 @@ from regrad.runtime import config
 from regrad.runtime.bodies import xla_for
 from regrad.runtime.cutting import data_inputs, recomputing, split
 from regrad.runtime.plan import shape_only_positions, static_positions
+from regrad.runtime.rewriting import rewritten
 from regrad.runtime.segment import Segment, ShapeOf, declared_attrs, freeze, refuse
 
 _FOLD = 1024  # elements; larger results are computed when they are needed, not stored in the program
@@ -277,6 +278,8 @@ class Stage:
         if not nodes:
             return
         live = self._live(nodes)
+        again = rewritten(live, self.infos, self._outside_uses())
+        live = live if again is live else self._live(again)
         parts = split(live, config.segment_ops) if len(live) > config.whole_ops else [live]
         part_of = {v: i for i, part in enumerate(parts) for n in part for v in n.outs}
         if len(parts) > 1:

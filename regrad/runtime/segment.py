@@ -421,6 +421,8 @@ def _products(op, dims, out):
         transposed = op.attrs.get("transpose_a") or op.attrs.get("adj_x")
         return out * dims[0][-2 if transposed else -1]
     kind = op.opdef.type
+    if kind == "SumOfProducts":
+        return sum(size_of(d) for d in dims[:op.groups[0]]) * out // max(size_of(op.outputs[0].dims[:1]) or 1, 1)
     if kind.startswith(("Conv2D", "Conv3D")):
         # Every element on the output's side meets a filter for its channel.
         image = dims[2] if "Backprop" in kind else None

@@ -1,0 +1,100 @@
+"""Device operations of a program replaced by fewer that compute the same, where only the whole program shows it.
+
+What the graph holds stays as it is: a rewritten node has an operation of its own, which gives the tensors of the one it
+replaces and is in no graph.
+"""
+
+from regrad.core.graph import Operation
+from regrad.core.opdef import OpDef, Spec
+from regrad.runtime.plan import Node
+
+
+def rewritten(nodes, infos, outside):
+    """Returns `nodes` with each sum of products of matrices as one product; what nothing reads any more is still among them.
+
+    Args:
+      nodes: in order.
+      infos: value number -> Spec or Known.
+      outside: value numbers that anything but `nodes` reads.
+    """
+    if sum(n.op.type == "MatMul" for n in nodes) < _FEWEST:
+        return nodes
+    users = dict.fromkeys(outside, 1)
+    for n in nodes:
+        for v in n.ins:
+            users[v] = users.get(v, 0) + 1
+    producer = {v: n for n in nodes for v in n.outs}
+    parts, replaced = set(), {}
+    for n in reversed(nodes):
+        if n.op.type in _SUMS and n not in parts:
+            replaced[n] = _sum_of_products(n, producer, users, infos, parts) or n
+    return [replaced.get(n, n) for n in nodes]
+
+
+def _instead(node, opdef, inputs, attrs, groups):
+    """Returns a node that makes the values of `node` by another operation, of inputs given as (value number, tensor)."""
+    old = node.op
+    op = Operation(old.graph, old.name, opdef, tuple(t for _, t in inputs), attrs, groups)
+    op.frames, op.forward_op, op.id, op.outputs = old.frames, old.forward_op, old.id, old.outputs
+    op.control_inputs, op.override_scope, op._device = (), None, old._device
+    made = Node(op, tuple(v for v, _ in inputs), node.outs, False, ())
+    made.stage = node.stage
+    return made
+
+
+# -- sums of products: the gradient of a weight that is used many times adds up `a.T @ g` -----------------------
+
+_FEWEST = 3  # products worth gathering
+_SUMS = ("AddN", "Add", "AddV2")
+
+
+def _products_lower(b, x, y, rest, *, transpose_x, transpose_y):
+    """Returns the sum of the products of each of `x` and of `y`, and of `rest`: stacked, it is one product."""
+    x = b.np.concatenate([m if t else m.T for m, t in zip(x, transpose_x)])
+    y = b.np.concatenate([m.T if t else m for m, t in zip(y, transpose_y)])
+    total = b.np.matmul(x.T, y)
+    for more in rest:
+        total = total + more
+    return total
+
+
+def _products_infer(x, y, rest, *, transpose_x, transpose_y):
+    return Spec((x[0].dims[1 if transpose_x[0] else 0], y[0].dims[0 if transpose_y[0] else 1]), x[0].dtype)
+
+
+products_op = OpDef("SumOfProducts", "x: N*T, y: N*T, rest: M*T", _products_infer, _products_lower,
+                    {"transpose_x": (), "transpose_y": ()}, {}, False, False, (), (), True, False, (), False, False, False, True)
+
+
+def _sum_of_products(node, producer, users, infos, parts):
+    """Returns a node that multiplies the operands of all products in the sum `node` as one; None where that is no gain.
+
+    It is one where the stacked operands are no longer than the products they make superfluous: the processor is at its best
+    with long sums, and a product that is written and read again costs memory's time. Sums inside the sum go to `parts`.
+    """
+    dims = infos[node.outs[0]].dims
+    if len(dims) != 2 or node.op.outputs[0].dtype.name not in ("float32", "float64"):
+        return None
+    terms, products, rest, sums = [*zip(node.ins, node.op.inputs)], [], [], set()
+    while terms:
+        v, t = terms.pop()
+        made = producer.get(v)
+        if infos[v].dims != dims:
+            return None
+        if made is None or users[v] != 1:
+            rest.append((v, t))
+        elif made.op.type in _SUMS:
+            sums.add(made)
+            terms += zip(made.ins, made.op.inputs)
+        elif made.op.type == "MatMul":
+            products.append(made)
+        else:
+            rest.append((v, t))
+    transpose_x, transpose_y = (tuple(bool(p.op.attrs[name]) for p in products) for name in ("transpose_a", "transpose_b"))
+    length = sum(infos[p.ins[0]].dims[0 if t else 1] for p, t in zip(products, transpose_x))
+    if len(products) < _FEWEST or length * sum(dims) > len(products) * dims[0] * dims[1]:
+        return None
+    parts |= sums
+    inputs = [(p.ins[i], p.op.inputs[i]) for i in (0, 1) for p in products]
+    return _instead(node, products_op, inputs + rest, {"transpose_x": transpose_x, "transpose_y": transpose_y},
+                    (len(products), len(products), len(rest)))
