@@ -36,7 +36,7 @@ def _instead(node, opdef, inputs, attrs, groups):
     old = node.op
     op = Operation(old.graph, old.name, opdef, tuple(t for _, t in inputs), attrs, groups)
     op.frames, op.forward_op, op.id, op.outputs = old.frames, old.forward_op, old.id, old.outputs
-    op.control_inputs, op.override_scope, op._device = (), None, old._device
+    op._controls, op.override_scope, op._device = (), None, old._device
     made = Node(op, tuple(v for v, _ in inputs), node.outs, False, ())
     made.stage = node.stage
     return made
@@ -63,7 +63,8 @@ def _products_infer(x, y, rest, *, transpose_x, transpose_y):
 
 
 products_op = OpDef("SumOfProducts", "x: N*T, y: N*T, rest: M*T", _products_infer, _products_lower,
-                    {"transpose_x": (), "transpose_y": ()}, {}, False, False, (), (), True, False, (), False, False, False, True)
+                    attrs={"transpose_x": (), "transpose_y": ()}, types={}, stateful=False, host=False, static=(), writes=(),
+                    reads=True, xla_only=False, shape_only=(), partial=False, variable=False, random=False, single=True)
 
 
 def _sum_of_products(node, producer, users, infos, parts):
