@@ -1,5 +1,5 @@
 """`tf.contrib`: the parts that research programs of TensorFlow 1's time used most: data, layers, slim, rnn, opt, framework,
-training.
+training, graph_editor.
 
 The rest raises AttributeError with the nearest name.
 """
@@ -8,7 +8,7 @@ import importlib
 
 from regrad.core.absent import hint
 
-_PARTS = ("framework", "layers", "opt", "rnn", "slim", "training", "data")
+_PARTS = ("framework", "layers", "opt", "rnn", "slim", "training", "data", "graph_editor")
 
 
 def __getattr__(name):

@@ -164,6 +164,10 @@ class Operation:
         """The operations that run before this one although it takes nothing of theirs, as a list."""
         return list(self._controls)
 
+    @property
+    def _outputs(self):
+        return self.outputs
+
     # -- edges of what is built already, as TensorFlow's own tools change them --
 
     def _update_input(self, index, tensor):

@@ -141,6 +141,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
       ValueError: a name in `input_map` or `return_elements` is not there.
     """
     from regrad.core.convert import convert_to_tensor
+    from regrad.core.copying import copied_bodies
     from regrad.core.graph import get_default_graph
 
     if not isinstance(graph_def, GraphDef):
@@ -174,7 +175,8 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
             controls = [ops[text[1:]] for text in node.input if text.startswith("^")]
             attrs = {k: _plain(node.attr[k].value) if k in node.attr else v for k, v in old.attrs.items()}
             with graph.control_dependencies(controls):
-                op = ops[node.name] = graph._add(old.opdef, inputs, attrs, node.name, old.groups)
+                op = ops[node.name] = graph._add(old.opdef, inputs, copied_bodies(old, attrs, graph, inputs), node.name,
+                                                 old.groups)
             rule = node.attr.get("_gradient_op_type")
             if rule is not None and op.override_scope is None:
                 op._set_attr("_gradient_op_type", rule.value)
