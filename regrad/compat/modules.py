@@ -12,11 +12,11 @@ _TREE = {
         op_def_pb2 step_stats_pb2 summary_pb2=core.messages tensor_pb2=core.messages tensor_shape_pb2=core.messages types_pb2
         variable_pb2 versions_pb2""",
     "contrib": """data=contrib.data framework=contrib.framework framework.python framework.python.ops=contrib.framework
-        framework.python.ops.arg_scope=contrib.framework framework.python.ops.variables=contrib.framework graph_editor=contrib.graph_editor
-        graph_editor.edit=contrib.graph_editor graph_editor.reroute=contrib.graph_editor graph_editor.select=contrib.graph_editor
-        graph_editor.subgraph=contrib.graph_editor graph_editor.transform=contrib.graph_editor
-        graph_editor.util=contrib.graph_editor layers=contrib.layers
-        layers.python layers.python.layers=contrib.layers layers.python.layers.initializers=contrib.layers
+        framework.python.ops.arg_scope=contrib.framework framework.python.ops.variables=contrib.framework
+        graph_editor=contrib.graph_editor graph_editor.edit=contrib.graph_editor graph_editor.reroute=contrib.graph_editor
+        graph_editor.select=contrib.graph_editor graph_editor.subgraph=contrib.graph_editor
+        graph_editor.transform=contrib.graph_editor graph_editor.util=contrib.graph_editor
+        layers=contrib.layers layers.python layers.python.layers=contrib.layers layers.python.layers.initializers=contrib.layers
         layers.python.layers.layers=contrib.layers layers.python.layers.regularizers=contrib.layers
         layers.python.layers.utils=contrib.layers opt=contrib.opt rnn=contrib.rnn slim=contrib.slim training=contrib.training
         training.python training.python.training training.python.training.hparam=contrib.training""",

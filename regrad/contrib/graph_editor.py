@@ -535,7 +535,7 @@ class TransformerInfo:
         return nest.map_structure(lambda t: self._found(self._backward, t, missing_fn), transformed_top)
 
     def __str__(self):
-        return f"Transformer result info: {len(self._transformed_ops)} operations, from scope {self._scope!r} to {self._scope_!r}"
+        return f"TransformerInfo of {len(self._transformed_ops)} operations, from scope {self._scope!r} to {self._scope_!r}"
 
 
 class Transformer:
@@ -640,8 +640,7 @@ def graph_replace(target_ts, replacement_ts, dst_scope="", src_scope="", reuse_d
     """
     flat = nest.flatten(target_ts)
     get_unique_graph(flat, check_types=Tensor)
-    replacement_ts = {getattr(k, "value", lambda: k)() if not isinstance(k, Tensor) else k: _tensor(v)
-                      for k, v in replacement_ts.items()}
+    replacement_ts = {_tensor(k): _tensor(v) for k, v in replacement_ts.items()}
     found = get_walks_intersection_ops(list(replacement_ts), flat)
     direct = [t for t in flat if t in replacement_ts]
     if not found and not direct:
@@ -794,7 +793,7 @@ def detach_inputs(sgv, control_inputs=False):
     with sgv.graph.as_default():
         placeholders = [make_placeholder_from_tensor(t) for t in sgv._inputs]
     for t, p in zip(sgv.inputs, placeholders):
-        _turn(t, [op for op in _consumers(t, sgv.ops, None)], p)
+        _turn(t, _consumers(t, sgv.ops, None), p)
     sgv._inputs = list(placeholders)
     if control_inputs:
         for op in sgv.ops:
