@@ -394,9 +394,9 @@ def flows(t):
     return t.dtype._kind in "fc"
 
 
-# Terms of one gradient that are held before they are added. After the first time one of them is the sum so far, so sums
-# come every 32 terms: a power of two, which lets the runtime cut large graphs at equal places.
-_MANY = 33
+# Terms of one gradient that are held before they are added. From then on each is added as it comes, to the sum so far: where
+# a graph repeats itself, its gradient repeats itself as well, and the runtime makes a loop of both.
+_MANY = 32
 
 
 class Partials:
@@ -405,6 +405,7 @@ class Partials:
     def __init__(self, accumulate=None, colocate=False):
         self.terms = {}
         self.colocate = colocate
+        self.long = set()  # tensors that had _MANY terms already
         self.known = {}
         self.rules = {k if isinstance(k, str) else _element(k, "accumulate"): r for k, r in (accumulate or {}).items()}
 
@@ -415,9 +416,12 @@ class Partials:
     def add(self, tensor, gradient):
         terms = self.terms.setdefault(tensor, [])
         terms.append(gradient)
+        if len(terms) < 2 or len(terms) < _MANY and tensor not in self.long:
+            return
         # A tensor used thousands of times is summed up as the terms come: a sum next to its terms keeps large graphs local.
-        if len(terms) == _MANY and not self.rules and not any(isinstance(g, IndexedSlices) for g in terms):
+        if not self.rules and not any(isinstance(g, IndexedSlices) for g in terms):
             self.terms[tensor] = [math.addn_op([convert_to_tensor(g) for g in terms])]
+            self.long.add(tensor)
 
     def total(self, tensor):
         """Returns the sum of the terms, or None when there are none; slices alone stay slices."""

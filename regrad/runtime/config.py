@@ -28,7 +28,7 @@ import functools
 import os
 
 whole_ops = 2048
-segment_ops = 256
+segment_ops = 200
 call_ops = 32
 apart_ops = 300
 host_runs = 3

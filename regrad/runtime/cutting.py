@@ -1,6 +1,7 @@
 """How the device operations of a stage are cut into segments."""
 
 import itertools
+import math
 
 from regrad.core.opdef import Known
 from regrad.runtime.plan import shape_only_positions
@@ -27,7 +28,7 @@ def split(nodes, limit):
         if period is None:
             size, phase = limit, None
         elif phase == period and start == 0:
-            size = period * (limit // period)
+            size = period * 2 ** int(math.log2(limit // period))
         else:
             # Entering a repetition: begin it where the fewest values cross the cut.
             first = max(start, 1)
@@ -84,6 +85,41 @@ def _repetition(signs, limit):
 _FEW = 8  # values handed from one part to another that are not worth computing again
 
 
+def aligned(parts, limit):
+    """Returns `parts` with the forward ones cut again where what the backward ones read of them ends.
+
+    So each backward part computes again what one forward part did, and no more: else it would begin at the edges of two.
+    """
+    nodes = [n for part in parts for n in part]
+    place = {v: at for at, n in enumerate(nodes) for v in n.outs}
+    starts = list(itertools.accumulate(map(len, parts), initial=0))
+    part_of = [j for j, part in enumerate(parts) for _ in part]
+    ends, touched = set(), set()
+    for i, part in enumerate(parts):
+        taken = {}
+        for n in part:
+            for v in data_inputs(n):
+                at = place.get(v, starts[i])
+                if at < starts[i]:
+                    taken.setdefault(part_of[at], set()).add(at)
+        many = {j for j, places in taken.items() if len(places) > _FEW}
+        if many:
+            near = many | {j for j in (min(many) - 1, max(many) + 1) if j in taken and j < i - 1}
+            ends.add(max(at for j in near for at in taken[j]) + 1)
+            touched |= near
+    if not touched:
+        return parts
+    first, last = min(touched), max(touched)
+    begin, end = starts[first], starts[last + 1]
+    cuts = [begin, *sorted(e for e in ends if begin < e < end), end]
+    pieces = [nodes[a:b] for a, b in itertools.pairwise(cuts)]
+    if len(pieces) > 2 * (last - first + 1) + _FEW:
+        return parts
+    long = 3 * limit // 2  # an equal piece somewhat too long is better than two unequal ones
+    return [*parts[:first], *(p for piece in pieces for p in (split(piece, limit) if len(piece) > long else [piece])),
+            *parts[last + 1:]]
+
+
 def recomputing(i, part, parts, part_of, infos):
     """Returns `part` with cheap nodes of earlier parts in front, where it would otherwise take many values from them.
 
@@ -119,6 +155,6 @@ def recomputing(i, part, parts, part_of, infos):
 
 def _cheap(node):
     op = node.op
-    return node.pure and not op.opdef.static and not op.opdef.has_lists and not op.opdef.extra.get("has_bodies") and (
-        op.type not in ("MatMul", "BatchMatMulV2", "Conv2D", "Conv3D", "DepthwiseConv2dNative", "MaxPool", "AvgPool")
-        and not op.opdef.xla_only)
+    products = ("MatMul", "BatchMatMulV2", "Conv2D", "Conv3D", "DepthwiseConv2dNative", "MaxPool", "AvgPool")
+    plain = not op.opdef.static and not op.opdef.has_lists and not op.opdef.xla_only and not op.opdef.extra.get("has_bodies")
+    return node.pure and plain and len(node.outs) <= _FEW and op.type not in products

@@ -14,9 +14,10 @@ from regrad.core.opdef import Known, Spec, refusal_of, spec_text
 from regrad.core.shapes import fully_known, size_of
 from regrad.runtime import config
 from regrad.runtime.bodies import xla_for
-from regrad.runtime.cutting import data_inputs, recomputing, split
+from regrad.runtime.cutting import aligned, data_inputs, recomputing, split
 from regrad.runtime.plan import shape_only_positions, static_positions
 from regrad.runtime.rewriting import rewritten
+from regrad.runtime.rolling import roll
 from regrad.runtime.segment import Segment, ShapeOf, declared_attrs, freeze, refuse
 
 _FOLD = 1024  # elements; larger results are computed when they are needed, not stored in the program
@@ -27,6 +28,7 @@ class Program:
 
     def __init__(self, plan, feed_arrays, session):
         self.plan = plan
+        self.size = plan.size  # of values: the plan's, and those that only loops of segments know
         self.infos = [None] * plan.size
         keyed = plan.keyed
         for v, array, tensor in zip(plan.feeds, feed_arrays, plan.fed):
@@ -48,6 +50,11 @@ class Program:
         self.root = Stage(self, 0, self.infos)
         self.donates = any(s.donate for s in self.root.segments)
         self.cold = True  # something may still have to be compiled
+
+    def number(self):
+        """Returns the number of a value that the plan does not know."""
+        self.size += 1
+        return self.size - 1
 
     def to_compile(self):
         """Returns the segments that the next run needs compiled and that are not, as far as the shapes are known."""
@@ -281,6 +288,8 @@ class Stage:
         again = rewritten(live, self.infos, self._outside_uses())
         live = live if again is live else self._live(again)
         parts = split(live, config.segment_ops) if len(live) > config.whole_ops else [live]
+        if len(parts) > 1:
+            parts = aligned(parts, config.segment_ops)
         part_of = {v: i for i, part in enumerate(parts) for n in part for v in n.outs}
         if len(parts) > 1:
             parts = [recomputing(i, part, parts, part_of, self.infos) for i, part in enumerate(parts)]
@@ -296,6 +305,8 @@ class Stage:
                         needed[part_of[v]][v] = True
         self.segments = [Segment(part, self.infos, outs) for part, outs in zip(parts, needed)]
         self._donate()
+        if len(parts) > 1 and isinstance(self.program, Program):
+            self.segments = roll(self.segments, self._outside_uses(), self.program.number)
 
     def _donate(self):
         """Lets segments overwrite the old values of variables that the run replaces.

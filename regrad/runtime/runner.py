@@ -116,7 +116,7 @@ class Runner:
         plan, session = self.plan, self.session
         if program.direct is not None and session.recorder is None:
             return program.direct(arrays, session.state)
-        env = [None] * plan.size
+        env = [None] * program.size
         for v, a in zip(plan.feeds, arrays):
             env[v] = a
         state = session.state

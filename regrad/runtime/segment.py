@@ -169,7 +169,7 @@ class Segment:
         if self.cost() <= config.host_cost:
             return config.host_runs
         on_host = self.cost() + 3_000 * len(self.nodes)
-        compiling = 50_000_000 + 2_000_000 * len(self.nodes) + 60_000_000 * self._n_products
+        compiling = 50_000_000 + 2_000_000 * len(self.steps) + 60_000_000 * self._n_products
         return min(config.host_runs, 2) if on_host < compiling else 0
 
     def compiles_meanwhile(self):

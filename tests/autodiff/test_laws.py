@@ -382,8 +382,9 @@ def test_9_each_order_has_its_own_overrides(program, where, selector):
         with tf.overriding([tf.Override(selector, times(2.0), order=1, optional=True)]):
             second_1 = e.gradient(first)
         got = e.run([first, first_2, second, second_1])
-    np.testing.assert_array_equal(got[0], got[1])
-    np.testing.assert_array_equal(got[2], got[3])
+    # Compiled in one program, equal gradients may still differ in their last bits.
+    np.testing.assert_allclose(got[0], got[1], rtol=1e-13)
+    np.testing.assert_allclose(got[2], got[3], rtol=1e-13)
 
 
 @laws(7)
