@@ -284,12 +284,9 @@ class Stage:
         """Cuts device nodes into segments of bounded size; a segment's outputs are what anything else needs."""
         if not nodes:
             return
-        live = self._live(nodes)
-        again = rewritten(live, self.infos, self._outside_uses())
-        live = live if again is live else self._live(again)
-        parts = split(live, config.segment_ops) if len(live) > config.whole_ops else [live]
-        if len(parts) > 1:
-            parts = aligned(parts, config.segment_ops)
+        parts = [_live(nodes, self._outside_uses())]
+        if len(parts[0]) > config.whole_ops:
+            parts = aligned(split(parts[0], config.segment_ops), config.segment_ops)
         part_of = {v: i for i, part in enumerate(parts) for n in part for v in n.outs}
         if len(parts) > 1:
             parts = [recomputing(i, part, parts, part_of, self.infos) for i, part in enumerate(parts)]
@@ -303,6 +300,10 @@ class Stage:
                 for v in data_inputs(n):
                     if v not in made and v in part_of:
                         needed[part_of[v]][v] = True
+        for i, part in enumerate(parts):
+            again = rewritten(part, self.infos, needed[i])
+            if again is not part:
+                parts[i] = _live(again, needed[i])
         self.segments = [Segment(part, self.infos, outs) for part, outs in zip(parts, needed)]
         self._donate()
         if len(parts) > 1 and isinstance(self.program, Program):
@@ -343,17 +344,18 @@ class Stage:
                 shape_only = shape_only_positions(node.op)
                 yield from (v for i, v in enumerate(node.ins) if i not in shape_only)
 
-    def _live(self, nodes):
-        """Returns the nodes whose results anything reads: folding leaves some unread."""
-        live = {v for v in self._outside_uses() if v >= 0}
-        kept = []
-        for node in reversed(nodes):
-            if any(v in live for v in node.outs) or not node.pure and not node.opdef.random:
-                kept.append(node)
-                shape_only = shape_only_positions(node.op)
-                live.update(v for i, v in enumerate(node.ins) if i not in shape_only)
-        kept.reverse()
-        return kept
+
+def _live(nodes, outside):
+    """Returns the nodes whose results `outside` or one another read: folding leaves some unread."""
+    live = {v for v in outside if v >= 0}
+    kept = []
+    for node in reversed(nodes):
+        if any(v in live for v in node.outs) or not node.pure and not node.opdef.random:
+            kept.append(node)
+            shape_only = shape_only_positions(node.op)
+            live.update(v for i, v in enumerate(node.ins) if i not in shape_only)
+    kept.reverse()
+    return kept
 
 
 def _unread(plan, v):
