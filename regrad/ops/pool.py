@@ -71,19 +71,34 @@ def _spread_along(b, dy, w):
 
 
 # -- which element was the largest ------------------------------------------------------------------------
-def _back(b, x, y, dy, windows):
-    """Returns `dy` sent to the first element of each window of `x` that equals its maximum `y`."""
+# Elements of a window are compared with each other, never with the maximum that the forward op made: XLA may compute the
+# input of both again in another loop, where products and sums are contracted otherwise, and no element would equal it.
+def _number(b, elements):
+    """Returns which of equally shaped arrays is the first of the largest, an integer for each place."""
+    dtype = np.int8 if len(elements) < 128 else np.int32
+    best, chosen = elements[-1], dtype(len(elements) - 1)
+    for i, element in reversed(list(enumerate(elements[:-1]))):  # backwards: the first is written last
+        first = element >= best
+        chosen = b.np.where(first, dtype(i), chosen)
+        best = b.np.where(first, element, best)
+    return chosen
+
+
+def _apart(b, function, x):
+    """Returns `function(x)`, computed from `x` as it lies in memory."""
+    return function(x) if b.is_host else b.call(function, [x])
+
+
+def _back(b, x, dy, windows):
+    """Returns `dy` sent to the first of the largest elements of each window of `x`."""
     if all(w.plain for w in windows):
-        return _back_to_tiles(b, x, y, dy, windows)
-    shares, free = {}, None
-    for at, tap in zip(places(windows), taps(b, x, windows, _lowest(x.dtype))):
-        mask = tap == y if free is None else (tap == y) & free
-        free = ~mask if free is None else free & ~mask
-        shares[at] = b.np.where(mask, dy, dy.dtype.type(0))
+        return _back_to_tiles(b, x, dy, windows)
+    chosen = _number(b, taps(b, x, windows, _lowest(x.dtype)))
+    shares = {at: b.np.where(chosen == i, dy, dy.dtype.type(0)) for i, at in enumerate(places(windows))}
     return _interleaved(b, shares, windows)
 
 
-def _back_to_tiles(b, x, y, dy, windows):
+def _back_to_tiles(b, x, dy, windows):
     """Does so for windows that tile the input: finds which element each window chose, then fills tile by tile."""
     n = math.prod(w.k for w in windows)
     number = np.arange(n, dtype=np.int8 if n < 128 else np.int32)
@@ -96,13 +111,17 @@ def _back_to_tiles(b, x, y, dy, windows):
         spread += [1, k]
     number = number.reshape(spread)
     if n <= _FEW**2:
-        chosen = number.dtype.type(n - 1)
-        for i, tap in reversed(list(enumerate(taps(b, x, windows)))):  # backwards: the first match is written last
-            chosen = b.np.where(tap == y, number.dtype.type(i), chosen)
+        chosen = _number(b, taps(b, x, windows))
     else:
         # The least number among those that hold the maximum: XLA's argmax takes ten times as long.
-        largest = b.np.where(x.reshape(tiled) == y.reshape(apart), number, number.dtype.type(n - 1))
-        chosen = b.np.min(largest, axis=tuple(2 * w.axis + 1 for w in windows))
+        axes = tuple(2 * w.axis + 1 for w in windows)
+
+        def least(x):
+            tiles = x.reshape(tiled)
+            holds = tiles == b.np.max(tiles, axis=axes, keepdims=True)
+            return b.np.min(b.np.where(holds, number, number.dtype.type(n - 1)), axis=axes)
+
+        chosen = _apart(b, least, x)
     return b.np.where(chosen.reshape(apart) == number, dy.reshape(apart), dy.dtype.type(0)).reshape(x.shape)
 
 
@@ -143,12 +162,12 @@ def _interleaved(b, shares, windows):
     return cropped(b, joined(()), windows)
 
 
-def _on(b, x, y, g, windows):
+def _on(b, x, g, windows):
     """Returns the elements of `g`, of the shape of `x`, where the windows' first maxima stand."""
-    picked = None
-    # Backwards, so that the first match is written last.
-    for tap, value in zip(reversed(taps(b, x, windows, _lowest(x.dtype))), reversed(taps(b, g, windows))):
-        picked = value if picked is None else b.np.where(tap == y, value, picked)
+    elements, values = taps(b, x, windows, _lowest(x.dtype)), taps(b, g, windows)
+    chosen, picked = _number(b, elements), values[-1]
+    for i, value in enumerate(values[:-1]):
+        picked = b.np.where(chosen == i, value, picked)
     return picked
 
 
@@ -166,28 +185,25 @@ def _max_lower(b, x, windows):
     return x
 
 
-def _stages(b, x, y, groups):
-    """Returns [x, maxima over the last group of axes, over the last two ...]; `y`, if given, is the last."""
+def _stages(b, x, groups):
+    """Returns [x, maxima over the last group of axes, over the last two ...], without those over all."""
     stages = [x]
-    for i, group in enumerate(reversed(groups)):
-        last = y is not None and i == len(groups) - 1
-        stages.append(y if last else _max_lower(b, stages[-1], group))
+    for group in reversed(groups[1:]):
+        stages.append(_max_lower(b, stages[-1], group))
     return stages
 
 
-def _back_lower(b, x, y, dy, windows):
+def _back_lower(b, x, dy, windows):
     groups = _groups(windows)
-    stages = _stages(b, x, y, groups)
-    for i, group in enumerate(groups):
-        dy = _back(b, stages[-2 - i], stages[-1 - i], dy, group)
+    for stage, group in zip(reversed(_stages(b, x, groups)), groups):
+        dy = _back(b, stage, dy, group)
     return dy
 
 
-def _on_lower(b, x, y, g, windows):
+def _on_lower(b, x, g, windows):
     groups = _groups(windows)
-    stages = _stages(b, x, y, groups)
-    for i, group in enumerate(reversed(groups)):
-        g = _on(b, stages[i], stages[i + 1], g, group)
+    for stage, group in zip(_stages(b, x, groups), reversed(groups)):
+        g = _on(b, stage, g, group)
     return g
 
 
@@ -238,14 +254,14 @@ def _must_agree(spec, dims, what):
         raise ShapeError(f"{what} is {spec_text(spec)}, but pooling the input gives shape {text(dims)}")
 
 
-def _pool_grad_infer(x, y, dy, *, ksize, strides, padding, data_format, own_output=False):
+def _pool_grad_infer(x, y, dy, *, ksize, strides, padding, data_format):
     dims = _pooled(x, ksize, strides, padding, data_format, "orig_input")
     _must_agree(y, dims, "orig_output")
     _must_agree(dy, dims, "grad")
     return Spec(x.dims, x.dtype)
 
 
-def _pool_gradgrad_infer(x, y, g, *, ksize, strides, padding, data_format, own_output=False):
+def _pool_gradgrad_infer(x, y, g, *, ksize, strides, padding, data_format):
     dims = _pooled(x, ksize, strides, padding, data_format, "orig_input")
     _must_agree(y, dims, "orig_output")
     if not compatible(g.dims, x.dims):
@@ -261,32 +277,26 @@ def _pool_attrs(data_format):
     return {"ksize": None, "strides": None, "padding": None, "data_format": data_format}
 
 
-def _known(y, own_output):
-    # TF finds the maxima anew, and programs rely on it: relevance propagation passes an orig_output that was
-    # changed. That costs a pass, so the gradient of a max-pool op says that orig_output is that op's own.
-    return y if own_output else None
-
-
 def _max_family(suffix, data_format):
     """Defines the max-pool op of 2 or 3 dimensions, its gradient and that one's gradient."""
     attrs = _pool_attrs(data_format)
-    grad_attrs = attrs | {"own_output": False}
     types = {"T": REAL}
 
     def lower(b, x, *, ksize, strides, padding, data_format):
         return _max_lower(b, x, _windows_of(x, ksize, strides, padding))
 
-    def lower_grad(b, x, y, dy, *, ksize, strides, padding, data_format, own_output):
-        return _back_lower(b, x, _known(y, own_output), dy, _windows_of(x, ksize, strides, padding))
+    def lower_grad(b, x, y, dy, *, ksize, strides, padding, data_format):
+        return _back_lower(b, x, dy, _windows_of(x, ksize, strides, padding))
 
-    def lower_gradgrad(b, x, y, g, *, ksize, strides, padding, data_format, own_output):
-        return _on_lower(b, x, _known(y, own_output), g, _windows_of(x, ksize, strides, padding))
+    def lower_gradgrad(b, x, y, g, *, ksize, strides, padding, data_format):
+        return _on_lower(b, x, g, _windows_of(x, ksize, strides, padding))
 
     three = "orig_input, orig_output, grad"
     pool = define_op(f"MaxPool{suffix}", "input", attrs=attrs, types=types, infer=_pool_infer, lower=lower)
-    grad = define_op(f"MaxPool{suffix}Grad", three, attrs=grad_attrs, types=types, infer=_pool_grad_infer,
+    # TF finds the maxima anew too, and programs rely on it: relevance propagation passes an orig_output that was changed.
+    grad = define_op(f"MaxPool{suffix}Grad", three, attrs=attrs, types=types, shape_only=(1,), infer=_pool_grad_infer,
                      lower=lower_grad)
-    gradgrad = define_op(f"MaxPool{suffix}GradGrad", three, attrs=grad_attrs, types=types,
+    gradgrad = define_op(f"MaxPool{suffix}GradGrad", three, attrs=attrs, types=types, shape_only=(1,),
                          infer=_pool_gradgrad_infer, lower=lower_gradgrad)
     return pool, grad, gradgrad
 
@@ -355,16 +365,16 @@ maxpoolv2_op = define_op("MaxPoolV2", "input: T, ksize: int32, strides: int32", 
                          _max_lower(b, x, _windows_of(x, _ints(k), _ints(s), padding)))
 maxpoolgradv2_op = define_op("MaxPoolGradV2",
                              "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32",
-                             attrs=_V2_ATTRS, types=_V2_TYPES, static=(3, 4),
+                             attrs=_V2_ATTRS, types=_V2_TYPES, static=(3, 4), shape_only=(1,),
                              infer=_dynamic(_pool_grad_infer), lower=lambda b, x, y, dy, k, s, *, padding,
                              data_format:
-                             _back_lower(b, x, None, dy, _windows_of(x, _ints(k), _ints(s), padding)))
+                             _back_lower(b, x, dy, _windows_of(x, _ints(k), _ints(s), padding)))
 maxpoolgradgradv2_op = define_op("MaxPoolGradGradV2",
                                  "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32",
-                                 attrs=_V2_ATTRS, types=_V2_TYPES, static=(3, 4),
+                                 attrs=_V2_ATTRS, types=_V2_TYPES, static=(3, 4), shape_only=(1,),
                                  infer=_dynamic(_pool_gradgrad_infer), lower=lambda b, x, y, g, k, s, *,
                                  padding, data_format:
-                                 _on_lower(b, x, None, g, _windows_of(x, _ints(k), _ints(s), padding)))
+                                 _on_lower(b, x, g, _windows_of(x, _ints(k), _ints(s), padding)))
 
 
 # -- MaxPoolWithArgmax --------------------------------------------------------------------------------------
@@ -382,7 +392,7 @@ def _argmax_lower(b, x, *, ksize, strides, padding, Targmax, include_batch_in_in
     shape = x.shape if include_batch_in_index else (1, *x.shape[1:])
     index = np.arange(np.prod(shape, dtype=np.int64), dtype=Targmax.as_numpy_dtype).reshape(shape)
     y = _max_lower(b, x, windows)
-    return y, _on_lower(b, x, y, b.np.broadcast_to(b.np.asarray(index), x.shape), windows)
+    return y, _on_lower(b, x, b.np.broadcast_to(b.np.asarray(index), x.shape), windows)
 
 
 def _flat_index(b, argmax, n, per_example, include_batch_in_index):

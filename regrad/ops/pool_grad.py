@@ -16,7 +16,7 @@ def _selecting(op_types, grad, gradgrad):
 
     @RegisterGradient(forward)
     def pool_grad(op, dy):
-        return grad(op.inputs[0], op.outputs[0], dy, own_output=True, **_attrs(op))
+        return grad(op.inputs[0], op.outputs[0], dy, **_attrs(op))
 
     @RegisterGradient(back)
     def pool_grad_grad(op, g):

@@ -82,6 +82,24 @@ max_op = _reduction("Max", _extreme("max", -1), REAL)
 min_op = _reduction("Min", _extreme("min", 1), REAL)
 
 
+def _extremes_lower(b, x, axes, *, largest):
+    axis = axes_of(axes, x.ndim)
+
+    def chosen(x):
+        return x == (b.np.max if largest else b.np.min)(x, axis=axis, keepdims=True)
+
+    if 0 in x.shape:
+        return b.np.zeros(x.shape, bool)
+    return chosen(x) if b.is_host else b.call(chosen, [x])
+
+
+# Which elements are as large (or small) as the reduction over `axes`. Not `x == y` of the forward op's result: XLA may compute
+# `x` again for the comparison, in another loop, where products and sums are contracted otherwise, and nothing would equal `y`.
+extremes_op = define_op("Extremes", "input: T, reduction_indices: Tidx", attrs={"largest": True}, static=(1,),
+                        types={"T": REAL, "Tidx": INDEX}, infer=lambda x, axes, *, largest: Spec(x.dims, dtypes.bool_),
+                        lower=_extremes_lower)
+
+
 def _logical(op_type, function):
     return define_op(op_type, "input: bool, reduction_indices: Tidx", attrs={"keep_dims": False}, static=(1,),
                      types={"Tidx": INDEX},

@@ -4,9 +4,8 @@ from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.core.shapes import size_of
 from regrad.ops import math
 from regrad.ops.array import reshape_like, size
-from regrad.ops.compare import equal
 from regrad.ops.complex import conj, real
-from regrad.ops.reduce import productofothers_op, sum_op, unreduce_like
+from regrad.ops.reduce import extremes_op, productofothers_op, sum_op, unreduce_like
 from regrad.ops.vjp import vjp_of_lowering
 
 
@@ -50,8 +49,7 @@ vjp_of_lowering("ProductOfOthers")
 def _extreme_grad(op, dy):
     # Equal extremes share the gradient equally, as in TF.
     x, axes = op.inputs
-    y = op.outputs[0]
-    chosen = math.cast(equal(unreduce_like(y, x, axes), x), dy.dtype)
+    chosen = math.cast(extremes_op(x, axes, largest=op.type == "Max"), dy.dtype)
     shared = math.div_no_nan(dy, sum_op(chosen, axes, keep_dims=op.get_attr("keep_dims")))
     return chosen * unreduce_like(shared, x, axes), None
 
@@ -70,5 +68,5 @@ def _euclideannorm_grad(op, dy):
     return x * unreduce_like(math.divnonan_op(dy, y), x, axes), None
 
 
-for _op_type in ("All", "Any", "ArgMax", "ArgMin"):
+for _op_type in ("All", "Any", "ArgMax", "ArgMin", "Extremes"):
     NotDifferentiable(_op_type)
