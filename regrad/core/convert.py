@@ -433,6 +433,9 @@ def _named(x):
     return f"Tensor {x.name!r}" if isinstance(x, Tensor) else repr(x)
 
 
+_FILLED = 1000  # elements
+
+
 def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
     """Returns a constant tensor.
 
@@ -461,7 +464,9 @@ def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
         n = int(np.prod(dims, dtype=np.int64))
         if array.size > n:
             raise ValueError(f"Too many elements provided. Needed at most {n}, but received {array.size}")
-        if array.size < n:
+        if array.size == 1 and n > _FILLED:
+            array = np.broadcast_to(array.reshape(()), dims)  # which takes no room
+        elif array.size < n:
             if array.size == 0:
                 raise ValueError(f"tf.constant: an empty value cannot fill shape {TensorShape(dims)}.")
             filler = np.empty(n, array.dtype)

@@ -41,6 +41,8 @@ preventgradient_op = define_op("PreventGradient", "input", infer=same, attrs={"m
 guaranteeconst_op = define_op("GuaranteeConst", "input", infer=same, lower=lambda b, x: x, partial=True)
 snapshot_op = define_op("Snapshot", "input", infer=same, lower=lambda b, x: x)
 debuggradientidentity_op = define_op("DebugGradientIdentity", "input", infer=same, lower=lambda b, x: x)
+for _op in (identity_op, identityn_op, stopgradient_op, preventgradient_op, guaranteeconst_op, snapshot_op):
+    _op.extra["free"] = True  # NumPy does nothing for it: the runtime does not count it as work
 
 
 def identity(input, name=None):
@@ -224,6 +226,7 @@ def _fill_infer(dims, value):
 fill_op = define_op("Fill", "dims: index_type, value: T", types={"index_type": INDEX}, static=(0,),
                     partial=True, infer=_fill_infer,
                     lower=lambda b, dims, value: b.np.broadcast_to(value, tuple(int(d) for d in dims)))
+fill_op.extra["free"] = True
 zeroslike_op = define_op("ZerosLike", "x", infer=same, shape_only=(0,), lower=lambda b, x:
                          np.full(x.shape, b"", object)
                          if x.dtype == object else b.np.zeros(x.shape, x.dtype))

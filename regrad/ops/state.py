@@ -27,6 +27,7 @@ def _assign_infer(ref, value, *, validate_shape, use_locking):
 
 assign_op = define_op("Assign", "ref: T, value: T", attrs={"validate_shape": True, "use_locking": True}, writes=(0,),
                       reads=False, infer=_assign_infer, lower=lambda b, ref, value, **_: value)
+assign_op.extra["free"] = True
 
 
 def _update(op_type, function):

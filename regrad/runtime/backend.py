@@ -9,9 +9,10 @@ import os
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.experimental.xla_metadata import set_xla_metadata
 
-from regrad.runtime import config
+from regrad.runtime import buffers, config
 
 
 class XlaBackend:
@@ -40,6 +41,8 @@ class XlaBackend:
 
     @staticmethod
     def constant(x):
+        if buffers.uniform(x):
+            return jnp.broadcast_to(jnp.asarray(x[(0,) * x.ndim]), x.shape)
         return jnp.asarray(x)
 
     @staticmethod
@@ -67,30 +70,56 @@ def x64():
 
 
 def to_device(array):
-    """Returns a NumPy array as a device array of the same dtype."""
+    """Returns a NumPy array that nobody changes any more as a device array of the same dtype.
+
+    It may lie where the array lies; XLA does not overwrite memory that is not its own, whatever a program donates.
+    """
     with jax.enable_x64(True):
-        return jnp.asarray(array)
+        if array.nbytes < buffers.HUGE:  # what jnp.array and jnp.full do costs a compile for each shape
+            return jax.device_put(np.array(array) if buffers.uniform(array) else array)
+        if buffers.uniform(array):
+            return jnp.full(array.shape, array[(0,) * array.ndim])
+        return jnp.array(array, copy=True)  # device_put would hold on to the NumPy array for a while
 
 
-def own_on_device(array):
-    """Returns a device array that shares no memory with `array`, so that a program may overwrite it."""
+def copy_on_device(array):
+    """Returns a copy of a device array."""
     with jax.enable_x64(True):
         return jnp.array(array, copy=True)
 
 
-def _keep_memory():
-    """Tells glibc to keep what is freed: XLA's temporaries are freed after every run and wanted again in the next.
+class _Heap:
+    """glibc's heap, told to keep what is freed: XLA's temporaries are freed after every run and wanted again in the next.
 
     Without it each run of a large program pays some 0.4 ms per MB for page faults.
     """
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError):
-        return
-    arena_max, mmap_max, trim_threshold = -8, -4, -1  # glibc's names for its settings, from malloc.h
-    mallopt(arena_max, 1)
-    mallopt(mmap_max, 0)
-    mallopt(trim_threshold, 2**31 - 1)
+
+    def __init__(self):
+        try:
+            libc = ctypes.CDLL(None)
+            mallopt, self._trim, self._break = libc.mallopt, libc.malloc_trim, libc.sbrk
+        except (AttributeError, OSError):
+            self._break = None
+            return
+        self._break.argtypes, self._break.restype = [ctypes.c_ssize_t], ctypes.c_size_t
+        self._trim.argtypes = [ctypes.c_size_t]
+        arena_max, mmap_max, trim_threshold = -8, -4, -1  # glibc's names for its settings, from malloc.h
+        mallopt(arena_max, 1)
+        mallopt(mmap_max, 0)
+        mallopt(trim_threshold, 2**31 - 1)
+        self._highest = self._break(0)
+
+    def settle(self):
+        """Gives free memory back if the heap has grown: what compiling left, and holes too small for what they held.
+
+        Called before runs of large programs. Once they have found their place, nothing grows and nothing is given back.
+        """
+        if self._break is not None and self._break(0) > self._highest + _GROWN:
+            self._highest = self._break(0)
+            self._trim(0)
+
+
+_GROWN = 32 << 20  # bytes
 
 
 def _make_client():
@@ -120,8 +149,7 @@ def _make_client():
             os.environ[variable] = count
 
 
-if config.keep_memory:
-    _keep_memory()
+heap = _Heap() if config.keep_memory else None
 if config.synchronous or config.threads:
     _make_client()
 

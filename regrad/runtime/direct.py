@@ -10,6 +10,7 @@ import numpy as np
 from regrad.core.graph import op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import Known
+from regrad.runtime.buffers import kept
 from regrad.runtime.plan import shape_only_positions
 from regrad.runtime.segment import ShapeOf, declared_attrs, explained, refuse, results_of_host
 
@@ -41,7 +42,7 @@ class _Writer:
         self.runner = runner
         self.infos = program.infos
         self.lines = ["def run(arrays, state):"]
-        self.names = {"HOST": HOST, "ndarray": np.ndarray, "asarray": np.asarray, "array": np.array, "errstate": np.errstate,
+        self.names = {"HOST": HOST, "ndarray": np.ndarray, "asarray": np.asarray, "kept": kept, "errstate": np.errstate,
                       "results_of_host": results_of_host, "refuse": refuse, "runner": runner}
         self.ops = {}  # line number -> operation
         self.value = {}  # value number of the plan -> name
@@ -66,7 +67,7 @@ class _Writer:
         assigned = [(self._object(variable), self._result(v)) for variable, v in plan.commits.items()]
         if None in results or any(r is None for _, r in assigned):
             return None
-        pairs = ", ".join(f"{variable}: array({r})" for variable, r in assigned)
+        pairs = ", ".join(f"{variable}: kept({r})" for variable, r in assigned)
         self._line(f"    return [{', '.join(results)}], {{{pairs}}}")
         return self._compiled()
 

@@ -8,7 +8,7 @@ from regrad.core.errors import InternalError
 from regrad.core.graph import RegradWarning, Tensor, op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import Known
-from regrad.runtime import config, direct
+from regrad.runtime import buffers, config, direct
 from regrad.runtime.bodies import HostBodies, MustRunOnHost
 from regrad.runtime.interrupts import uninterrupted
 from regrad.runtime.plan import shape_only_positions
@@ -157,7 +157,7 @@ class Runner:
         for variable, v in self.commits:
             value = self._known(v, infos, program) if env[v] is None else env[v]
             # A fed array or a constant belongs to somebody else.
-            assigned[variable] = np.array(value) if type(value) is np.ndarray else value
+            assigned[variable] = buffers.kept(value) if type(value) is np.ndarray else value
         return results, assigned
 
     def _known(self, v, infos, program):
@@ -205,11 +205,11 @@ class Runner:
                 raise self._missing(v)
         on_host = segment.on_host()
         if not on_host:
-            from regrad.runtime.backend import own_on_device
+            from regrad.runtime.backend import copy_on_device, to_device
 
             for i, v in enumerate(segment.ins):
                 if type(args[i]) is np.ndarray and v in self.variables and args[i].size > config.tiny_cost:
-                    args[i] = env[v] = self.session.state[self.variables[v]] = own_on_device(args[i])
+                    args[i] = env[v] = self.session.state[self.variables[v]] = to_device(args[i])
         random = segment.random_ops + segment.body_random_ops
         seeds = self.session.seeds(random, segment.random_blocks) if random else ()
         if self.session.recorder is not None:
@@ -219,7 +219,7 @@ class Runner:
         else:
             if self.session.suspended:  # a run that waits may still need what this one would overwrite
                 for i in segment.donate:
-                    args[i] = own_on_device(args[i])
+                    args[i] = copy_on_device(args[i])
             with self.session.xla_context():
                 results = segment.run_compiled(args, seeds)
         segment.runs += 1
