@@ -1,4 +1,4 @@
-"""Where values lie, and how often: constants of one number, variables that programs overwrite, feeds that XLA reads in place."""
+"""Where values lie, and how often: constants of one number, variables that programs overwrite, feeds read in place."""
 
 import numpy as np
 import pytest
