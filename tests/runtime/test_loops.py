@@ -44,6 +44,7 @@ def _fixed(x, w, u):
 def test_gradients_of_a_loop_are_those_of_its_turns(make, summed, monkeypatch):
     monkeypatch.setattr(config, "cache_dir", None)  # what comes from the disk is not traced
     monkeypatch.setattr(config, "host_runs", 0)
+    monkeypatch.setattr(config, "cache_dir", None)  # what comes from the disk is not traced
     found, inner = [], flow._sums_of_products
 
     def noted(*args):
