@@ -6,6 +6,7 @@ import inspect
 from regrad.autodiff import forward as forward_mode
 from regrad.core import nest, source
 from regrad.core.convert import convert_to_tensor
+from regrad.core.errors import RuleError
 from regrad.core.graph import Tensor, get_default_graph, variable_of
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.indexed_slices import IndexedSlices
@@ -44,6 +45,7 @@ def custom_gradient(f=None):
     """
     if f is None:
         return custom_gradient
+    _check_function(f, "custom_gradient")
 
     @functools.wraps(f)
     def decorated(*args, **kwargs):
@@ -57,18 +59,23 @@ def _on_identities(graph, f, args, kwargs):
 
     Returns:
       (what `f` returned; the identities; how many operations the graph had before `f`; how many identities stand for
-      positional arguments).
+      positional arguments; a function of as many tensors that gives the arguments made of them).
     """
     leaves, rebuild, n_args = _tensor_leaves(args, kwargs)
     inputs = [identity(t) for t in leaves]
     made_before = len(graph._ops)
     new_args, new_kwargs = rebuild(inputs)
-    return f(*new_args, **new_kwargs), inputs, made_before, n_args
+    return f(*new_args, **new_kwargs), inputs, made_before, n_args, rebuild
+
+
+def _check_function(f, what):
+    if not callable(f):
+        raise TypeError(f"{what} decorates a function of tensors, got {f!r}.")
 
 
 def _call(f, args, kwargs):
     graph = get_default_graph()
-    returned, inputs, made_before, n_args = _on_identities(graph, f, args, kwargs)
+    returned, inputs, made_before, n_args, _ = _on_identities(graph, f, args, kwargs)
     if not isinstance(returned, tuple) or len(returned) not in (2, 3) or not all(map(callable, returned[1:])):
         raise TypeError(f"custom_gradient: {_place(f)} must return (result, grad_fn) or (result, grad_fn, forward_fn), got "
                         f"{returned!r}.")
@@ -84,7 +91,8 @@ def _call(f, args, kwargs):
 
     def rule(op, *dys):
         given = dys[:n_results]
-        returned = grad_fn(*given, variables=variables) if variables else grad_fn(*given)
+        known = {"variables": variables} if variables else {}
+        returned = source.call(grad_fn, *given, role=f"grad_fn of {_place(f)}", **known)
         variable_grads = []
         if variables:
             if not isinstance(returned, tuple) or len(returned) != 2:
@@ -95,6 +103,14 @@ def _call(f, args, kwargs):
         grads = _as_list(returned) if n_leaves or returned is not None else []
         if len(grads) == n_args and n_leaves > n_args:
             grads = grads + [None] * (n_leaves - n_args)  # nothing is said of keyword arguments: nothing flows there
+        for wanted, got, of in ((n_leaves, grads, "arguments"), (len(variables), variable_grads, "variables")):
+            if len(got) != wanted and got != [None]:  # one None says that nothing flows anywhere
+                raise RuleError(f"custom_gradient function expected to return {wanted} gradients, but returned {len(got)} "
+                                f"instead: grad_fn of {_place(f)} returns one gradient, or None, for each of its {of}.")
+        if grads == [None]:
+            grads = [None] * n_leaves
+        if variable_grads == [None]:
+            variable_grads = [None] * len(variables)
         return [None] * n_results + grads + variable_grads
 
     if forward_fn:
@@ -114,7 +130,7 @@ def build_apart(f, args, kwargs):
       the variables it uses; the set of operations that it built).
     """
     graph = get_default_graph()
-    result, inputs, made_before, _ = _on_identities(graph, f, args, kwargs)
+    result, inputs, made_before, *_ = _on_identities(graph, f, args, kwargs)
     results = [identity(convert_to_tensor(r)) for r in nest.flatten(result)]
     ops = {op for op in graph._ops[made_before:] if not op.opdef.variable}
     variables = [v._gradient_handle() for v in _variables_used(graph, made_before, inputs)]
@@ -235,14 +251,15 @@ def recompute_grad(f):
     Chen et al. 2016, "Training deep nets with sublinear memory cost", arXiv 1604.06174.
     """
 
+    _check_function(f, "recompute_grad")
+
     @functools.wraps(f)
     def decorated(*args, **kwargs):
         graph = get_default_graph()
-        leaves, rebuild, _ = _tensor_leaves(args, kwargs)
-        inputs = [identity(t) for t in leaves]
-        made_before = len(graph._ops)
-        a, k = rebuild(inputs)
-        result = f(*a, **k)
+        result, inputs, made_before, _, rebuild = _on_identities(graph, f, args, kwargs)
+        if None in nest.flatten(result):
+            raise ValueError(f"recompute_grad: {_place(f)} returned {result!r}; None values not supported, it must return "
+                             "tensors.")
         results = [convert_to_tensor(r) for r in nest.flatten(result)]
         reads = [convert_to_tensor(v) for v in _variables_used(graph, made_before, inputs)]
 
@@ -251,7 +268,7 @@ def recompute_grad(f):
             from regrad.ops.barrier import after
 
             # The barrier keeps the compiler from sharing the second computation with the first.
-            again = after(list(op.inputs[len(results):len(results) + len(leaves)]), list(dys[:len(results)]))
+            again = after(list(op.inputs[len(results):len(results) + len(inputs)]), list(dys[:len(results)]))
             b, m = rebuild(again)
             recomputed = [convert_to_tensor(r) for r in nest.flatten(f(*b, **m))]
             arrived = [(r, dy) for r, dy in zip(recomputed, dys) if dy is not None]

@@ -6,6 +6,7 @@ creation order is a reverse topological order: no recursion, linear time, and th
 
 import gc
 import heapq
+import warnings
 
 from regrad.autodiff import forward as forward_mode
 from regrad.autodiff import overrides as rules
@@ -14,7 +15,7 @@ from regrad.autodiff.walking import in_forward_mode, in_progress
 from regrad.core import gradient_registry, source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import GradientError, RuleError, RuleTypeError, ShapeError
-from regrad.core.graph import FuncGraph, Operation, Tensor, get_default_graph
+from regrad.core.graph import FuncGraph, Operation, RegradWarning, Tensor, get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.core.shapes import compatible, fully_known
@@ -549,8 +550,13 @@ def _element(x, what):
     handle = getattr(x, "_gradient_handle", None)  # a Variable: its storage, which all reads of it start from
     if handle is not None:
         return handle()
-    if isinstance(x, Operation) or x is None:
-        raise TypeError(f"gradients: {what} must be a tensor or variable, got {x!r}.")
+    if isinstance(x, (Operation, str)) or x is None or what not in ("x", "y"):
+        hint = f"; graph.get_tensor_by_name(name) gives a tensor by its name, such as 'x:0'" if isinstance(x, str) else ""
+        raise TypeError(f"gradients: {what} must be a tensor or variable, got {x!r}{hint}.")
+    if what == "x":
+        warnings.warn(f"gradients: {str(x)[:100]} in xs at {source.here()} is no tensor of the graph. It becomes a new "
+                      "constant, to which no path leads, so its gradient is None; pass the tensor that the ys were made of.",
+                      RegradWarning, stacklevel=4)
     return convert_to_tensor(x, name=what)
 
 

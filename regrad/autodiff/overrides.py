@@ -92,7 +92,10 @@ def as_overrides(given, graph=None, layer="override", order="all"):
     """Returns a list of Overrides for a dict {key: rule}, a list of pairs or Overrides, or None."""
     if not given:
         return []
-    items = given.items() if isinstance(given, dict) else given
+    items = list(given.items() if isinstance(given, dict) else given)
+    if not all(isinstance(i, Override) or isinstance(i, tuple) and len(i) in (2, 3) for i in items):
+        raise TypeError("Overrides are a dict {op type, name, pattern, operation or selector: rule}, or a list of pairs (key, "
+                        f"rule); got {given!r:.200}.")
     return [i if isinstance(i, Override) else Override(i[0], i[1], i[2] if len(i) > 2 else order, layer, graph)
             for i in items]
 
@@ -137,6 +140,9 @@ class BoundRule:
     def _default(self, op, given):
         def default(*grads):
             """Returns the gradients this op would have had, for the arriving ones or for `grads`."""
+            if grads and len(grads) != len(op.outputs):
+                raise TypeError(f"default() takes the arriving gradients, or one gradient for each of the {len(op.outputs)} "
+                                f"outputs of {op.name!r}; got {len(grads)}.")
             rule = self.below()
             return [None] * len(op.inputs) if rule is None else rules_.as_grads(rule.apply(op, list(grads or given)))
 
@@ -446,6 +452,8 @@ class View:
     """
 
     def __init__(self, name, overrides=None, order="all"):
+        if not isinstance(name, str):
+            raise TypeError(f"View: the name comes first and is a string, got {name!r}.")
         self.name = name
         self.overrides = as_overrides(overrides, get_default_graph(), "view", order)
 

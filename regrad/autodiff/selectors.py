@@ -122,6 +122,9 @@ class _Name(Selector):
 
 class _Scope(Selector):
     def __init__(self, *scopes):
+        for s in scopes:
+            if not isinstance(s, str):
+                raise TypeError(f"sel.scope: name scopes are strings, got {s!r}.")
         self.scopes = tuple(s.rstrip("/") for s in scopes)
 
     def pick(self, ops):

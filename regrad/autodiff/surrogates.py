@@ -119,6 +119,9 @@ def straight_through(f, derivative=None, name=None):
       f: function of one tensor that returns one of the same shape: `tf.round`, `tf.sign` ...
       derivative: function of the input; see `clipped`, `tanh`, `fast_sigmoid` ... in `regrad.rules`.
     """
+    if not callable(f) or derivative is not None and not callable(derivative):
+        raise TypeError(f"straight_through: f and derivative are functions of a tensor, got {f!r} and {derivative!r}; "
+                        "y = tf.straight_through(tf.round)(x).")
     if derivative is None:
         return substitute(f, array.identity, name or "straight_through")
 

@@ -8,15 +8,19 @@ Blocks are identities forward. Strengths may be numbers, scalar tensors (fed, or
 global step tensor.
 """
 
+import numbers
+
 import numpy as np
 
 from regrad.autodiff import rules
 from regrad.autodiff.rules import Rule, Transform, ready_made
 from regrad.core import gradient_registry
 from regrad.core.convert import convert_to_tensor
+from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import define_op
+from regrad.core.opdef import define_op, spec_text
 from regrad.core.opdef import same as same_spec
+from regrad.core.shapes import compatible
 from regrad.ops import array, compare, math, reduce
 
 block_op = define_op("GradientBlock", "input", infer=same_spec, lower=lambda b, x: x)
@@ -32,7 +36,7 @@ def block(x, transform, name):
 
 def _strength(value, like):
     """Returns a number, tensor or schedule as a scalar tensor of the dtype of `like`."""
-    if callable(value) and not hasattr(value, "_as_graph_element"):
+    if _is_schedule(value):
         from regrad.train import get_or_create_global_step
 
         value = value(get_or_create_global_step())
@@ -66,6 +70,9 @@ def reverse(strength=1.0):
 @ready_made
 def clip(low, high=None):
     """Clips each element to [low, high]; `clip(c)` to [-c, c]."""
+
+    if isinstance(low, numbers.Real) and isinstance(high, numbers.Real) and low > high:
+        raise ValueError(f"clip: low is {low} and high is {high}; low must be at most high.")
 
     def clipped(g, op):
         g = rules.dense(g)
@@ -201,8 +208,16 @@ def watch(function):
     return Transform(watched, f"watch({getattr(function, '__name__', function)})")
 
 
-def _text(value):
-    return value.name if hasattr(value, "name") else getattr(value, "__name__", None) or repr(value)
+def _is_schedule(value):
+    return callable(value) and not hasattr(value, "_as_graph_element")
+
+
+def _text(strength):
+    """Returns a strength as it prints; refuses at once what is none."""
+    if not (_is_schedule(strength) or hasattr(strength, "dtype") or isinstance(strength, numbers.Number)):
+        raise TypeError("The strength of a change of gradients is a number, a scalar tensor or a schedule, a function of the "
+                        f"global step; got {strength!r}.")
+    return strength.name if hasattr(strength, "name") else getattr(strength, "__name__", None) or repr(strength)
 
 
 # -- blocks ----------------------------------------------------------------------------------------
@@ -265,6 +280,10 @@ def substitute(forward, backward_of, name=None):
     rounding error of the sum: the forward value is exact.
     """
 
+    for role, function in (("forward", forward), ("backward_of", backward_of)):
+        if not callable(function):
+            raise TypeError(f"substitute: {role} must be a function of tensors, got {function!r}.")
+
     def substituted(*xs):
         graph = get_default_graph()
         with graph.name_scope(name or "substitute"):
@@ -275,7 +294,13 @@ def substitute(forward, backward_of, name=None):
     return substituted
 
 
-forward_of_op = define_op("ForwardOf", "value: T, soft: T", infer=lambda value, soft: same_spec(value), shape_only=(1,),
+def _forward_of_infer(value, soft):
+    if not compatible(value.dims, soft.dims):
+        raise ShapeError(f"forward gives {spec_text(value)} and backward_of {spec_text(soft)}; both must have one shape")
+    return same_spec(value)
+
+
+forward_of_op = define_op("ForwardOf", "value: T, soft: T", infer=_forward_of_infer, shape_only=(1,),
                           lower=lambda b, value, soft: value)
 gradient_registry.RegisterGradient("ForwardOf")(lambda op, dy: (None, dy))
 

@@ -111,7 +111,8 @@ def make_constant(graph, array, dtype, name):
 def _shape_constant(graph, value, dtype, name):
     if isinstance(value, Dimension):
         if value.value is None:
-            raise ValueError("Cannot convert an unknown Dimension to a Tensor: ?")
+            raise ValueError("Cannot convert an unknown Dimension to a Tensor: ?. tf.shape(x)[i] is the size at run time; in "
+                             "tf.reshape, -1 stands for what is left.")
         array = value.value
     else:
         if not value.is_fully_defined():
@@ -417,11 +418,12 @@ def _graph_for(default, inputs, opdef):
                 continue
             if theirs is graph or isinstance(graph, FuncGraph) and graph.encloses(theirs):
                 source = v if source is None else source
+            elif isinstance(theirs, FuncGraph) and theirs.built:
+                place = "a while loop" if theirs.name in ("body", "cond") else f"the branch or function {theirs.name}"
+                raise ValueError(f"Cannot use {v.name!r} as input to {opdef.type} because it is in {place}: it was made at "
+                                 f"{v.op.location}, and has a value only there. Return it from that function, and take what the "
+                                 "call gives back.")
             elif source is None or isinstance(theirs, FuncGraph) and theirs.encloses(graph):
-                if isinstance(theirs, FuncGraph) and theirs.built:
-                    place = "a while loop" if theirs.name in ("body", "cond") else f"the branch {theirs.name}"
-                    raise ValueError(f"Cannot use {v.name!r} as input to {opdef.type} because it is in {place}: what is made "
-                                     "inside has a value there only. Return it from there.")
                 graph, source = theirs, v
             else:
                 raise ValueError(f"{opdef.type}: {_named(source)} and {_named(v)} must be from the same graph; build both "

@@ -32,6 +32,8 @@ class DeviceSpec:
           ValueError: a part that is not known, or a device given twice.
         """
         self.__init__()
+        if not isinstance(spec, str):
+            raise TypeError(f"A device is named by a string such as '/gpu:0', got {spec!r}.")
         for part in (part.split(":") for part in spec.split("/")):
             kind = part[0].lower()
             if kind in ("cpu", "gpu", "device") and len(part) > 1 and self.device_type is not None:
@@ -43,7 +45,8 @@ class DeviceSpec:
             elif kind == "device" and len(part) in (2, 3):
                 self.device_type, self.device_index = part[1], _index(part[2:])
             elif part != [""]:
-                raise ValueError(f"Unknown attribute: '{part[0]}' in '{spec}'")
+                raise ValueError(f"Unknown attribute: '{part[0]}' in '{spec}'; a device's name is such as '/gpu:0' or "
+                                 "'/job:worker/task:1'.")
         return self
 
     def merge_from(self, dev):
@@ -72,7 +75,11 @@ class DeviceSpec:
 
 
 def _index(rest):
-    return None if not rest or rest[0] == "*" else int(rest[0])
+    if not rest or rest[0] == "*":
+        return None
+    if not rest[0].isdigit():
+        raise ValueError(f"The index of a device must be a number or *, got {rest[0]!r}.")
+    return int(rest[0])
 
 
 def canonical_name(device):

@@ -213,7 +213,7 @@ def as_dtype(type_value):
         name = str(value).removesuffix("_ref")
         if name in _BY_NAME:
             return _BY_NAME[name]
-        raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.")
+        raise _no_dtype(value)
     if isinstance(value, int) and value in _BY_ENUM:
         return _BY_ENUM[value]
     if hasattr(value, "dtype") and isinstance(value.dtype, DType):
@@ -221,14 +221,25 @@ def as_dtype(type_value):
     try:
         dt = np.dtype(value)
     except TypeError:
-        raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.") from None
+        raise _no_dtype(value) from None
     if dt.kind in "SU":
         return string
     if dt.name == "bfloat16":
         return bfloat16
     if dt in _BY_NUMPY:
         return _BY_NUMPY[dt]
-    raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.")
+    raise _no_dtype(value)
+
+
+def _no_dtype(value):
+    text = f"Cannot convert value {value!r} to a TensorFlow DType"
+    if isinstance(value, str):
+        from regrad.core.errors import nearest
+
+        return TypeError(text + (nearest(value, _BY_NAME) or "."))
+    if isinstance(value, (list, tuple)):
+        return TypeError(f"{text}; it looks like a shape: tf.placeholder(dtype, shape) takes the dtype first.")
+    return TypeError(f"{text}, such as tf.float32, np.float32 or 'float32'.")
 
 
 def names(types):

@@ -13,6 +13,7 @@ from regrad.core import opdef as opdefs
 from regrad.core.errors import BadValue, InvalidArgumentError, OpError, OutOfRangeError, ShapeError, nearest
 from regrad.core.opdef import Spec, spec_text
 from regrad.core.shapes import TensorShape
+from regrad.core.symbolic import Symbolic
 from regrad.core.tf_op_types import OP_TYPES
 
 _OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
@@ -23,7 +24,7 @@ class RegradWarning(UserWarning):
     """Something is legal and probably not meant."""
 
 
-class Tensor:
+class Tensor(Symbolic):
     """One output of an operation: a value that a session computes.
 
     Attributes:
@@ -106,29 +107,14 @@ class Tensor:
         device = f", device={self.device}" if self.device else ""
         return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name}{device})'
 
-    def __bool__(self):
-        raise TypeError(
-            f"Using a `tf.Tensor` as a Python `bool` is not allowed: {self.name} has no value until it is run. "
-            "Use `if t is not None:` to test whether a tensor is defined, tf.cond for a choice that the graph "
-            f"makes, or session.run for the value. Made at {self.op.location}."
-        )
-
-    __nonzero__ = __bool__
-
-    def __len__(self):
-        raise TypeError(f"len() of tensor {self.name} is not known until it is run; use tf.shape(x)[0], or "
-                        "x.shape[0] for the static size.")
-
     def __iter__(self):
-        if self.dims is None or not self.dims or self.dims[0] is None:
-            raise TypeError(f"Tensor {self.name} of shape {self.shape} cannot be iterated over: the size of its first "
-                            "axis is not known while the graph is built, and Tensor objects are only iterable where it is. "
-                            "Use tf.map_fn, tf.scan or tf.while_loop.")
+        if not self.dims or self.dims[0] is None:
+            why = ("it is a scalar" if self.dims == () else
+                   "the size of its first axis is not known while the graph is built, and Tensor objects are only iterable "
+                   "where it is. Use tf.map_fn, tf.scan or tf.while_loop")
+            raise TypeError(f"Tensor {self.name} of shape {self.shape} cannot be iterated over: {why}. "
+                            f"Made at {self.op.location}.")
         return (self[i] for i in range(self.dims[0]))
-
-    def __array__(self, *args, **kwargs):
-        raise NotImplementedError(f"Cannot convert a symbolic Tensor ({self.name}) to a NumPy array; run it in a "
-                                  f"session, or use tf.py_func. Made at {self.op.location}.")
 
 
 class Operation:
@@ -366,15 +352,16 @@ class Graph:
     def _add(self, opdef, inputs, attrs, name, groups=None, specs=None):
         """Makes an operation of converted inputs; `name` may end in "/" to be taken as it is."""
         if self._finalized:
-            raise RuntimeError("Graph is finalized and cannot be modified.")
+            raise _finalized(f"no operation {name!r} ({opdef.type}) can be added")
+        if not isinstance(name, str):
+            raise TypeError(f"{opdef.type}: name must be a string, got {name!r}.")
         if name[-1:] == "/":
             name = name[:-1]
             if name in self._by_name:
                 name = self.unique_name(name, absolute=True)
         else:
             if not _OP_NAME.match(name) and not (self._scope and name and _SCOPE_NAME.match(name)):
-                raise ValueError(f"'{name}' is not a valid scope name: an op's name holds letters, digits and ._-/, and "
-                                 "starts with a letter, digit or dot.")
+                raise _bad_name(name)
             name = self.unique_name(name)
         op = Operation(self, name, opdef, inputs, attrs, groups)
         op.frames = source.user_frames()
@@ -393,7 +380,11 @@ class Graph:
         if type(specs) is list:
             op.outputs = [Tensor(op, i, s.dims, s.dtype) for i, s in enumerate(specs)]
         else:
-            op.outputs = [Tensor(op, 0, specs.dims, specs.dtype)]
+            try:
+                op.outputs = [Tensor(op, 0, specs.dims, specs.dtype)]
+            except AttributeError:
+                raise TypeError(f"{opdef.type}: its infer must return a tf.Spec, or a list of one for each output; it returned "
+                                f"{specs!r}. Made at {op.location}.") from None
         op._device = self._device
         if self._device_by_op:
             op._device = ""
@@ -571,8 +562,10 @@ class Graph:
         if not name:
             new = ""
         else:
+            if not isinstance(name, str):
+                raise TypeError(f"The name of a scope must be a string, got {name!r}.")
             if not _SCOPE_NAME.match(name) or (not old and not _OP_NAME.match(name)):
-                raise ValueError(f"'{name}' is not a valid scope name")
+                raise _bad_name(name)
             new = name[:-1] if name.endswith("/") else self.unique_name(name)
         self._scope = new
         try:
@@ -750,8 +743,7 @@ class Graph:
             return self._element_by_name(obj, allow_tensor, allow_operation)
         if isinstance(obj, Tensor) and allow_tensor or isinstance(obj, Operation) and allow_operation:
             if obj.graph is not self:
-                kind = "Tensor" if isinstance(obj, Tensor) else "Operation"
-                raise ValueError(f"{kind} {obj!r} is not an element of this graph.")
+                raise ValueError(_elsewhere(obj))
             return obj
         raise TypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
 
@@ -764,7 +756,7 @@ class Graph:
             op = self._by_name.get(base)
             if op is None:
                 raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {base!r}, "
-                               f"does not exist in the graph{nearest(base, self._by_name)}.")
+                               f"does not exist in the graph{nearest(base, self._by_name) or '.'}")
             if int(index) >= len(op.outputs):
                 raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {base!r}, "
                                f"exists but only has {len(op.outputs)} outputs.")
@@ -776,7 +768,7 @@ class Graph:
             raise ValueError(f"The name {name!r} looks like an Operation, not a Tensor: tensors are named "
                              f"<op_name>:<output_index>.{hint}")
         if name not in self._by_name:
-            raise KeyError(f"The name {name!r} refers to an Operation not in the graph{nearest(name, self._by_name)}.")
+            raise KeyError(f"The name {name!r} refers to an Operation not in the graph{nearest(name, self._by_name) or '.'}")
         return self._by_name[name]
 
     @property
@@ -837,7 +829,7 @@ class Graph:
 
     def add_to_collection(self, name, value):
         if self._finalized:
-            raise RuntimeError("Graph is finalized and cannot be modified.")
+            raise _finalized(f"nothing can be added to its collection {name!r}")
         self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names, value):
@@ -985,6 +977,9 @@ class _Controls:
         self.ops = []
         self.made = set()
         self.clears = control_inputs is None
+        if not self.clears and (isinstance(control_inputs, (str, Operation)) or hasattr(control_inputs, "_as_graph_element")):
+            raise TypeError(f"control_dependencies takes a list of operations and tensors, got {control_inputs!r}; "
+                            "put it in brackets.")
         for c in () if self.clears else control_inputs:
             if hasattr(c, "values") and hasattr(c, "indices") and not isinstance(c, (Tensor, Operation)):
                 c = c.op if hasattr(c, "op") else c.values  # IndexedSlices
@@ -1035,6 +1030,27 @@ def op_arguments(op, values=None):
     return out
 
 
+def _finalized(what):
+    return RuntimeError(f"Graph is finalized and cannot be modified: {what}. Build everything before graph.finalize() or a "
+                        "monitored session, which calls it.")
+
+
+def _bad_name(name):
+    return ValueError(f"'{name}' is not a valid scope name: a name holds letters, digits and ._-/, no blanks, and starts with "
+                      "a letter, digit or dot.")
+
+
+def _elsewhere(obj):
+    """Says that an operation or tensor is of another graph than asked, and of which."""
+    op, kind = (obj.op, "Tensor") if isinstance(obj, Tensor) else (obj, "Operation")
+    text = f"{kind} {obj!r} is not an element of this graph. It was made at {op.location}"
+    if isinstance(op.graph, FuncGraph):
+        return (f"{text}, inside {op.graph.name!r}, the body of a branch, loop or function, and has a value only there: "
+                "return it from that function, and take what the call gives back.")
+    return (f"{text}, in another graph: a session runs one, tf.Session(graph=g), and tf.reset_default_graph() begins a new "
+            "one without what was made before.")
+
+
 def checked_override_map(op_type_map):
     """Returns {canonical op type: rule name}; refuses what could never apply."""
     if not isinstance(op_type_map, dict):
@@ -1052,6 +1068,8 @@ def checked_override_map(op_type_map):
 
 def check_op_type(op_type, who):
     """Raises ValueError when `op_type` is no op type of Regrad, of TensorFlow 1, or of the registry."""
+    if not isinstance(op_type, str):
+        raise TypeError(f"{who}: op types are strings, got {op_type!r}.")
     if op_type in OP_TYPES or opdefs.find_op(op_type) or gradient_registry.find(op_type):
         return
     known = set(opdefs.op_types()) | set(gradient_registry.names())

@@ -16,6 +16,7 @@ the backend, whose `b.np` is NumPy or jax.numpy, so this package never imports J
 """
 
 import itertools
+import re
 import sys
 
 import numpy as np
@@ -27,6 +28,8 @@ from regrad.core.tf_op_types import OP_TYPES
 
 # Op types whose attribute "shape" holds sizes and is TensorFlow's message of a shape for those who ask.
 SHAPED = ("Placeholder", "PlaceholderWithDefault", "VariableV2", "VarHandleOp", "EnsureShape")
+
+_TYPE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")  # names of op types
 
 
 class Spec:
@@ -127,6 +130,9 @@ class _Arg:
     def __init__(self, text):
         name, _, kind = text.partition(":")
         self.name, kind = name.strip(), kind.strip() or "T"
+        if not self.name.isidentifier():
+            raise ValueError(f"define_op: {text.strip()!r} in the signature; an input is written 'name' or 'name: type', and "
+                             "inputs are separated by commas: \"x: T, y: T\".")
         self.mixed = kind.startswith("[")  # a list of any dtypes
         self.is_list = self.mixed or "*" in kind
         kind = kind.strip("[]").rpartition("*")[2].strip()
@@ -227,6 +233,11 @@ def define_op(type, signature, *, infer, lower=None, attrs=None, types=None, sta
     if not built_in and type in OP_TYPES:
         gradient_registry.complete()
     old, cell = _defs.get(type), source.cell()
+    if not isinstance(type, str) or not _TYPE.match(type):
+        raise ValueError(f"define_op: an op type's name is of letters and digits, such as 'MyOp', got {type!r}.")
+    for name, role in ((infer, "infer"), (lower, "lower")):
+        if not callable(name) and (name is not None or role == "infer"):
+            raise TypeError(f"define_op: {role} of {type!r} must be a function, got {name!r}.")
     if old is not None and not source.rerun(old._cell, cell):
         raise ValueError(f"define_op: op type {type!r} is defined already.")
     opdef = OpDef(type, signature, infer, lower, attrs or {}, types or _ANY, stateful, host, tuple(static),

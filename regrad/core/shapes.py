@@ -38,10 +38,12 @@ def _as_dim(d):
     try:
         d = operator.index(d)
     except TypeError:
-        raise TypeError(f"Dimension value must be an int or None, got {d!r} of type {type(d).__name__}.") from None
+        hint = (" A static shape consists of numbers; tf.zeros, tf.reshape and tf.fill take sizes that are tensors."
+                if hasattr(d, "_as_graph_element") else "")
+        raise TypeError(f"Dimension value must be an int or None, got {d!r} of type {type(d).__name__}.{hint}") from None
     if d < 0:
         # TF writes -1 for an unknown size in serialised shapes; in programs it is a mistake.
-        raise ShapeError(f"Dimension {d} must be >= 0.")
+        raise ShapeError(f"Dimension {d} must be >= 0; None stands for a size that is not known.")
     return d
 
 
@@ -244,7 +246,8 @@ class TensorShape:
     def as_list(self):
         """Returns sizes as ints and Nones; ValueError when the rank is unknown."""
         if self.dims_ is None:
-            raise ValueError("as_list() is not defined on an unknown TensorShape.")
+            raise ValueError("as_list() is not defined on an unknown TensorShape. x.set_shape(shape) says what is known; "
+                             "tf.shape(x) is the shape at run time.")
         return list(self.dims_)
 
     def num_elements(self):
@@ -339,7 +342,10 @@ class TensorShape:
             return TensorShape._of(self.dims_[key])
         if self.dims_ is None:
             return Dimension(None)
-        return Dimension(self.dims_[key])
+        try:
+            return Dimension(self.dims_[key])
+        except IndexError:
+            raise IndexError(f"Shape {self} has {len(self.dims_)} dimensions; there is none at index {key}.") from None
 
     def __eq__(self, other):
         try:

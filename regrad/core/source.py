@@ -76,6 +76,21 @@ def of_function(f):
     return f"{_short(code.co_filename)}:{code.co_firstlineno}" if code is not None else repr(f)
 
 
+def call(function, *args, role, **kwargs):
+    """Returns `function(*args, **kwargs)` of a user's function; where it takes other arguments, the error says what called it.
+
+    Args:
+      role: what the function is, as "cond of tf.while_loop".
+    """
+    try:
+        return function(*args, **kwargs)
+    except TypeError as error:
+        if error.__traceback__.tb_next is None:  # no line of the function ran
+            error.add_note(f"{role} is called with {len(args)} argument{'s' * (len(args) != 1)}; it is at "
+                           f"{of_function(function)}")
+        raise
+
+
 def _short(filename):
     """Shortens a path below the working directory to a relative one; the rest stay absolute."""
     if filename.startswith(_PACKAGE):

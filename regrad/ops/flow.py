@@ -16,7 +16,7 @@ import copy
 
 import numpy as np
 
-from regrad.core import dtypes, nest
+from regrad.core import dtypes, nest, source
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.errors import InvalidArgumentError
 from regrad.core.graph import FuncGraph, Operation, get_default_graph
@@ -26,7 +26,7 @@ from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.core.shapes import as_dims, compatible, fully_known
 from regrad.ops.array import identity
 from regrad.ops.control import with_dependencies
-from regrad.ops.tensor_array import is_unwritten
+from regrad.ops.tensor_array import is_unwritten, warn_of_dropped_writes
 
 _MAX_SIMULATED = 100_000  # turns; a loop whose count would take longer to find is run without knowing it
 
@@ -191,7 +191,7 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
         if new is None and old is None:
             raise TypeError(f"cond(): {what} argument required")
         if not callable(new if old is None else old):
-            raise TypeError(f"{what} must be callable.")
+            raise TypeError(f"cond: {what} must be callable, a function of no arguments; got {new if old is None else old!r}.")
     true_fn, false_fn = fn1 if true_fn is None else true_fn, fn2 if false_fn is None else false_fn
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool: choose with a Python `if`, or pass a tensor.")
@@ -203,7 +203,7 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
 
 
 def _choose(op, selector, functions, strict, names):
-    traced = [trace(n, f) for n, f in zip(names, functions)]
+    traced = [trace(n, lambda f=f, n=n: source.call(f, role=f"{n} of a conditional")) for n, f in zip(names, functions)]
     graphs = [g for g, _ in traced]
     structures = [s if strict else _without_singleton(s) for _, s in traced]
     if any(s is None for s in structures) and op is if_op and not all(s is None for s in structures):
@@ -739,11 +739,11 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
       ValueError: no loop variables, another structure, or a shape that changes without an invariant.
     """
     if not callable(cond):
-        raise TypeError("cond must be callable.")
+        raise TypeError(f"while_loop: cond must be callable, a function of the loop variables; got {cond!r}.")
     if not callable(body):
-        raise TypeError("body must be callable.")
+        raise TypeError(f"while_loop: body must be callable, a function of the loop variables; got {body!r}.")
     if loop_vars is None or not nest.flatten(loop_vars):
-        raise ValueError("No loop variables provided")
+        raise ValueError("while_loop: No loop variables provided.")
     if parallel_iterations < 1:
         raise TypeError(f"parallel_iterations must be a positive integer, got {parallel_iterations!r}.")
     as_list = isinstance(loop_vars, (list, tuple))
@@ -760,26 +760,29 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         specs = [Spec(t.dims if dims is None else dims, t.dtype) for t, dims in zip(start, invariants)]
 
         def test(*inner):
-            return cond(*rebuild(inner))
+            return source.call(cond, *rebuild(inner), role="cond of tf.while_loop")
 
         def step(*inner):
-            returned = body(*rebuild(inner))
+            returned = source.call(body, *rebuild(inner), role="body of tf.while_loop")
             if not isinstance(returned, (list, tuple)) or len(structure) == 1 and not _is_wrapped(returned, structure):
                 returned = [returned]
-            return _body_leaves(returned, structure)
+            return _body_leaves(returned, structure, body)
 
         cond_graph, condition = trace("cond", test, specs)
         cond_graph.outputs = as_outputs(cond_graph, condition, "cond")
         if len(cond_graph.outputs) != 1 or cond_graph.outputs[0].dtype is not dtypes.bool_:
-            raise TypeError(f"cond must return a boolean scalar tensor, got {condition!r}.")
+            raise TypeError(f"while_loop: {_at('cond', cond)} must return a boolean scalar tensor, got {condition!r}.")
         if cond_graph.outputs[0].dims not in (None, ()):
-            raise ValueError(f"cond must return a boolean scalar, got shape {cond_graph.outputs[0].shape}.")
+            raise ValueError(f"while_loop: {_at('cond', cond)} must return a boolean scalar, got shape "
+                             f"{cond_graph.outputs[0].shape}; tf.reduce_all and tf.reduce_any make one of several.")
         body_graph, returned = trace("body", step, specs)
         body_graph.outputs = as_outputs(body_graph, returned, "body")
         for i in anys:
             if body_graph.outputs[i:i + 1] and body_graph.outputs[i].dims is None:
                 invariants[i] = specs[i].dims = None  # known when it runs
-        _check_body(start, specs, body_graph.outputs)
+        _check_body(start, specs, body_graph.outputs, body)
+        for t in body_graph.outputs:
+            warn_of_dropped_writes(t)
         for g in (cond_graph, body_graph):
             g.n_carry = len(start)
         captures = set_captures([cond_graph, body_graph], len(start))
@@ -820,13 +823,24 @@ def _loop_leaves(structure):
     return leaves, rebuild
 
 
-def _body_leaves(returned, structure):
+def _at(role, function):
+    return f"{role} (at {source.of_function(function)})"
+
+
+def _body_leaves(returned, structure, body):
     returned = list(returned)
     if len(returned) != len(structure):
-        raise ValueError(f"The number of inputs and outputs of body must match loop_vars: {len(structure)}, "
-                         f"{len(returned)}")
-    for old, new in zip(structure, returned):
-        nest.assert_same_structure(old, new)
+        raise ValueError(f"while_loop: The number of inputs and outputs of body must match loop_vars: {_at('body', body)} "
+                         f"returned {len(returned)} for {len(structure)} loop variables. It returns the new value of each, in "
+                         "their order.")
+    if None in nest.flatten(returned):
+        raise ValueError(f"while_loop: {_at('body', body)} returned None for a loop variable; it returns the new value of "
+                         "each.")
+    try:
+        for old, new in zip(structure, returned):
+            nest.assert_same_structure(old, new)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"while_loop: {_at('body', body)} must return the structure of loop_vars. {error}") from None
     return _loop_leaves(returned)[0]
 
 
@@ -848,9 +862,11 @@ def _invariants(shape_invariants, structure, start):
             flat.append(None if s is None else as_dims(s) if as_dims(s) is not None else _ANY_RANK)
 
     shapes = shape_invariants if isinstance(shape_invariants, (list, tuple)) else [shape_invariants]
-    walk(list(shapes), list(structure))
+    if len(shapes) == len(structure):
+        walk(list(shapes), list(structure))
     if len(flat) != len(start):
-        raise ValueError("shape_invariants must have the structure of loop_vars.")
+        raise ValueError("while_loop: shape_invariants must have the structure of loop_vars: "
+                         f"{len(shapes)} given for {len(structure)} loop variables.")
     out = []
     for dims, t in zip(flat, start):
         if dims is _ANY_RANK:
@@ -874,23 +890,20 @@ def _less_specific(given, invariant):
     return len(given) == len(invariant) and all(i is None or g == i for g, i in zip(given, invariant))
 
 
-def _check_body(start, specs, outputs):
+def _check_body(start, specs, outputs, body):
     if len(outputs) != len(start):
-        raise ValueError(f"body returns {len(outputs)} tensors for {len(start)} loop variables.")
-    for t, spec, out in zip(start, specs, outputs):
+        raise ValueError(f"while_loop: {_at('body', body)} returns {len(outputs)} tensors for {len(start)} loop variables.")
+    for i, (t, spec, out) in enumerate(zip(start, specs, outputs)):
         if out.dtype is not spec.dtype:
-            raise TypeError(f"Loop variable {t.name} enters the loop with type {spec.dtype.name}, but has type "
-                            f"{out.dtype.name} after one iteration.")
+            raise TypeError(f"Loop variable {i}, {t.name}, enters the loop with type {spec.dtype.name}, but has type "
+                            f"{out.dtype.name} after one iteration of {_at('body', body)}. tf.cast(x, tf.{spec.dtype.name}) "
+                            "converts.")
         if spec.dims is None:
             continue
         if out.dims is None or not compatible(out.dims, spec.dims) or not _less_specific(out.dims, spec.dims):
-            if out.dims is not None and compatible(out.dims, spec.dims) and any(
-                    o is None and s is not None for o, s in zip(out.dims, spec.dims)) or out.dims is None:
-                got = "<unknown>" if out.dims is None else out.shape
-            else:
-                got = out.shape
             raise ValueError(f"The shape for {t.name} is not an invariant for the loop. It enters the loop with shape "
-                             f"{t.shape}, but has shape {got} after one iteration. Provide shape invariants using either "
-                             "the `shape_invariants` argument of tf.while_loop or set_shape() on the loop variables.")
+                             f"{t.shape}, but has shape {out.shape} after one iteration of {_at('body', body)}. Provide shape "
+                             "invariants using either the `shape_invariants` argument of tf.while_loop or set_shape() on the "
+                             "loop variables.")
 
 

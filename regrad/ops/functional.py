@@ -4,7 +4,9 @@ Each is a `while_loop` that reads rows from TensorArrays (and writes rows to oth
 gradient overrides within the function, are those of loops.
 """
 
-from regrad.core import nest
+import functools
+
+from regrad.core import nest, source
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import as_dtype, int32
 from regrad.core.graph import get_default_graph
@@ -51,6 +53,8 @@ def _as_leaves(what, returned, like, dtypes):
     except ValueError as error:
         raise ValueError(f"{what}: fn returned another structure than expected (for map_fn that of dtype, or else of elems; "
                          f"otherwise that of the initializer, or else of elems): {error}") from None
+    if None in nest.flatten(returned):
+        raise ValueError(f"{what}: fn returned {returned!r}; None values not supported, it must return tensors.")
     leaves = [convert_to_tensor(x, preferred_dtype=t) for x, t in zip(nest.flatten(returned), dtypes)]
     for i, (x, t) in enumerate(zip(leaves, dtypes)):
         if x.dtype is not t:
@@ -59,9 +63,11 @@ def _as_leaves(what, returned, like, dtypes):
     return leaves
 
 
-def _callable(what, fn):
+def _function(what, fn):
+    """Returns `fn`, which says what called it when it takes other arguments."""
     if not callable(fn):
         raise TypeError(f"{what}: fn must be callable, got {fn!r}.")
+    return functools.partial(source.call, fn, role=f"fn of {what}")
 
 
 def _stacked(arrays, n, rows):
@@ -90,7 +96,7 @@ def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap
       TypeError: `fn` is not callable or returns another dtype than promised.
       ValueError: first sizes that differ, scalars, or another structure returned than promised.
     """
-    _callable("map_fn", fn)
+    fn = _function("map_fn", fn)
     with get_default_graph().name_scope(name or "map"):
         rows = _Rows("map_fn", elems)
         like = elems if dtype is None else dtype
@@ -124,7 +130,7 @@ def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, sw
     Returns:
       The structure of the state with tensors of shape [number of rows, ...].
     """
-    _callable("scan", fn)
+    fn = _function("scan", fn)
     with get_default_graph().name_scope(name or "scan"):
         rows = _Rows("scan", elems)
         state, like, start = _first_state(rows, initializer, reverse)
@@ -173,7 +179,7 @@ def foldr(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, s
 
 
 def _fold(what, fn, elems, initializer, parallel_iterations, back_prop, swap_memory, from_end, name):
-    _callable(what, fn)
+    fn = _function(what, fn)
     with get_default_graph().name_scope(name or what):
         rows = _Rows(what, elems)
         state, like, start = _first_state(rows, initializer, from_end)

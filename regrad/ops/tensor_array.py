@@ -6,12 +6,15 @@ takes its real one from what is written, in a loop by working out the body's sha
 Gradients: `tensor_array_grad.py`.
 """
 
+import warnings
+
 import numpy as np
 
-from regrad.core import dtypes
+from regrad.core import dtypes, source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import INDEX, as_dtype
 from regrad.core.errors import InvalidArgumentError, ShapeError
+from regrad.core.graph import RegradWarning
 from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.core.shapes import TensorShape, as_dims, compatible, fully_known, merge, size_of
 
@@ -42,6 +45,8 @@ def _tensor_type():
 
 
 def _create_lower(b, size, *, dtype, element_shape, dynamic_size):
+    if size < 0:
+        raise InvalidArgumentError(f"TensorArray: size must be >= 0, got {int(size)}.")
     row = element_shape if element_shape is not None and fully_known(element_shape) else UNWRITTEN
     return b.np.zeros((int(size), *row), dtype.as_numpy_dtype)
 
@@ -189,6 +194,16 @@ size_op = define_op("TensorArraySizeV3", "flow_in: T", shape_only=(0,), partial=
                     lower=lambda b, x: np.asarray(x.shape[0], np.int32))
 
 
+def warn_of_dropped_writes(flow):
+    """Warns where a TensorArray is read on from a state that writes have replaced, whose results nobody uses."""
+    for op in flow.consumers():
+        if op.type in ("TensorArrayWriteV3", "TensorArrayScatterV3") and op.inputs[0] is flow and not op.outputs[0].consumers():
+            warnings.warn(f"TensorArray: what was written at {op.location} is lost: write() and scatter() return the changed "
+                          f"array, `ta = ta.write(i, x)`, and the one used at {source.here()} is still the old one.",
+                          RegradWarning, stacklevel=3)
+            return
+
+
 class TensorArray:
     """A list of tensors of one dtype and (by default) one shape.
 
@@ -283,6 +298,7 @@ class TensorArray:
         """Returns element `index`."""
         if self._pieces is not None:
             return self._piece(index)
+        warn_of_dropped_writes(self._flow)
         value = read_op(self._flow, index, name=name or "TensorArrayReadV3")
         value.set_shape(self._element_shape)
         return value
@@ -294,8 +310,7 @@ class TensorArray:
           ValueError: the shape of `value` is not that of the elements.
         """
         value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
-        if value.dtype is not self._dtype:
-            raise TypeError(f"TensorArray dtype is {self._dtype.name} but op is trying to write dtype {value.dtype.name}.")
+        self._check_dtype(value)
         at = convert_to_tensor(index).value()
         if at is not None and int(at) in self._written:
             raise InvalidArgumentError(f"TensorArray {self._name}: Could not write to TensorArray index {int(at)} because it "
@@ -314,12 +329,18 @@ class TensorArray:
             new._written = {**self._written, int(at): None if self._infer_shape else value}
         return new
 
+    def _check_dtype(self, value):
+        if value.dtype is not self._dtype:
+            raise TypeError(f"TensorArray dtype is {self._dtype.name} but op is trying to write dtype {value.dtype.name}; "
+                            f"tf.cast(x, tf.{self._dtype.name}) converts.")
+
     def stack(self, name=None):
         """Returns all elements stacked: shape [size, *element_shape]."""
         from regrad.ops.array import identity, stack
 
         if self._pieces is not None:
             return stack([self._pieces[i] for i in sorted(self._pieces)], name=name or "TensorArrayStack")
+        warn_of_dropped_writes(self._flow)
         out = identity(self._flow, name=name or "TensorArrayStack")
         if self._element_shape is not None:
             out.set_shape((None, *self._element_shape))
@@ -327,6 +348,7 @@ class TensorArray:
 
     def gather(self, indices, name=None):
         """Returns the elements `indices` (a vector), stacked."""
+        warn_of_dropped_writes(self._flow)
         return gather_op(self._flow, indices, name=name)
 
     def concat(self, name=None):
@@ -335,6 +357,7 @@ class TensorArray:
 
         if self._pieces is not None:
             return concat([self._pieces[i] for i in sorted(self._pieces)], 0, name=name or "concat")
+        warn_of_dropped_writes(self._flow)
         out = concat_op(self._flow, name=name or "TensorArrayConcatV3")
         if self._element_shape:
             out.set_shape((None, *self._element_shape[1:]))
@@ -342,7 +365,10 @@ class TensorArray:
 
     def unstack(self, value, name=None):
         """Returns the array holding the rows of `value`."""
-        value = convert_to_tensor(value, name="value")
+        value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
+        self._check_dtype(value)
+        if value.dims == ():
+            raise ShapeError("TensorArray.unstack: a scalar has no rows, value must be of rank 1 or more.")
         flow = unstack_op(value, self._flow, dynamic_size=self._dynamic, name=name or "TensorArrayUnstack")
         if value.dims is not None:
             self._merge(value.dims[1:])

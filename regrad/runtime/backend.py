@@ -165,7 +165,12 @@ def compile_function(function, specs, donate):
     with jax.enable_x64(True):
         arguments = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs]
         # Lowering and compiling ahead of time: the result is called with no tracing machinery in between.
-        lowered = jax.jit(function, donate_argnums=tuple(donate), keep_unused=True).lower(*arguments)
+        try:
+            lowered = jax.jit(function, donate_argnums=tuple(donate), keep_unused=True).lower(*arguments)
+        except Exception as error:
+            # JAX says that it hid frames of its own: no news to who never called JAX.
+            error.__notes__ = [note for note in getattr(error, "__notes__", ()) if "JAX has removed" not in note]
+            raise
         try:
             return lowered.compile(compiler_options=config.compiler_options())
         except jax.errors.JaxRuntimeError:  # another XLA may not know an option

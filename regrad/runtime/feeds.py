@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from regrad.core.errors import nearest
 from regrad.core.graph import Operation, Tensor
 from regrad.core.indexed_slices import IndexedSlices
+from regrad.core.opdef import spec_text
 from regrad.core.shapes import TensorShape, compatible
 
 _expansions: list = []  # (type, parts to fetch, feeds of a value, what can be fed), the latest first
@@ -38,14 +38,18 @@ def feed_array(tensor, value):
 
     Raises:
       TypeError: a tensor is fed, or a value that does not convert.
-      ValueError: the shape does not fit the tensor's static shape.
+      ValueError: None is fed, or the shape does not fit the tensor's static shape.
     """
     wanted = tensor.dtype.as_numpy_dtype
     if type(value) is not np.ndarray or value.dtype != wanted or wanted is np.object_:
+        if value is None:
+            raise ValueError(f"Cannot feed None for Tensor '{tensor.name}', which is {spec_text(tensor)}; made at "
+                            f"{tensor.op.location}.")
         if isinstance(value, Tensor) or hasattr(value, "_as_graph_element"):
             raise TypeError("The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, "
                             "strings, lists, numpy ndarrays, or TensorHandles. For reference, the tensor object was "
-                            f"{value!r} which was passed to the feed with key {tensor!r}.")
+                            f"{value!r} which was passed to the feed with key {tensor!r}. Run it first, and feed what "
+                            "run gives back.")
         value = _converted(tensor, value, wanted)
     if value.shape != tensor.dims and not compatible(value.shape, tensor.dims):
         raise ValueError(f"Cannot feed value of shape {value.shape} for Tensor '{tensor.name}', which has shape "
@@ -93,6 +97,15 @@ def checked_feeds(feed_dict):
         raise TypeError(f"feed_dict must be a dictionary of tensors and their values, got {type(feed_dict).__name__}.")
 
 
+def _key_hint(graph, key):
+    if isinstance(key, Operation) and key.outputs:
+        return f" Feed its output, {key.outputs[0].name}."
+    if isinstance(key, str):
+        fed = [op.outputs[0].name for op in graph._ops if op.type.startswith("Placeholder")]
+        return f" The placeholders are {', '.join(fed[:10])}{' ...' if len(fed) > 10 else ''}." if fed else ""
+    return "" if hasattr(key, "graph") else " A key is a tensor, or its name as a string."
+
+
 def feed_tensors(graph, feed_dict):
     """Yields (tensor, value) for each entry of a feed_dict, slices taken apart."""
     checked_feeds(feed_dict)
@@ -115,10 +128,7 @@ def feed_tensors(graph, feed_dict):
         try:
             tensor = graph.as_graph_element(key, allow_operation=False)
         except (TypeError, ValueError, KeyError) as error:
-            hint = ""
-            if isinstance(key, str):
-                hint = nearest(key, (t.name for op in graph._ops for t in op.outputs))
-            raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}{hint}") from None
+            raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}{_key_hint(graph, key)}") from None
         if tensor in graph._buckets:
             yield from graph._buckets[tensor].feeds(value)
             continue
@@ -141,9 +151,6 @@ class Fetches:
         return self._build(values)
 
     def _flatten(self, x):
-        if x is None:
-            raise TypeError("Fetch argument None has invalid type <class 'NoneType'>: a gradient of None means that no path "
-                            "leads from ys to that x.")
         if isinstance(x, (Tensor, Operation, str)):
             return self._element(x)
         if isinstance(x, IndexedSlices):
@@ -187,7 +194,7 @@ class Fetches:
             element = self.graph.as_graph_element(x)
         except TypeError as error:
             raise TypeError(f"Fetch argument {x!r} has invalid type {type(x)}, must be a string or Tensor. "
-                            f"({error})") from None
+                            f"({error}){_fetch_hint(x)}") from None
         except (ValueError, KeyError) as error:
             raise ValueError(f"Fetch argument {x!r} cannot be interpreted as a Tensor. ({error.args[0]})") from None
         if not self.graph.is_fetchable(element):
@@ -205,6 +212,22 @@ class Fetches:
             index = self._index[element] = len(self.elements)
             self.elements.append(element)
         return index
+
+
+def _fetch_hint(x):
+    """Returns what to fetch instead of something that is often fetched by mistake."""
+    if x is None:
+        return (" None stands where something has nothing to give: tf.gradients where no path leads from ys to that x, "
+                "tf.summary.merge_all without summaries, a function without return.")
+    if hasattr(x, "get_next"):
+        return " Fetch what its get_next() returns."
+    if hasattr(x, "make_one_shot_iterator"):
+        return " Fetch what make_one_shot_iterator().get_next() returns."
+    if hasattr(x, "minimize"):
+        return " Fetch what its minimize(loss) returns."
+    if callable(x):
+        return f" It is a function: fetch what {getattr(x, '__name__', 'it')}() returns."
+    return ""
 
 
 def _none(values):

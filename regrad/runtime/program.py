@@ -18,7 +18,7 @@ from regrad.runtime.cutting import aligned, data_inputs, recomputing, split
 from regrad.runtime.plan import shape_only_positions, static_positions
 from regrad.runtime.rewriting import rewritten
 from regrad.runtime.rolling import roll
-from regrad.runtime.segment import Segment, ShapeOf, declared_attrs, freeze, refuse
+from regrad.runtime.segment import Segment, ShapeOf, declared_attrs, freeze, lowering, refuse
 
 _FOLD = 1024  # elements; larger results are computed when they are needed, not stored in the program
 
@@ -202,7 +202,7 @@ class Stage:
             self._inferred(op, [infos[v] for v in node.ins])  # what the shape rule could not see before, it refuses now
         try:
             with np.errstate(all="ignore"):
-                result = opdef.lower(HOST, *op_arguments(op, operands), **declared_attrs(op))
+                result = lowering(op)(HOST, *op_arguments(op, operands), **declared_attrs(op))
                 if refusal_of(op) is not None:
                     refuse(refusal_of(op), op, result, operands, declared_attrs(op))
         except NotImplementedError:

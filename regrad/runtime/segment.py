@@ -4,6 +4,7 @@ A segment is described by its *structure*: op types, attributes, how values flow
 value. Equal structures compile once per process, whatever graph or session they come from.
 """
 
+import functools
 import itertools
 import threading
 
@@ -146,7 +147,7 @@ class Segment:
             refusal = refusal_of(node.op)
             if refusal is not None:
                 self.refusals.append((node.op, refusal.message))
-            self.steps.append((node.op, node.opdef.lower, tuple(args), node.op.groups, outs, statics, bodies,
+            self.steps.append((node.op, lowering(node.op), tuple(args), node.op.groups, outs, statics, bodies,
                                declared_attrs(node.op), refusal))
         self.template = template
         self.base_random = base_random
@@ -373,6 +374,30 @@ def _take(steps, b, env, body_seeds, found):
                 env[i] = r
 
 
+def lowering(op):
+    """Returns the function that computes `op`; that of a user's op type is held to what its shape rule promised."""
+    if USER_DEFINED not in op.opdef.key or op.opdef.host:
+        return op.opdef.lower  # what a host operation returns is checked in any case, by `results_of_host`
+    return functools.partial(_promised, op)
+
+
+def _promised(op, b, *operands, **attrs):
+    result = op.opdef.lower(b, *operands, **attrs)
+    given = result if isinstance(result, (tuple, list)) else (result,)
+    if len(given) != len(op.outputs):
+        raise InvalidArgumentError(None, op, f"{op.type}: its lowering returned {len(given)} arrays, its infer promises "
+                                   f"{len(op.outputs)}.")
+    for i, (t, r) in enumerate(zip(op.outputs, given)):
+        if not compatible(np.shape(r), t.dims):
+            raise InvalidArgumentError(None, op, f"{op.type}: its lowering returned shape {list(np.shape(r))} for output {i}, "
+                                       f"its infer promises {t.shape}.")
+    return result
+
+
+_NO_VALUE = ("TracerBoolConversionError", "TracerIntegerConversionError", "TracerArrayConversionError",
+             "ConcretizationTypeError")  # JAX's errors for a value that is asked for while a program is compiled
+
+
 def explained(error, op, doing):
     """Raises what says more than `error`, from the lowering of `op`: which operation it was and where that was made.
 
@@ -380,6 +405,11 @@ def explained(error, op, doing):
     """
     extra = op.opdef.extra
     if not (extra.get("user_code") or extra.get("has_bodies")):
+        if type(error).__name__ in _NO_VALUE:
+            raise InvalidArgumentError(
+                None, op, f"{op.type}: its lowering asks for the value of an array, as `if`, int() or NumPy do, and there is "
+                "none while a program is compiled. Use b.np throughout (b.np.where chooses), mark the operand static, or "
+                "define the op type with host=True.") from error
         failure = lowering_failure(error, op)
         if failure is not None:
             raise failure from error

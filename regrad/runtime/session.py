@@ -13,7 +13,7 @@ from regrad.runtime import segment as segments
 from regrad.runtime.feeds import Fetches, announced, checked_feeds, feed_array, feed_tensors
 from regrad.runtime.plan import Plan, body_plan
 from regrad.runtime.runner import Runner
-from regrad.runtime.trace import ConfigProto, Recorder
+from regrad.runtime.trace import ConfigProto, Recorder, RunOptions
 
 _MAX_RUNNERS = 4096  # plans kept per session; a program that builds new ops for every run would grow without end
 
@@ -83,10 +83,11 @@ class Session:
           tf.errors.OpError: something failed while running. No variable has changed then.
         """
         with self._lock:
-            if self._closed:
-                raise RuntimeError("Attempted to use a closed Session.")
+            self._check_open()
             if not self.graph._ops:
-                raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
+                raise RuntimeError(self._empty())
+            if options is not None and not isinstance(options, RunOptions):
+                raise TypeError(f"options must be a tf.RunOptions, got {options!r}.")
             self.runs += 1
             if self._revision != self.graph._revision:
                 self._forget_plans()
@@ -106,6 +107,18 @@ class Session:
         self._runners.clear()
         self._fetches.clear()
         self._revision = self.graph._revision
+
+    def _check_open(self):
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session. A `with` block closes its session when it ends: run inside "
+                               "it, or make a new session, whose variables start anew.")
+
+    def _empty(self):
+        text = "The Session graph is empty. Add operations to the graph before calling run()."
+        if get_default_graph() is not self.graph and get_default_graph()._ops:
+            text += (" The default graph, which is not this session's, has operations: tf.Session(graph=g) chooses a graph, "
+                     "and a session made without takes the default graph of that moment.")
+        return text
 
     def _traced(self, runner, structure, arrays, metadata):
         self.recorder = Recorder(metadata)
@@ -135,7 +148,7 @@ class Session:
         return found
 
     def _feeds(self, feed_dict):
-        if not feed_dict:
+        if feed_dict is None or isinstance(feed_dict, (dict, list, tuple)) and not feed_dict:
             return (), ()
         tensors, arrays = [], []
         graph = self.graph
@@ -273,8 +286,7 @@ class Session:
             if len(values) != len(tensors):
                 raise TypeError(f"This callable takes {len(tensors)} feed values, got {len(values)}.")
             with self._lock:
-                if self._closed:
-                    raise RuntimeError("Attempted to use a closed Session.")
+                self._check_open()
                 self.runs += 1
                 if revision != self.graph._revision:
                     self._forget_plans()
@@ -288,6 +300,7 @@ class Session:
 
     def partial_run_setup(self, fetches, feeds=None):
         """Prepares a run in several calls: returns a handle for `partial_run`."""
+        self._check_open()
         structure = Fetches(self.graph, fetches)
         feeds = announced(self.graph, feeds or ())
         if not structure.elements:
@@ -299,6 +312,7 @@ class Session:
     def partial_run(self, handle, fetches, feed_dict=None):
         """Continues a partial run with more feeds; what was fetched before is not computed again."""
         with self._lock:
+            self._check_open()
             partial = self._partial.get(handle)
             if partial is None:
                 raise InvalidArgumentError("partial_run: this handle was not made by partial_run_setup of this session.")
@@ -408,4 +422,4 @@ def own(value):
     if value is None:
         return None
     array = np.array(value)
-    return array if array.ndim or array.dtype == np.object_ and False else array[()]
+    return array if array.ndim else array[()]

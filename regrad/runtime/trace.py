@@ -8,16 +8,35 @@
 
 import time
 
+from regrad.core.errors import nearest
+
 
 class Options:
-    """Named settings, kept as attributes; nested ones (`config.gpu_options.allow_growth = True`) appear when used."""
+    """Named settings, kept as attributes; nested ones (`config.gpu_options.allow_growth = True`) appear when used.
+
+    Attributes:
+      FIELDS: TF's names of the settings, for a class that knows them; any other name is refused then, as TF does.
+    """
+
+    FIELDS: frozenset[str] = frozenset()
 
     def __init__(self, **settings):
-        self.__dict__.update(settings)
+        for name, value in settings.items():
+            self._check(name, ValueError)
+            self.__dict__[name] = value
+
+    def _check(self, name, error):
+        if self.FIELDS and name not in self.FIELDS:
+            raise error(f'Protocol message {type(self).__name__} has no "{name}" field{nearest(name, self.FIELDS)}')
+
+    def __setattr__(self, name, value):
+        self._check(name, AttributeError)
+        self.__dict__[name] = value
 
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
+        self._check(name, AttributeError)
         value = self.__dict__[name] = Options()
         return value
 
@@ -31,9 +50,20 @@ class Options:
 class ConfigProto(Options):
     """Settings of a session. Accepted: XLA decides on devices, threads and memory."""
 
+    FIELDS = frozenset((
+        "allow_soft_placement", "cluster_def", "device_count", "device_filters", "experimental", "gpu_options",
+        "graph_options", "inter_op_parallelism_threads", "intra_op_parallelism_threads", "isolate_session_state",
+        "log_device_placement", "operation_timeout_in_ms", "placement_period", "rpc_options",
+        "session_inter_op_thread_pool", "share_cluster_devices_in_session", "use_per_session_threads"))
+
 
 class GPUOptions(Options):
     """Accepted."""
+
+    FIELDS = frozenset((
+        "allocator_type", "allow_growth", "deferred_deletion_bytes", "experimental", "force_gpu_compatible",
+        "per_process_gpu_memory_fraction", "polling_active_delay_usecs", "polling_inactive_delay_msecs",
+        "visible_device_list"))
 
 
 class OptimizerOptions(Options):

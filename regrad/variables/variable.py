@@ -9,6 +9,8 @@ import contextlib
 import functools
 import inspect
 
+import numpy as np
+
 from regrad.core import context
 from regrad.core.convert import convert_to_tensor, register_tensor_conversion_function
 from regrad.core.dtypes import as_dtype
@@ -16,7 +18,8 @@ from regrad.core.gradient_registry import RegisterGradient
 from regrad.core.graph import FuncGraph, Tensor, get_default_graph, variable_of
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.opdef import Spec, define_op
-from regrad.core.shapes import as_dims, fully_known, merge
+from regrad.core.shapes import as_dims, compatible, fully_known, merge
+from regrad.core.symbolic import Symbolic
 from regrad.ops import indexing, operators, state
 from regrad.ops.array import identity
 from regrad.variables import assign as assigning
@@ -72,7 +75,7 @@ def variable_creator_scope(variable_creator):
         _creators.items.pop()
 
 
-class Variable(metaclass=_Created):
+class Variable(Symbolic, metaclass=_Created):
     """State of a session, used like a tensor and changed by `assign` and its kin.
 
         w = tf.Variable(tf.zeros([2, 3]), name="w")
@@ -374,24 +377,23 @@ class Variable(metaclass=_Created):
         session = session or context.get_default_session()
         if session is None:
             raise ValueError("Either session argument should be provided or default session should be established")
-        session.run(self._initializer_op, {self._initializer_op.inputs[1]: value})
+        start = self._initializer_op.inputs[1]
+        given = np.shape(value)
+        if not compatible(given, start.dims):
+            raise ValueError(f"Cannot load a value of shape {given} into variable {self.name}, which has shape "
+                             f"{self.shape}; made at {self.op.location}.")
+        session.run(self._initializer_op, {start: value})
 
     # -- Python's side ---------------------------------------------------------------------------------
 
     def __iter__(self):
         raise TypeError("'Variable' object is not iterable.")
 
-    def __bool__(self):
-        return bool(self._snapshot)  # a tensor's refusal, with its words
-
     def __hash__(self):
         return id(self)
 
     def __repr__(self):
         return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
-
-    def __array__(self, *args, **kwargs):
-        return self._snapshot.__array__()
 
 
 VariableV1 = RefVariable = Variable

@@ -1,0 +1,80 @@
+"""Symbolic: what tensors and variables share, that they have no value while a graph is built.
+
+Whoever reads one as a number, an array or a list, or changes a part of it, is told here what to do instead. NumPy's and
+later libraries' names for methods are known by the function that does the same.
+"""
+
+_INSTEAD = {
+    "T": "tf.transpose(x)", "all": "tf.reduce_all(x, axis)", "any": "tf.reduce_any(x, axis)", "argmax": "tf.argmax(x, axis)",
+    "argmin": "tf.argmin(x, axis)", "astype": "tf.cast(x, dtype)", "backward": "tf.gradients(y, xs)",
+    "clip": "tf.clip_by_value(x, low, high)", "copy": "tf.identity(x)", "cumsum": "tf.cumsum(x, axis)",
+    "detach": "tf.stop_gradient(x)", "dot": "tf.matmul(x, y) or tf.tensordot(x, y, 1)", "flatten": "tf.reshape(x, [-1])",
+    "item": "sess.run(x)", "max": "tf.reduce_max(x, axis)", "mean": "tf.reduce_mean(x, axis)",
+    "min": "tf.reduce_min(x, axis)", "ndim": "x.shape.ndims", "numpy": "sess.run(x)", "prod": "tf.reduce_prod(x, axis)",
+    "ravel": "tf.reshape(x, [-1])", "reshape": "tf.reshape(x, shape)", "size": "tf.size(x)",
+    "squeeze": "tf.squeeze(x, axis)", "std": "tf.reduce_std(x, axis)", "sum": "tf.reduce_sum(x, axis)",
+    "tolist": "sess.run(x)", "transpose": "tf.transpose(x, perm)", "view": "tf.reshape(x, shape) or tf.bitcast(x, dtype)",
+}
+
+
+class Symbolic:
+    """Base of Tensor and Variable. Both have `name`, `shape`, `dtype` and `op`."""
+
+    __slots__ = ()
+
+    def _no_value(self, what):
+        """Returns the TypeError for `what`, a use that needs the value."""
+        return TypeError(f"{what}: {self.name} has no value until it is run; sess.run(x) gives it. "
+                         f"Made at {self.op.location}.")
+
+    def __getattr__(self, name):
+        text = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name in _INSTEAD:
+            text += f" ({self.name}, made at {self.op.location}); use {_INSTEAD[name]}"
+        raise AttributeError(text, name=name, obj=self)
+
+    def __bool__(self):
+        raise TypeError(
+            f"Using a `tf.Tensor` as a Python `bool` is not allowed: {self.name} has no value until it is run. "
+            "Use `if t is not None:` to test whether a tensor is defined, tf.cond for a choice that the graph "
+            f"makes, or session.run for the value. Made at {self.op.location}."
+        )
+
+    __nonzero__ = __bool__
+
+    def __len__(self):
+        raise TypeError(f"len() of {self.name} is not known until it is run; use tf.shape(x)[0], or x.shape[0] for the "
+                        "static size.")
+
+    def __int__(self):
+        raise self._no_value("int() takes a number, not a tensor")
+
+    def __float__(self):
+        raise self._no_value("float() takes a number, not a tensor")
+
+    def __complex__(self):
+        raise self._no_value("complex() takes a number, not a tensor")
+
+    def __index__(self):
+        raise self._no_value("A tensor cannot be interpreted as an integer (a list's index, a range, a size)")
+
+    def __contains__(self, item):
+        raise TypeError(f"`in` cannot look into {self.name}, which has no value until it is run; "
+                        f"tf.reduce_any(tf.equal(x, item)) is a tensor that says so. Made at {self.op.location}.")
+
+    def __setitem__(self, key, value):
+        raise TypeError(f"{type(self).__name__!r} object does not support item assignment: the graph holds {self.name} as it "
+                        "is. Make a new tensor with tf.where, tf.concat or tf.tensor_scatter_nd_update; of a variable, "
+                        f"tf.scatter_update(v, indices, rows) assigns rows. Made at {self.op.location}.")
+
+    def __format__(self, spec):
+        if spec:
+            raise self._no_value(f"A tensor cannot be written as {spec!r}")
+        return str(self)
+
+    def __array__(self, *args, **kwargs):
+        raise NotImplementedError(
+            f"Cannot convert a symbolic Tensor ({self.name}) to a NumPy array: NumPy works on values, and a tensor has none "
+            "until it is run. Use the function of tf that does the same (tf.sin for np.sin), or run it in a session first; "
+            "NumPy code goes into tf.py_func, whose function is given arrays, builds no tensors and returns arrays. "
+            f"Made at {self.op.location}.")

@@ -1,0 +1,236 @@
+"""Bad input: the type of the error, its words, and that it names the line of the user's file that is to blame.
+
+A row is a program of a few lines; the line to blame ends in `#!`. Rows of op types stand in `cases/`, and what TensorFlow
+refuses too in `programs/behaviour/errors.py`.
+"""
+import re
+import traceback
+import warnings
+
+import numpy as np
+import pytest
+
+import regrad as tf
+
+BASICS = {
+    # What a tensor is not.
+    "a number": ("TypeError", "no value until it is run", "int(tf.constant(1.0)) #!"),
+    "a number for math": ("TypeError", "no value until it is run", "import math\nmath.sin(tf.constant(1.0)) #!"),
+    "an index": ("TypeError", "interpreted as an integer", "[1, 2][tf.constant(1)] #!"),
+    "a range": ("TypeError", "interpreted as an integer", "range(tf.constant(1)) #!"),
+    "formatted": ("TypeError", r"\.3f", "f'{tf.constant(1.0):.3f}' #!"),
+    "a container": ("TypeError", "tf.reduce_any", "1.0 in tf.constant([1.0]) #!"),
+    "a list of unknown length": ("TypeError", "tf.map_fn", "list(tf.placeholder(tf.float32, [None])) #!"),
+    "a scalar as a list": ("TypeError", "it is a scalar", "list(tf.constant(1.0)) #!"),
+    "changed in place": ("TypeError", "item assignment.*tf.where", "x = tf.constant([1.0])\nx[0] = 2.0 #!"),
+    "an array": ("NotImplementedError", "tf.py_func.*user.py:1", "y = tf.constant(1.0) * 2.0\nnp.sin(y) #!"),
+    "later TensorFlow's numpy": ("AttributeError", r"no attribute 'numpy'.*sess.run", "tf.constant(1.0).numpy() #!"),
+    "NumPy's methods": ("AttributeError", "tf.reduce_sum", "tf.constant([1.0]).sum() #!"),
+    "a variable as a number": ("TypeError", "w:0 has no value", "w = tf.get_variable('w', [])\nfloat(w) #!"),
+    "a variable's length": ("TypeError", "w:0 is not known", "w = tf.get_variable('w', [2])\nlen(w) #!"),
+    # Names, shapes, dtypes, graphs.
+    "a name that is no string": ("TypeError", "name must be a string, got 3", "tf.constant(1.0, name=3) #!"),
+    "a scope that is no string": ("TypeError", "must be a string", "with tf.get_default_graph().name_scope(3): pass #!"),
+    "a name with blanks": ("ValueError", "no blanks", "with tf.name_scope('my scope'): pass #!"),
+    "a misspelt dtype": ("TypeError", "did you mean 'float32'", "tf.placeholder('flaot32') #!"),
+    "a shape for a dtype": ("TypeError", "takes the dtype first", "tf.placeholder([None, 3]) #!"),
+    "a negative size": ("ValueError", "None stands for", "tf.placeholder(tf.float32, [-1, 3]) #!"),
+    "a tensor as a static size": ("TypeError", "consists of numbers", "tf.placeholder(tf.float32, [tf.constant(3)]) #!"),
+    "an axis that is not there": ("IndexError", r"\(2,\) has 1 dimensions", "tf.zeros([2]).shape[1] #!"),
+    "an unknown size": ("ValueError", r"tf.shape\(x\)\[i\]",
+                        "x = tf.placeholder(tf.float32, [None])\ntf.reshape(x, [x.shape[0] * 2]) #!"),
+    "the list of an unknown shape": ("ValueError", "set_shape", "tf.placeholder(tf.float32).shape.as_list() #!"),
+    "a device's name": ("ValueError", "/gpu:0", "with tf.device('gpu0'): pass #!"),
+    "a device's index": ("ValueError", "a number or", "with tf.device('/gpu:x'): pass #!"),
+    "a device that is a number": ("TypeError", "named by a string", "with tf.device(3): pass #!"),
+    "a tensor for control inputs": ("TypeError", "in brackets", "with tf.control_dependencies(tf.constant(1.0)): pass #!"),
+    "a finalized graph": ("RuntimeError", r"finalized.*'Const'", "tf.get_default_graph().finalize()\ntf.constant(1.0) #!"),
+}
+
+SESSIONS = {
+    "another graph's tensor": ("ValueError", r"not an element of this graph.*user.py:2.*tf.Session\(graph=g\)", """
+with tf.Graph().as_default(): y = tf.constant(2.0)
+tf.constant(1.0)
+tf.Session().run(y) #!"""),
+    "a tensor of a loop's body": ("ValueError", "not an element.*user.py:3.*return it", """
+def body(i):
+    inner.append(i * 2) #!
+    return i + 1
+inner = []
+tf.while_loop(lambda i: i < 3, body, [0])
+tf.Session().run(inner[0])"""),
+    "None": ("TypeError", "tf.gradients where no path", "tf.constant(1.0)\ntf.Session().run(None) #!"),
+    "an optimizer": ("TypeError", r"minimize\(loss\)",
+                     "tf.constant(1.0)\ntf.Session().run(tf.train.AdamOptimizer()) #!"),
+    "a function": ("TypeError", r"global_variables_initializer\(\)",
+                   "tf.constant(1.0)\ntf.Session().run(tf.global_variables_initializer) #!"),
+    "an iterator": ("TypeError", r"get_next\(\)",
+                    "it = tf.data.Dataset.range(3).make_one_shot_iterator()\ntf.Session().run(it) #!"),
+    "a closed session": ("RuntimeError", "closed Session.*inside", """
+x = tf.constant(1.0)
+with tf.Session() as s: pass
+s.run(x) #!"""),
+    "a closed session, in parts": ("RuntimeError", "closed Session", """
+x = tf.placeholder(tf.float32)
+s = tf.Session(); s.close()
+s.partial_run_setup([x], [x]) #!"""),
+    "a session of an empty graph": ("RuntimeError", "graph is empty.*default graph", """
+s = tf.Session(graph=tf.Graph())
+x = tf.constant(1.0)
+s.run(x) #!"""),
+    "an array for the feeds": ("TypeError", "feed_dict must be a dictionary",
+                               "x = tf.placeholder(tf.float32)\ntf.Session().run(x, np.zeros(2)) #!"),
+    "a misspelt feed": ("TypeError", "placeholders are images:0",
+                        "x = tf.placeholder(tf.float32, name='images')\ntf.Session().run(x, {'image:0': 1.0}) #!"),
+    "an operation fed": ("TypeError", "its output, x:0",
+                         "x = tf.placeholder(tf.float32, name='x')\ntf.Session().run(x, {x.op: 1.0}) #!"),
+    "None fed": ("ValueError", r"Cannot feed None for Tensor 'x:0'.*float32\[2\]",
+                 "x = tf.placeholder(tf.float32, [2], name='x')\ntf.Session().run(x, {x: None}) #!"),
+    "options": ("TypeError", "tf.RunOptions", "x = tf.constant(1.0)\ntf.Session().run(x, options=3) #!"),
+    "a misspelt setting": ("ValueError", "did you mean 'allow_soft_placement'", "tf.ConfigProto(allow_soft_placment=True) #!"),
+    "a misspelt setting, set": ("AttributeError", "'allow_growth'", "tf.GPUOptions().alow_growth = True #!"),
+}
+
+FLOW = {
+    "a body that gives too few": ("ValueError", "returned 1 for 2 loop variables",
+                                  "tf.while_loop(lambda i, x: i < 3, lambda i, x: i + 1, [0, 1.0]) #!"),
+    "a body that gives None": ("ValueError", "returned None", "tf.while_loop(lambda i: i < 3, lambda i: None, [0]) #!"),
+    "a body of other arguments": ("TypeError", "body of tf.while_loop is called with 2 arguments",
+                                  "tf.while_loop(lambda i, x: i < 3, lambda i: i + 1, [0, 1.0]) #!"),
+    "a condition of several": ("ValueError", "tf.reduce_all", "tf.while_loop(lambda i: i < [1, 2], lambda i: i + 1, [0]) #!"),
+    "a dtype that changes": ("TypeError", "variable 1.*tf.cast", """
+tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, tf.cast(x, tf.int32)), [0, 1.0]) #!"""),
+    "too many invariants": ("ValueError", "2 given for 1", """
+s = tf.TensorShape([])
+tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0], shape_invariants=[s, s]) #!"""),
+    "a loop's tensor used outside": ("ValueError", "Cannot use 'while/mul:0' as input to Add.*user.py:3", """
+def body(i):
+    inner.append(i * 2)
+    return i + 1
+inner = []
+tf.while_loop(lambda i: i < 3, body, [0])
+inner[0] + 1 #!"""),
+    "a branch of other arguments": ("TypeError", "true_fn of a conditional is called with 0 arguments",
+                                    "tf.cond(tf.constant(True), lambda x: x, lambda: 1.0) #!"),
+    "a row's function of other arguments": ("TypeError", "fn of scan is called with 2 arguments",
+                                            "tf.scan(lambda a: a, tf.constant([1.0])) #!"),
+    "a row's function that gives None": ("ValueError", "fn returned None", "tf.map_fn(lambda x: None, tf.constant([1.0])) #!"),
+    "a TensorArray of a negative size": ("InvalidArgumentError", "size must be >= 0", """
+a = tf.TensorArray(tf.float32, -1) #!
+tf.Session().run(a.stack())"""),
+    "a TensorArray of a scalar's rows": ("ValueError", "has no rows", "tf.TensorArray(tf.float32, 1).unstack(1.0) #!"),
+}
+
+GRADIENTS = {
+    "a name for an x": ("TypeError", "get_tensor_by_name", "x = tf.constant(1.0)\ntf.gradients(x * 2.0, 'x') #!"),
+    "a number to stop at": ("TypeError", "must be a tensor", "x = tf.constant(1.0)\ntf.gradients(x * 2.0, x, stop_gradients=[3]) #!"),
+    "overrides that are no dict": ("TypeError", "list of pairs",
+                                   "x = tf.constant(1.0)\ntf.gradients(tf.tanh(x), x, overrides=[max]) #!"),
+    "default of too many": ("TypeError", r"each of the 1 outputs of 'Tanh'", """
+x = tf.constant(1.0)
+tf.gradients(tf.tanh(x), x, overrides={'Tanh': lambda op, dy, default: default(dy, dy)}) #!"""),
+    "a number for an op type": ("TypeError", "op types are strings", "tf.sel.type(3) #!"),
+    "a number for a scope": ("TypeError", "strings", "tf.sel.scope(3) #!"),
+    "a view without a name": ("TypeError", "name comes first", "tf.View({'Relu': 'Tanh'}) #!"),
+    "text for a strength": ("TypeError", "number, a scalar tensor or a schedule", "tf.scale_gradient(tf.constant(1.0), 'a') #!"),
+    "clipping upside down": ("ValueError", "at most high", "tf.clip_gradient(tf.constant(1.0), 1.0, -1.0) #!"),
+    "a tensor for a function": ("TypeError", r"tf.straight_through\(tf.round\)\(x\)",
+                                "x = tf.constant(1.0)\ntf.straight_through(tf.round(x), x) #!"),
+    "a substitute of another shape": ("ValueError", "must have one shape", """
+tf.substitute(tf.identity, tf.reduce_sum)(tf.constant([1.0, 2.0])) #!"""),
+    "a custom gradient of too few": ("ValueError", "expected to return 2 gradients, but returned 1.*'f' at user.py:2", """
+@tf.custom_gradient
+def f(x, y):
+    return x * y, lambda dy: dy
+x = tf.constant(1.0)
+tf.gradients(f(x, x), x) #!"""),
+    "a custom gradient of other arguments": ("TypeError", "grad_fn of 'f'.* is called with 1 argument", """
+@tf.custom_gradient
+def f(x):
+    return x, lambda: 1.0
+x = tf.constant(1.0)
+tf.gradients(f(x), x) #!"""),
+    "a custom gradient of no function": ("TypeError", "decorates a function", "tf.custom_gradient(3) #!"),
+    "a recomputed function that gives None": ("ValueError", "returned None",
+                                              "tf.recompute_grad(lambda x: None)(tf.constant(1.0)) #!"),
+    "an op type with blanks": ("ValueError", "letters and digits", """
+tf.define_op('my op', 'x: T', infer=lambda x: x, lower=lambda b, x: x) #!"""),
+    "a wrong signature": ("ValueError", "separated by commas", """
+tf.define_op('RefusedA', 'x y', infer=lambda x: x, lower=lambda b, x: x) #!"""),
+    "a shape rule that gives a number": ("TypeError", "must return a tf.Spec", """
+op = tf.define_op('RefusedB', 'x: T', infer=lambda x: 3, lower=lambda b, x: x)
+op(tf.constant(1.0)) #!"""),
+    "a lowering that breaks its promise": ("InvalidArgumentError", r"returned shape \[\] for output 0", """
+op = tf.define_op('RefusedC', 'x: T', infer=lambda x: tf.Spec(x.dims, x.dtype), lower=lambda b, x: b.np.sum(x))
+y = op(tf.placeholder_with_default([1.0, 2.0], [2])) #!
+tf.Session().run(y)"""),
+    "a lowering that gives too many": ("InvalidArgumentError", "returned 2 arrays", """
+op = tf.define_op('RefusedD', 'x: T', infer=lambda x: tf.Spec(x.dims, x.dtype), lower=lambda b, x: (x, x))
+y = op(tf.placeholder_with_default(1.0, [])) #!
+tf.Session().run(y)"""),
+    "a lowering that asks for a value": ("InvalidArgumentError", "b.np.where chooses", """
+op = tf.define_op('RefusedE', 'x: T', infer=lambda x: tf.Spec(x.dims, x.dtype), lower=lambda b, x: x if x > 0 else -x)
+x = tf.placeholder(tf.float32, [])
+y = op(x) #!
+tf.config.host_runs = tf.config.tiny_ops = 0
+tf.Session().run(y, {x: 1.0})"""),
+}
+
+TABLES = {"basics": BASICS, "sessions": SESSIONS, "flow": FLOW, "gradients": GRADIENTS}
+ROWS = [pytest.param(row, id=f"{table}: {name}") for table, rows in TABLES.items() for name, row in rows.items()]
+
+
+@pytest.fixture
+def config():
+    saved = tf.config.host_runs, tf.config.tiny_ops
+    yield
+    tf.config.host_runs, tf.config.tiny_ops = saved
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_is_refused_with_words_and_line(row, config, tmp_path, monkeypatch):
+    kind, words, code = row
+    monkeypatch.chdir(tmp_path)
+    path = str(tmp_path / "user.py")
+    (tmp_path / "user.py").write_text(code)
+    guilty = 1 + next(i for i, line in enumerate(code.split("\n")) if line.endswith("#!"))
+
+    with tf.Graph().as_default(), pytest.raises(Exception) as caught:
+        exec(compile(code, path, "exec"), {"tf": tf, "np": np})
+
+    error = caught.value
+    text = " ".join([str(error), *getattr(error, "__notes__", ())])
+    assert kind in [c.__name__ for c in type(error).__mro__], text
+    assert re.search(words, text, re.DOTALL), text
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    assert guilty in lines or re.search(rf"user.py:{guilty}\b", text), text
+
+
+def test_a_number_in_xs_is_warned_of():
+    with pytest.warns(tf.RegradWarning, match="becomes a new constant"):
+        assert tf.gradients(tf.constant([1.0]) * 2.0, np.ones(1)) == [None]
+
+
+def test_a_lost_write_is_warned_of():
+    array = tf.TensorArray(tf.float32, 1)
+    array.write(0, 1.0)
+
+    with pytest.warns(tf.RegradWarning, match="ta = ta.write"):
+        array.stack()
+
+
+def test_a_lost_write_in_a_loop_is_warned_of():
+    def body(i, array):
+        array.write(i, 1.0)
+        return i + 1, array
+
+    with pytest.warns(tf.RegradWarning, match="is lost"):
+        tf.while_loop(lambda i, _: i < 3, body, [0, tf.TensorArray(tf.float32, 3)])
+
+
+def test_reading_a_written_array_warns_of_nothing():
+    array = tf.TensorArray(tf.float32, 1).write(0, 1.0)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        array.stack()
