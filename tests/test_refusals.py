@@ -123,7 +123,8 @@ tf.Session().run(a.stack())"""),
 
 GRADIENTS = {
     "a name for an x": ("TypeError", "get_tensor_by_name", "x = tf.constant(1.0)\ntf.gradients(x * 2.0, 'x') #!"),
-    "a number to stop at": ("TypeError", "must be a tensor", "x = tf.constant(1.0)\ntf.gradients(x * 2.0, x, stop_gradients=[3]) #!"),
+    "a number to stop at": ("TypeError", "must be a tensor",
+                            "x = tf.constant(1.0)\ntf.gradients(x * 2.0, x, stop_gradients=[3]) #!"),
     "overrides that are no dict": ("TypeError", "list of pairs",
                                    "x = tf.constant(1.0)\ntf.gradients(tf.tanh(x), x, overrides=[max]) #!"),
     "default of too many": ("TypeError", r"each of the 1 outputs of 'Tanh'", """
@@ -132,7 +133,7 @@ tf.gradients(tf.tanh(x), x, overrides={'Tanh': lambda op, dy, default: default(d
     "a number for an op type": ("TypeError", "op types are strings", "tf.sel.type(3) #!"),
     "a number for a scope": ("TypeError", "strings", "tf.sel.scope(3) #!"),
     "a view without a name": ("TypeError", "name comes first", "tf.View({'Relu': 'Tanh'}) #!"),
-    "text for a strength": ("TypeError", "number, a scalar tensor or a schedule", "tf.scale_gradient(tf.constant(1.0), 'a') #!"),
+    "text for a strength": ("TypeError", "a scalar tensor or a schedule", "tf.scale_gradient(tf.constant(1.0), 'a') #!"),
     "clipping upside down": ("ValueError", "at most high", "tf.clip_gradient(tf.constant(1.0), 1.0, -1.0) #!"),
     "a tensor for a function": ("TypeError", r"tf.straight_through\(tf.round\)\(x\)",
                                 "x = tf.constant(1.0)\ntf.straight_through(tf.round(x), x) #!"),

@@ -551,7 +551,7 @@ def _element(x, what):
     if handle is not None:
         return handle()
     if isinstance(x, (Operation, str)) or x is None or what not in ("x", "y"):
-        hint = f"; graph.get_tensor_by_name(name) gives a tensor by its name, such as 'x:0'" if isinstance(x, str) else ""
+        hint = "; graph.get_tensor_by_name(name) gives a tensor by its name, such as 'x:0'" if isinstance(x, str) else ""
         raise TypeError(f"gradients: {what} must be a tensor or variable, got {x!r}{hint}.")
     if what == "x":
         warnings.warn(f"gradients: {str(x)[:100]} in xs at {source.here()} is no tensor of the graph. It becomes a new "

@@ -8,6 +8,7 @@ Gradients: `random_grad.py`. Tests: `tests/cases/random.py`, `tests/variables/te
 """
 
 import math as pymath
+import numbers
 
 import numpy as np
 
@@ -33,6 +34,7 @@ def get_seed(op_seed):
     87654321; with neither the pair is (None, None), and every session draws other numbers.
     """
     graph = get_default_graph()
+    _check_seed(op_seed)
     if graph.seed is not None:
         if op_seed is None:
             # One count for the program and the bodies in it, so that no two of their ops draw the same.
@@ -51,7 +53,13 @@ def get_seed(op_seed):
 def set_random_seed(seed):
     """Sets the graph seed of the default graph: ops made from here on, without a seed of their own, draw the same
     numbers in every session."""
+    _check_seed(seed)
     get_default_graph().seed = seed
+
+
+def _check_seed(seed):
+    if seed is not None and not isinstance(seed, (numbers.Real, np.generic)):
+        raise TypeError(f"A seed is an integer, or None, got {seed!r}.")
 
 
 def _seeds(op_seed):

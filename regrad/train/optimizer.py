@@ -87,15 +87,18 @@ class Optimizer:
                              f"Optimizer.GATE_GRAPH.  Not {gate_gradients}")
         if callable(loss):
             loss = loss()
+        if loss is None:
+            raise ValueError("minimize: loss is None; it must be a tensor, such as what tf.reduce_mean returns.")
         self._assert_valid_dtypes([loss])
         if grad_loss is not None:
             self._assert_valid_dtypes([grad_loss])
         var_list = trainable_variables() if var_list is None else _flat(var_list)
         if not var_list:
-            raise ValueError("No variables to optimize.")
+            raise ValueError("No variables to optimize. " + _where_variables_are())
         for v in var_list:
             if not isinstance(v, (Variable, Tensor)):
-                raise TypeError(f"Argument is not a tf.Variable: {v!r}")
+                raise TypeError(f"Argument is not a tf.Variable: {v!r}. var_list holds variables, as tf.trainable_variables() "
+                                "gives them.")
         grads = gradients(loss, var_list, grad_ys=grad_loss, gate_gradients=gate_gradients == Optimizer.GATE_OP,
                           aggregation_method=aggregation_method,
                           colocate_gradients_with_ops=colocate_gradients_with_ops)
@@ -115,13 +118,21 @@ class Optimizer:
 
         Raises:
           ValueError: no pairs, or none with a gradient.
-          TypeError: a gradient that is no tensor.
+          TypeError: a gradient that is no tensor, or what is no pair; `global_step` is no variable.
+          NotImplementedError: the second of a pair is no variable.
         """
         pairs = []
         grads_and_vars = tuple(grads_and_vars)
         if not grads_and_vars:
             raise ValueError("No variables provided.")
-        for g, v in grads_and_vars:
+        for pair in grads_and_vars:
+            if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+                raise TypeError("apply_gradients takes a list of pairs (gradient, variable), as compute_gradients returns it; "
+                                f"got {pair!r} in it.")
+            g, v = pair
+            if not isinstance(v, Variable) and g is not None:
+                raise NotImplementedError(f"Trying to update a Tensor: {v!r}, the second of a pair (gradient, variable), is no "
+                                          "tf.Variable.")
             if g is not None and not isinstance(g, (Tensor, IndexedSlices)):
                 try:
                     g = convert_to_tensor(g)
@@ -129,6 +140,9 @@ class Optimizer:
                     raise TypeError("Gradient must be convertible to a Tensor or IndexedSlices, or None: "
                                     f"{g}") from None
             pairs.append((g, v))
+        if global_step is not None and not isinstance(global_step, (Variable, Tensor)):
+            raise TypeError(f"global_step must be a variable, got {global_step!r}; tf.train.get_or_create_global_step() makes "
+                            "one.")
         var_list = [v for g, v in pairs if g is not None]
         if not var_list:
             raise ValueError(f"No gradients provided for any variable: {[str(v) for _, v in pairs]}.")
@@ -271,11 +285,24 @@ class Optimizer:
 
     def _hyper(self, value, name):
         """Returns a hyperparameter as a tensor; functions are called first."""
-        return convert_to_tensor(self._call_if_callable(value), name=name)
+        value = self._call_if_callable(value)
+        if value is None or isinstance(value, (str, bytes)):
+            raise (ValueError if value is None else TypeError)(
+                f"{type(self).__name__}: {name} must be a number or a scalar tensor, got {value!r}.")
+        return convert_to_tensor(value, name=name)
 
 
 def _storage(variable):
     return getattr(variable, "_variable", variable)
+
+
+def _where_variables_are():
+    """Says where the trainable variables are that the default graph lacks, or that none was made."""
+    graph = get_default_graph()
+    others = [v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES) if isinstance(v, Variable)]
+    if others:
+        return f"The graph's variables, such as {others[0].name}, were made with trainable=False; var_list= names some."
+    return "The default graph has no variable: make them, with tf.get_variable or tf.layers, in the graph of the loss."
 
 
 def _flat(var_list):

@@ -76,9 +76,14 @@ class _Store:
     def _single(self, name, shape, dtype, initializer, regularizer, reuse, trainable, collections, validate_shape,
                 constraint, synchronization, aggregation, partition_info=None):
         from_value = initializer is not None and not callable(initializer)
+        if regularizer is not None and not callable(regularizer):
+            raise TypeError(f"Variable {name}: regularizer must be a function of the variable, got {regularizer!r}; "
+                            "tf.contrib.layers.l2_regularizer(scale) makes one.")
         if from_value and shape is not None:
-            raise ValueError("If initializer is a constant, do not specify shape.")
-        shape = None if shape is None else TensorShape(shape)
+            raise ValueError(f"If initializer is a constant, do not specify shape. Variable {name} has the initializer "
+                             f"{initializer!r:.100} and the shape {shape}; tf.constant_initializer(value) and "
+                             "tf.zeros_initializer() fill a shape.")
+        shape = _checked_shape(name, shape)
         found = self.vars.get(name)
         if found is not None:
             return _shared(found, name, shape, dtype, reuse, from_value, initializer)
@@ -114,7 +119,9 @@ class _Store:
             value = convert_to_tensor(initializer, dtype=None if hasattr(initializer, "dtype") else dtype)
             shape, dtype = value.shape, value.dtype
             initializer = value
-        shape = TensorShape(shape)
+        if not callable(partitioner):
+            raise ValueError(f"Variable {name}: Partitioner must be callable, but received: {partitioner!r}")
+        shape = _checked_shape(name, shape) or TensorShape(None)
         if name in self.partitioned:
             found = self.partitioned[name]
             if reuse is False or reuse is None:
@@ -141,6 +148,13 @@ class _Store:
         return whole
 
 
+def _checked_shape(name, shape):
+    try:
+        return None if shape is None else TensorShape(shape)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"Variable {name}, shape {shape!r}: {error}") from None
+
+
 def _part(value, offset, size):
     return value[tuple(slice(o, o + s) for o, s in zip(offset, size))]
 
@@ -162,12 +176,13 @@ def _shared(found, name, shape, dtype, reuse, from_value, initializer):
         raise ValueError(f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE "
                          f"in VarScope? Originally defined at {found.op.location}.")
     if shape is not None and not compatible(shape.dims_, found.dims):
-        raise ValueError(f"Trying to share variable {name}, but specified shape {shape} and found shape {found.shape}.")
+        raise ValueError(f"Trying to share variable {name}, but specified shape {shape} and found shape {found.shape}. "
+                         f"Originally defined at {found.op.location}.")
     if from_value and hasattr(initializer, "dtype"):
         dtype = as_dtype(initializer.dtype)
     if dtype is not found.dtype:
         raise ValueError(f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
-                         f"{found.dtype.name}.")
+                         f"{found.dtype.name}. Originally defined at {found.op.location}.")
     return found
 
 
@@ -205,9 +220,8 @@ def _initial_value(name, shape, dtype, initializer, partition_info, validate_sha
     required = [p for p in inspect.signature(initializer).parameters.values()
                 if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if required:
-        raise ValueError(f"Shape of a new variable ({name}) must be fully defined, but instead was <unknown>. Only an "
-                         "initializer function that takes no arguments can do without; the given one takes "
-                         f"{', '.join(p.name for p in required)}.")
+        raise ValueError(f"Shape of a new variable ({name}) must be fully defined, but instead was <unknown>. Give shape=, or "
+                         "an initializer that is a value or takes no arguments.")
     return initializer
 
 
@@ -315,6 +329,8 @@ class VariableScope:
                      trainable=None, collections=None, caching_device=None, partitioner=None, validate_shape=True,
                      use_resource=None, custom_getter=None, constraint=None, synchronization=None, aggregation=None):
         """Returns the variable `name` under this scope, from the graph's store `var_store`."""
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"get_variable: the name comes first and is a string, got {name!r}.")
         if reuse is None:
             reuse = self._reuse
         full_name = self._name if name is None else f"{self._name}/{name}" if self._name else name
