@@ -30,7 +30,10 @@ def run_module(path, arguments=()):
 
 
 def _parser():
+    from regrad import __version__
+
     parser = argparse.ArgumentParser(prog="regrad", description="Graphs whose every gradient is yours to rewrite.")
+    parser.add_argument("--version", action="version", version=f"regrad {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run a script; its `import tensorflow` gives Regrad")
     run.add_argument("script", help="the Python file")
@@ -92,16 +95,39 @@ def _explain(options):
 
 def main(argv=None):
     """Runs the command line; returns the exit code."""
-    options = _parser().parse_args(argv)
-    if not os.path.exists(options.script):
-        print(f"regrad {options.command}: no such file: {options.script}", file=sys.stderr)
+    argv = sys.argv[1:] if argv is None else argv
+    parser = _parser()
+    if not argv:
+        parser.print_help(sys.stderr)
         return 2
-    if options.command == "explain":
-        return _explain(options)
-    if options.command == "doctor":
-        return _doctor(options)
+    options = parser.parse_args(argv)
+    if not os.path.isfile(options.script):
+        what = "is a folder, not a script" if os.path.isdir(options.script) else "no such file"
+        print(f"regrad {options.command}: {what}: {options.script}", file=sys.stderr)
+        return 2
+    try:
+        return {"run": _run, "doctor": _doctor, "explain": _explain}[options.command](options)
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # the script's own, told as `python script.py` would
+        error.__traceback__ = _frames_of_script(error, options.script)
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 1
+
+
+def _run(options):
     run_module(options.script, options.arguments)
     return 0
+
+
+def _frames_of_script(error, script):
+    """Returns the traceback from the script's first frame on; all of it where the error is none of the script's."""
+    if isinstance(error, SyntaxError) and error.filename == script:
+        return None  # the error shows the line itself
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename != script:
+        frames = frames.tb_next
+    return frames or error.__traceback__
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import regrad as tf
+from regrad import cli
 
 BASICS = {
     # What a tensor is not.
@@ -177,7 +178,78 @@ tf.config.host_runs = tf.config.tiny_ops = 0
 tf.Session().run(y, {x: 1.0})"""),
 }
 
-TABLES = {"basics": BASICS, "sessions": SESSIONS, "flow": FLOW, "gradients": GRADIENTS}
+_SUM = "w = tf.get_variable('w', [2])\nloss = tf.reduce_sum(w)\n"
+_SAVED = """
+with tf.Graph().as_default(), tf.Session() as s:
+    tf.get_variable('weights', [2], initializer=tf.ones_initializer())
+    s.run(tf.global_variables_initializer())
+    tf.train.Saver().save(s, 'model')
+"""
+
+TRAINING = {
+    "text for a learning rate": ("TypeError", "learning_rate must be a number",
+                                 _SUM + "tf.train.GradientDescentOptimizer('0.1').minimize(loss) #!"),
+    "None for a learning rate": ("ValueError", "learning_rate must be",
+                                 _SUM + "tf.train.AdamOptimizer(None).minimize(loss) #!"),
+    "None for a loss": ("ValueError", "loss is None", _SUM + "tf.train.AdamOptimizer().minimize(None) #!"),
+    "no variables": ("ValueError", "No variables to optimize.*make them",
+                     "tf.train.AdamOptimizer().minimize(tf.constant(1.0)) #!"),
+    "no trainable variables": ("ValueError", "w:0, were made with trainable=False", """
+w = tf.get_variable('w', [2], trainable=False)
+tf.train.AdamOptimizer().minimize(tf.reduce_sum(w)) #!"""),
+    "a cut path": ("ValueError", "No gradients provided.*tf.stop_gradient",
+                   _SUM + "tf.train.AdamOptimizer().minimize(tf.stop_gradient(loss)) #!"),
+    "a list that holds no pairs": ("TypeError", "pairs", _SUM + "tf.train.AdamOptimizer().apply_gradients([w]) #!"),
+    "a pair the other way round": ("NotImplementedError", "Trying to update a Tensor",
+                                   _SUM + "tf.train.AdamOptimizer().apply_gradients([(w, tf.ones([2]))]) #!"),
+    "a number for a step": ("TypeError", "get_or_create_global_step",
+                            _SUM + "tf.train.AdamOptimizer().minimize(loss, global_step=3) #!"),
+    "text for a seed": ("TypeError", "integer", "tf.set_random_seed('a') #!"),
+    "text for an op's seed": ("TypeError", "integer", "tf.random_normal([2], seed='a') #!"),
+    "a variable's name": ("TypeError", "name comes first", "tf.get_variable([2], 'w') #!"),
+    "a name of an initializer": ("ValueError", r"Variable w has the initializer 'zeros'.*tf.zeros_initializer\(\)",
+                                 "tf.get_variable('w', [2], initializer='zeros') #!"),
+    "a variable's shape": ("ValueError", r"Variable w, shape \[-1, 2\]", "tf.get_variable('w', [-1, 2]) #!"),
+    "a number for a regularizer": ("TypeError", "l2_regularizer", "tf.get_variable('w', [2], regularizer=0.1) #!"),
+    "a number for a partitioner": ("ValueError", "must be callable", "tf.get_variable('w', [2], partitioner=3) #!"),
+    "another shape loaded": ("ValueError", r"variable w:0, which has shape \(2,\).*user.py:1", """\
+w = tf.get_variable('w', [2])
+w.load([1.0, 2.0, 3.0], tf.Session()) #!"""),
+    "a checkpoint that is not there": ("ValueError", "valid checkpoint: nothing/model; there is no folder nothing",
+                                       _SUM + "tf.train.Saver().restore(tf.Session(), 'nothing/model') #!"),
+    "a checkpoint's file": ("ValueError", "has model. It is the prefix", _SAVED + """
+tf.get_variable('weights', [2])
+tf.train.Saver().restore(tf.Session(), 'model.index') #!"""),
+    "a latest checkpoint that is not there": ("ValueError", r"latest_checkpoint\(folder\) gives None", _SUM + """
+tf.train.Saver().restore(tf.Session(), tf.train.latest_checkpoint('nothing')) #!"""),
+    "a variable the checkpoint lacks": ("NotFoundError", "Key weigths not found.*'weights'.*user.py:6", _SAVED + """\
+tf.get_variable('weigths', [2])
+tf.train.Saver().restore(tf.Session(), 'model') #!"""),
+    "a variable of another dtype": ("InvalidArgumentError", "weights; expected dtype int32 does not equal", _SAVED + """
+tf.get_variable('weights', [2], tf.int32)
+tf.train.Saver().restore(tf.Session(), 'model') #!"""),
+    "a checkpoint cut short": ("DataLossError", "damaged", _SAVED + """
+tf.get_variable('weights', [2])
+with open('model.data-00000-of-00001', 'w'): pass
+tf.train.Saver().restore(tf.Session(), 'model') #!"""),
+    "a checkpoint of one file": ("NotFoundError", "cannot be read", _SAVED + """
+import os
+tf.get_variable('weights', [2])
+os.remove('model.data-00000-of-00001')
+tf.train.Saver().restore(tf.Session(), 'model') #!"""),
+    "a path without a name": ("ValueError", "prefix of the files", _SUM + "tf.train.Saver().save(tf.Session(), '') #!"),
+    "a frozen graph": ("NotImplementedError", "run the program", "tf.GraphDef().ParseFromString(b'') #!"),
+    # What belongs to later TensorFlows, or is left out.
+    "tf.function": ("AttributeError", "built once", "tf.function #!"),
+    "tf.keras.Sequential": ("AttributeError", "tf.layers", "tf.keras.Sequential #!"),
+    "tf.compat.v2": ("AttributeError", "graph mode", "tf.compat.v2 #!"),
+    "a device list": ("AttributeError", "is_gpu_available", "tf.config.list_physical_devices() #!"),
+    "a misspelt setting of ours": ("AttributeError", "did you mean 'host_runs'", "tf.config.host_run = 3 #!"),
+    "text for a setting": ("ValueError", "at least 0", "tf.config.host_runs = '3' #!"),
+    "a wrong kind of setting": ("ValueError", "cannot be 3", "tf.config.cache_dir = 3 #!"),
+}
+
+TABLES = {"basics": BASICS, "sessions": SESSIONS, "flow": FLOW, "gradients": GRADIENTS, "training": TRAINING}
 ROWS = [pytest.param(row, id=f"{table}: {name}") for table, rows in TABLES.items() for name, row in rows.items()]
 
 
@@ -235,3 +307,30 @@ def test_reading_a_written_array_warns_of_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         array.stack()
+
+
+@pytest.mark.parametrize(("script", "words"), [
+    ("x = (", "SyntaxError"),
+    ("import regrad as tf\ntf.constant('a', tf.int32)", "Expected int32"),
+    ("from tensorflow.contrib import seq2seq", "raw_rnn"),
+    ("from tensorflow.examples.tutorials.mnist import input_data", "NumPy"),
+])
+def test_a_scripts_error_begins_at_its_line(script, words, tmp_path, capsys):
+    path = tmp_path / "user.py"
+    path.write_text(script)
+
+    assert cli.main(["run", str(path)]) == 1
+
+    told = capsys.readouterr().err
+    assert told.splitlines()[0 if words == "SyntaxError" else 1].startswith(f'  File "{path}"')
+    assert words in told
+
+
+def test_the_command_line_without_a_command_tells_what_there_is(capsys):
+    assert cli.main([]) == 2
+    assert "doctor" in capsys.readouterr().err
+
+
+def test_a_folder_is_no_script(tmp_path, capsys):
+    assert cli.main(["run", str(tmp_path)]) == 2
+    assert "folder" in capsys.readouterr().err

@@ -29,4 +29,6 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module("regrad.compat.v1")
-    raise AttributeError(f"module 'regrad.compat' has no attribute {name!r}")
+    from regrad.core.absent import hint
+
+    raise AttributeError(f"module 'regrad.compat' has no attribute {name!r}{hint('regrad.compat', name)}")

@@ -137,6 +137,10 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if tensorflow and not installed() or not tensorflow and not fullname.startswith("regrad.python."):
             return None
         if _tensorflow_name(fullname) not in MODULES:
+            module, _, name = fullname.rpartition(".")
+            words = hint(module, name)
+            if words:  # without `name=`: `from tensorflow.contrib import seq2seq` would replace an error that has it
+                raise ModuleNotFoundError(f"No module named {fullname!r}{words}")
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 

@@ -1,14 +1,31 @@
 """What Regrad leaves out of TensorFlow 1 as a whole, and what to do instead: the end of an AttributeError's message."""
 
 ABSENT = {
+    "autograph": "tf.cond and tf.while_loop choose and repeat",
+    "compat.v2": "Regrad is TensorFlow 1's graph mode",
+    "config.experimental": "XLA decides on devices and memory; print(tf.config.__doc__) has the settings there are",
+    "config.list_physical_devices": "tf.test.is_gpu_available() tells, and jax.devices() lists",
     "contrib.learn": "train with tf.train.MonitoredTrainingSession, and feed arrays",
     "contrib.seq2seq": "tf.nn.raw_rnn decodes step by step",
+    "distribute": "one process computes",
     "estimator": "train with tf.train.MonitoredTrainingSession, and feed arrays",
+    "examples": "load the data with NumPy, and feed it; sklearn.datasets.load_digits() has digits",
     "feature_column": "feed the columns, and join them with tf.one_hot, tf.nn.embedding_lookup and tf.concat",
+    "function": "the graph is built once, by calling the function once, and tf.Session().run runs it",
     "GradientTape": "tf.gradients differentiates graphs",
+    "keras.Model": "compose functions of tf.layers, and train with an optimizer of tf.train",
+    "keras.Sequential": "compose functions of tf.layers, and train with an optimizer of tf.train",
+    "keras.datasets": "load the data with NumPy, and feed it; sklearn.datasets.load_digits() has digits",
+    "keras.layers": "tf.layers has the layers",
+    "keras.losses": "tf.losses has the losses",
+    "keras.models": "compose functions of tf.layers, and train with an optimizer of tf.train",
+    "keras.optimizers": "tf.train has the optimizers",
     "load_op_library": "tf.define_op makes op types, in Python or in C++",
     "lookup": "look words up in a Python dictionary, and feed the indices",
     "MetaGraphDef": "run the program that builds the graph, then restore with tf.train.Saver",
+    "optimizers": "tf.train has the optimizers",
+    "ragged": "pad the rows to one length, and mask",
+    "RaggedTensor": "pad the rows to one length, and mask",
     "saved_model": "save with tf.train.Saver; run the program that builds the graph, then restore",
 }
 

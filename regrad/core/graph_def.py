@@ -117,6 +117,13 @@ class GraphDef:
 
         return graph_proto(self).SerializeToString()
 
+    def ParseFromString(self, serialized):
+        """Not available: a Regrad graph is made by running the program that builds it."""
+        raise NotImplementedError("GraphDef.ParseFromString: TensorFlow's graph files (frozen_graph.pb) are not read; run the "
+                                  "program that builds the graph, then restore its variables with tf.train.Saver.")
+
+    FromString = ParseFromString
+
     def ByteSize(self):
         return len(self.SerializeToString())
 
@@ -145,8 +152,8 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     from regrad.core.graph import get_default_graph
 
     if not isinstance(graph_def, GraphDef):
-        raise TypeError(f"graph_def must be a GraphDef proto, one of Regrad's, got {type(graph_def).__name__}; TensorFlow's "
-                        "files are read by regrad.interop.")
+        raise TypeError(f"graph_def must be a GraphDef proto, one of Regrad's, got {type(graph_def).__name__}: what "
+                        "graph.as_graph_def() gives. TensorFlow's graph files are not read.")
     if input_map is not None and not isinstance(input_map, dict):
         raise TypeError(f"input_map must be a dictionary mapping strings to Tensor objects, got {input_map!r}.")
     if return_elements is not None and not (isinstance(return_elements, (list, tuple))

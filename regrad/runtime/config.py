@@ -26,6 +26,8 @@ everything is compiled, and every run of a session agrees bit for bit with every
 
 import functools
 import os
+import sys
+import types
 
 whole_ops = 2048
 segment_ops = 200
@@ -68,3 +70,36 @@ def compiler_options():
     options: dict[str, int | str] = {"xla_cpu_prefer_vector_width": 512} if wide else {}
     # The last one: XLA forgets it when another option follows.
     return options | {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
+
+
+_KINDS = {"keep_memory": bool, "synchronous": bool, "cache_dir": (str, os.PathLike, type(None)), "threads": (int, type(None))}
+_NUMBERS = tuple(name for name, value in globals().items() if type(value) is int)
+
+
+class _Settings(types.ModuleType):
+    """This module: a name that is no setting, or a value that is none of its, is refused where it is written."""
+
+    def __setattr__(self, name, value):
+        if name in _NUMBERS or name == "threads" and value is not None:
+            if not isinstance(value, (int, float)) or isinstance(value, bool) or value < (name == "threads"):
+                raise ValueError(f"regrad.config.{name} is a number of at least {int(name == 'threads')}, got {value!r}.")
+        elif name in _KINDS:
+            if not isinstance(value, _KINDS[name]):
+                raise ValueError(f"regrad.config.{name} cannot be {value!r}; it is {getattr(self, name)!r} now.")
+        elif name not in vars(self):
+            raise AttributeError(f"regrad.config has no setting {name!r}{_nearest_setting(name)}")
+        super().__setattr__(name, value)
+
+    def __getattr__(self, name):
+        from regrad.core.absent import hint
+
+        raise AttributeError(f"regrad.config has no setting {name!r}{hint('regrad.config', name) or _nearest_setting(name)}")
+
+
+def _nearest_setting(name):
+    from regrad.core.errors import nearest
+
+    return nearest(name, (*_NUMBERS, *_KINDS)) or f"; it has {', '.join(sorted((*_NUMBERS, *_KINDS)))}."
+
+
+sys.modules[__name__].__class__ = _Settings

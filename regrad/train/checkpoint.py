@@ -15,6 +15,7 @@ import os
 import re
 import time
 import zipfile
+import zlib
 
 import numpy as np
 
@@ -68,6 +69,9 @@ def write(prefix, values):
     os.replace(index_part, prefix + _INDEX)
 
 
+_DAMAGE = (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)  # what a file cut short or changed raises
+
+
 class CheckpointReader:
     """Reads a checkpoint: `get_tensor(name)`, `has_tensor(name)`, maps of names to shapes and dtypes."""
 
@@ -89,8 +93,14 @@ class CheckpointReader:
                 raise ValueError(f"its format is {index['format']!r}, not {FORMAT!r}")
             self._index = index["variables"]
             self._archive = np.load(prefix + _DATA, allow_pickle=False)
-        except (ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-            raise DataLossError(None, None, f"{prefix} is no checkpoint that Regrad wrote: {error}") from None
+        except OSError as error:
+            raise NotFoundError(None, None, f"The checkpoint {prefix} cannot be read: {error}") from None
+        except (*_DAMAGE, TypeError) as error:
+            raise DataLossError(None, None, f"{prefix} is no checkpoint that Regrad wrote, or a damaged one: {error}") from None
+
+    def close(self):
+        """Closes the file."""
+        self._archive.close()
 
     def has_tensor(self, name):
         return name in self._index
@@ -101,7 +111,11 @@ class CheckpointReader:
             from regrad.core.errors import nearest
 
             raise NotFoundError(None, None, f"Key {name} not found in checkpoint {self.prefix}{nearest(name, self._index)}")
-        return _decoded(self._archive[name], self._index[name])
+        try:
+            return _decoded(self._archive[name], self._index[name])
+        except _DAMAGE as error:
+            raise DataLossError(None, None, f"The value of {name!r} in the checkpoint {self.prefix} is damaged: "
+                                            f"{error}") from None
 
     def get_variable_to_shape_map(self):
         return {name: list(entry["shape"]) for name, entry in self._index.items()}

@@ -70,7 +70,9 @@ class Optimizer:
         if all(g is None for g, _ in grads_and_vars):
             raise ValueError(
                 "No gradients provided for any variable, check your graph for ops that do not support gradients, between "
-                f"variables {[str(v) for _, v in grads_and_vars]} and loss {loss}.")
+                f"variables {[str(v) for _, v in grads_and_vars]} and loss {loss}. No path leads from them to it: it may be "
+                "made of other variables, or the path is cut by tf.stop_gradient, a cast to integers, tf.argmax, or a "
+                "tf.py_func without grad=.")
         return self.apply_gradients(grads_and_vars, global_step=global_step, name=name)
 
     def compute_gradients(self, loss, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,

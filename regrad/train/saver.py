@@ -1,11 +1,13 @@
 """Saver: writes the variables of a session to checkpoints and reads them back."""
 
+import contextlib
 import os
 import time
 
 import numpy as np
 
 from regrad.core.convert import convert_to_tensor
+from regrad.core.errors import InvalidArgumentError, NotFoundError, nearest
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.ops.array import placeholder, reshape
@@ -93,7 +95,8 @@ class Saver:
         self._entries = _entries(given)
         if not self._entries:
             if not self._allow_empty:
-                raise ValueError("No variables to save")
+                raise ValueError("No variables to save: a Saver is made after the variables, in their graph; allow_empty=True "
+                                 "lets there be none.")
             return
         graph = self._entries[0].variables[0].graph
         with graph.as_default(), graph.name_scope(self._name or "save"), graph.control_dependencies(None):
@@ -127,6 +130,8 @@ class Saver:
         if latest_filename is not None and os.path.split(latest_filename)[0]:
             raise ValueError("'latest_filename' must not contain path components")
         save_path = os.fspath(save_path)
+        if not os.path.basename(save_path):
+            raise ValueError(f"save_path is the prefix of the files, such as 'run/model.ckpt', got {save_path!r}.")
         prefix = save_path
         if global_step is not None:
             if not isinstance(global_step, int):
@@ -135,7 +140,7 @@ class Saver:
             prefix += f"-{global_step:08d}" if self._pad_step_number else f"-{global_step}"
         directory = os.path.dirname(prefix) or "."
         if not os.path.isdir(directory):
-            raise ValueError(f"Parent directory of {prefix} doesn't exist, can't save.")
+            raise ValueError(f"Parent directory of {prefix} doesn't exist, can't save. os.makedirs makes it.")
         arrays = sess.run([[v._variable for v in e.variables] for e in self._entries])
         checkpoint.write(prefix, {e.name: (e.value(a), e.variables[0].dtype) for e, a in zip(self._entries, arrays)})
         self._rotate(prefix)
@@ -182,25 +187,46 @@ class Saver:
         Raises:
           ValueError: `save_path` is None or no checkpoint.
           NotFoundError: the checkpoint lacks a variable.
-          InvalidArgumentError: a stored value has another shape.
+          InvalidArgumentError: a stored value has another shape or dtype.
         """
         self.build()
         if save_path is None:
-            raise ValueError("Can't load save_path when it is None.")
+            raise ValueError("Can't load save_path when it is None. tf.train.latest_checkpoint(folder) gives None where the "
+                             "folder has no file 'checkpoint', or what that names is gone.")
         save_path = os.fspath(save_path)
         if not checkpoint.checkpoint_exists(save_path):
-            raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
-        reader = checkpoint.CheckpointReader(save_path)
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}{_what_is_there(save_path)}")
         feeds, assignments = {}, []
-        for entry in self._entries:
-            for v, array in zip(entry.variables, entry.parts(reader.get_tensor(entry.name))):
-                if not self._reshape:
-                    checkpoint.check_shape(entry.name, array.shape, v.dims)
-                value, assign = self._assignments[v.op]
-                feeds[value] = array
-                assignments.append(assign.op)
+        with contextlib.closing(checkpoint.CheckpointReader(save_path)) as reader:
+            self._check_stored(reader, save_path)
+            for entry in self._entries:
+                for v, array in zip(entry.variables, entry.parts(reader.get_tensor(entry.name))):
+                    if not self._reshape:
+                        checkpoint.check_shape(entry.name, array.shape, v.dims)
+                    value, assign = self._assignments[v.op]
+                    feeds[value] = array
+                    assignments.append(assign.op)
         if assignments:
             sess.run(assignments, feeds)
+
+    def _check_stored(self, reader, save_path):
+        """Raises unless every variable is in the checkpoint, with its dtype; nothing is restored then."""
+        stored = reader.get_variable_to_dtype_map()
+        missing = [e for e in self._entries if e.name not in stored]
+        if missing:
+            first = missing[0]
+            raise NotFoundError(None, None, (
+                f"Restoring from checkpoint failed: Key {first.name} not found in checkpoint {save_path}"
+                f"{nearest(first.name, stored) or '.'} {len(missing)} of {len(self._entries)} variables are missing; that one "
+                f"was made at {first.variables[0].op.location}. Saver({{'name in the checkpoint': variable}}) maps names, and "
+                "Saver([variables]) restores some."))
+        for e in self._entries:
+            dtype = e.variables[0].dtype
+            if stored[e.name] is not dtype:
+                raise InvalidArgumentError(None, None, (
+                    f"Restoring from checkpoint failed: tensor_name = {e.name}; expected dtype {dtype.name} does not equal "
+                    f"original dtype {stored[e.name].name} in {save_path}; the variable was made at "
+                    f"{e.variables[0].op.location}."))
 
     def export_meta_graph(self, *args, **kwargs):
         """Not available: a Regrad graph is made by running the program that builds it."""
@@ -209,6 +235,18 @@ class Saver:
 
     def to_proto(self, export_scope=None):
         raise NotImplementedError("Saver.to_proto: a Saver is made by the program; there is no protocol buffer of it.")
+
+
+def _what_is_there(save_path):
+    """Says which checkpoints lie where one was not found."""
+    folder = save_path if os.path.isdir(save_path) else os.path.dirname(save_path) or "."
+    if not os.path.isdir(folder):
+        return f"; there is no folder {folder}"
+    found = sorted(name.removesuffix(".index") for name in os.listdir(folder) if name.endswith(".index"))
+    if not found:
+        return f"; the folder {folder} has none"
+    return (f"; the folder {folder} has {', '.join(found[:5])}{' ...' if len(found) > 5 else ''}. It is the prefix that save() "
+            "returned, without a file's ending")
 
 
 def _entries(given):

@@ -178,7 +178,8 @@ def _without_variables(x):
 REFUSALS = [
     (lambda x: tf.custom_gradient(lambda v: v)(x), TypeError, r"must return \(result, grad_fn\)"),
     (lambda x: tf.custom_gradient(_without_variables)(tf.constant(1.0)), TypeError, "must accept a 'variables' keyword"),
-    (lambda x: tf.gradients(tf.custom_gradient(lambda v: (v, lambda dy: (dy, dy)))(x), x), ValueError, "expected to return 1 gradients, but returned 2"),
+    (lambda x: tf.gradients(tf.custom_gradient(lambda v: (v, lambda dy: (dy, dy)))(x), x),
+     ValueError, "expected to return 1 gradients, but returned 2"),
     (lambda x: tf.gradients(tf.custom_gradient(lambda v: (v, lambda dy: dy[:1]))(x), x), ValueError, "shape"),
 ]
 
