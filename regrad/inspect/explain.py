@@ -255,8 +255,8 @@ def explain_gradients(ys, xs, grad_ys=None, stop_gradients=None, overrides=None,
             for y in ys:
                 sums.add(y, scratch.add_input(y.dtype, y.dims, "grad_y"))
             walk.run(sums)
+            got = {t: sums.total(t) is not None for t in xs}
         unused = [f"{o!r}{o.selector.hint(walk.path)}" for o in walk.resolution.check_used()]
-    got = {t: sums.total(t) is not None for t in xs}
     _add_the_rest(steps, walk, ys, xs, through_gradients)
     targets = [_target(x, got[x], ys, steps, sums, walk) for x in xs]
     return Explanation([y.name for y in ys], steps, targets, unused)
@@ -321,9 +321,9 @@ class _Told(Walk):
                 for y in inner_ys:
                     inner_sums.add(y, scratch.add_input(y.dtype, y.dims, "grad_y"))
                 inner.run(inner_sums)
+                reached.update(i for i, x in zip(positions, inner_xs) if inner_sums.total(x) is not None)
             first = len(self.steps)
             _add_the_rest(self.steps, inner, inner_ys, inner_xs, self.through_gradients, first)
-            reached.update(i for i, x in zip(positions, inner_xs) if inner_sums.total(x) is not None)
         if op.type == "While":
             reached.update(1 + i for i in range(op.attrs["n_carry"]) if self.flows(op.inputs[1 + i]))
         for i in sorted(reached):
