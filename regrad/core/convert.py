@@ -421,8 +421,8 @@ def _graph_for(default, inputs, opdef):
             elif isinstance(theirs, FuncGraph) and theirs.built:
                 place = "a while loop" if theirs.name in ("body", "cond") else f"the branch or function {theirs.name}"
                 raise ValueError(f"Cannot use {v.name!r} as input to {opdef.type} because it is in {place}: it was made at "
-                                 f"{v.op.location}, and has a value only there. Return it from that function, and take what the "
-                                 "call gives back.")
+                                 f"{v.op.location}, and has a value only there. Return it from that function, and take what "
+                                 "the call gives back.")
             elif source is None or isinstance(theirs, FuncGraph) and theirs.encloses(graph):
                 graph, source = theirs, v
             else:
