@@ -235,11 +235,11 @@ def define_op(type, signature, *, infer, lower=None, attrs=None, types=None, sta
     old, cell = _defs.get(type), source.cell()
     if not isinstance(type, str) or not _TYPE.match(type):
         raise ValueError(f"define_op: an op type's name is of letters and digits, such as 'MyOp', got {type!r}.")
+    if old is not None and not source.rerun(old._cell, cell):
+        raise ValueError(f"define_op: op type {type!r} is defined already.")
     for name, role in ((infer, "infer"), (lower, "lower")):
         if not callable(name) and (name is not None or role == "infer"):
             raise TypeError(f"define_op: {role} of {type!r} must be a function, got {name!r}.")
-    if old is not None and not source.rerun(old._cell, cell):
-        raise ValueError(f"define_op: op type {type!r} is defined already.")
     opdef = OpDef(type, signature, infer, lower, attrs or {}, types or _ANY, stateful, host, tuple(static),
                   tuple(writes), reads, xla_only, tuple(shape_only), partial, variable, random, single)
     opdef.module = module
