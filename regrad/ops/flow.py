@@ -28,6 +28,9 @@ from regrad.ops.array import identity
 from regrad.ops.control import with_dependencies
 from regrad.ops.tensor_array import is_unwritten, warn_of_dropped_writes
 
+# Rows of so many elements in all are read before anything else: where an element-wise loop reads a row out of its stack
+# itself, LLVM often does not vectorise it, and four gates of an LSTM take eight times as long. It costs some 80 ns a turn.
+_LONG = 256
 _MAX_SIMULATED = 100_000  # turns; a loop whose count would take longer to find is run without knowing it
 
 
@@ -478,9 +481,7 @@ def _scan(b, turns, first, captures, xs, body, reverse):
 
     def step(state, row):
         i, rows = row
-        if rows:
-            # Read before anything else: where an element-wise loop reads a row out of its stack itself, LLVM often
-            # does not vectorise it.
+        if sum(r.size for r in rows) >= _LONG:
             rows = b.apart(*rows)
         values = list(first)
         for k, v in zip(kept, state):

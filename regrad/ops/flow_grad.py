@@ -11,6 +11,7 @@ from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.core.graph import FuncGraph, Tensor, get_default_graph, variable_of
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec
+from regrad.core.shapes import fully_known, size_of
 from regrad.ops.array import identity, zeros_like
 from regrad.ops.flow import case_op, if_op, set_captures, while_op
 from regrad.ops.indexing import add_slices
@@ -19,6 +20,16 @@ from regrad.ops.indexing import add_slices
 _EXPENSIVE = ("MatMul", "BatchMatMulV2", "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", "Conv3D", "Einsum",
               "DepthwiseConv2dNative", "Cholesky", "Qr", "Svd", "SelfAdjointEigV2", "MatrixInverse", "MatrixSolve",
               "MatrixTriangularSolve", "FFT", "IFFT", "FFT2D", "IFFT2D", "While", "If", "Case", "CTCLoss")
+# Slower to compute than to read, as long as what a loop saves stays in the processor's cache.
+_SLOW = frozenset(("Tanh", "Sigmoid", "Exp", "Expm1", "Log", "Log1p", "Pow", "Sin", "Cos", "Tan", "Atan", "Atan2", "Asin", "Acos",
+                   "Sinh", "Cosh", "Erf", "Erfc", "Softplus", "Softmax", "LogSoftmax", "Lgamma", "Digamma"))
+_FEW = 4096  # elements
+
+
+def _worth_saving(t):
+    kind = t.op.opdef
+    return not kind.pure() or kind.type in _EXPENSIVE or bool(kind.extra.get("expensive")) or (
+        kind.type in _SLOW and fully_known(t.dims) and size_of(t.dims) <= _FEW)
 
 
 class GradGraph(FuncGraph):
@@ -67,7 +78,7 @@ class GradGraph(FuncGraph):
             op = t.op
             if t in self.outer_of:
                 self._copies[t] = super().capture(self.outer_of[t])
-            elif not op.opdef.pure() or op.type in _EXPENSIVE or op.opdef.extra.get("expensive"):
+            elif _worth_saving(t):
                 self._copies[t] = self.saved[t] = self._saved_input(t)
             else:
                 missing = [i for i in op.inputs if i not in self._copies]

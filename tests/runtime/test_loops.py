@@ -70,3 +70,18 @@ def test_gradients_of_a_loop_are_those_of_its_turns(make, summed, monkeypatch):
                 expected = results
     for got, wanted in zip(results, expected):
         np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("size,again", [(16, False), (5000, True), (None, True)])
+def test_few_slow_values_are_saved_and_many_computed_again(size, again):
+    x = tf.placeholder(tf.float32, [size])
+    _, h = tf.while_loop(lambda i, h: i < TURNS, lambda i, h: (i + 1, tf.tanh(h * x)), [0, x])
+    gradient = tf.gradients(h, x)[0]
+    body = next(op for op in gradient.graph.get_operations() if op.type == "While" and "gradients" in op.name).get_attr("body")
+    assert any(op.type == "Tanh" for op in body._ops) is again
+    with tf.Session() as session:
+        got = session.run(gradient, {x: np.full(size or 3, 0.5, np.float32)})
+    t, slope = 0.5, 1.0
+    for _ in range(TURNS):
+        t, slope = np.tanh(t * 0.5), (t + slope * 0.5) * (1 - np.tanh(t * 0.5) ** 2)
+    np.testing.assert_allclose(got, slope, rtol=1e-5)
