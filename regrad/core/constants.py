@@ -89,7 +89,7 @@ def _fold(op, index, depth):
             return None
         if v is None:
             # A vector of known length still says how long it is; a scalar is one unknown size.
-            if t.dims == () and t.dtype.is_integer:
+            if (t.dims == () or t.dims is None and op.type == "Pack") and t.dtype.is_integer:
                 v = np.empty((), object)
                 v[()] = UNKNOWN
             else:

@@ -458,7 +458,10 @@ def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
         if not value.is_fully_defined() if isinstance(value, TensorShape) else value.value is None:
             raise ValueError(f"Cannot convert a partially known {type(value).__name__} to a Tensor: {value}")
         value = value.as_list() if isinstance(value, TensorShape) else value.value
-    array = to_array(value, dtype)
+    try:
+        array = to_array(value, dtype)
+    except NotImplementedError:  # a list that holds tensors
+        raise TypeError("tf.constant: List of Tensors when single Tensor expected; tf.stack joins tensors.") from None
     if shape is not None:
         dims = as_dims(shape)
         if verify_shape and array.shape != dims:

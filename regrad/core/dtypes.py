@@ -185,6 +185,7 @@ NUMERIC = FLOATING | COMPLEX | INTEGER
 REAL = FLOATING | INTEGER
 INEXACT = FLOATING | COMPLEX
 INDEX = frozenset((int32, int64))
+UNSIGNED = frozenset((uint8, uint16, uint32, uint64))
 
 _BY_NAME = {t.name: t for t in ALL} | {"half": half, "double": double, "float": float32}
 _BY_ENUM = {t.as_datatype_enum: t for t in ALL}

@@ -49,8 +49,8 @@ class IndexedSlices:
 
     @property
     def shape(self):
-        partial = None if self.dense_shape is None else self.dense_shape.partial()
-        return TensorShape(partial)
+        dense = self.dense_shape
+        return TensorShape(dense.partial() if isinstance(dense, Tensor) else dense)
 
     def consumers(self):
         return self.values.consumers()

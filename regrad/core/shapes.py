@@ -35,6 +35,8 @@ def _as_dim(d):
         return None
     if isinstance(d, Dimension):
         return d.value
+    if isinstance(d, float) and d == int(d):
+        d = int(d)
     try:
         d = operator.index(d)
     except TypeError:

@@ -20,7 +20,7 @@ _NAMES = {
         weighted_cross_entropy_with_logits xw_plus_b zero_fraction""",
     "regrad.nn.embedding": "embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse",
     "regrad.ops.ctc": "ctc_beam_search_decoder ctc_beam_search_decoder_v2 ctc_greedy_decoder ctc_loss",
-    "regrad.nn.dilated": "with_space_to_batch",
+    "regrad.ops.dilated": "with_space_to_batch",
     "regrad.nn.sequences": "collapse_repeated ctc_loss_v2",
     "regrad.nn.sampled": "nce_loss sampled_softmax_loss",
     "regrad.ops.candidates": """all_candidate_sampler compute_accidental_hits fixed_unigram_candidate_sampler

@@ -9,9 +9,9 @@ import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.convert import constant, convert_to_tensor
-from regrad.core.dtypes import FLOATING, INDEX, NUMERIC, as_dtype
+from regrad.core.dtypes import FLOATING, INDEX, NUMERIC, QUANTIZED_DTYPES, as_dtype
 from regrad.core.errors import BadValue, InvalidArgumentError, ShapeError
-from regrad.core.graph import get_default_graph
+from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Known, Spec, define_op, rank_is, same, spec_text
 from regrad.core.shapes import TensorShape, as_dims, broadcast, compatible, fully_known, merge, size_of, text
@@ -46,8 +46,18 @@ for _op in (identity_op, identityn_op, stopgradient_op, preventgradient_op, guar
 
 
 def identity(input, name=None):
-    """Returns a tensor that equals `input`: a node of its own, to be named or overridden."""
+    """Returns a tensor that equals `input`: a node of its own, to be named or overridden. What is sparse stays so."""
+    if type(input) is not Tensor and hasattr(input, "dense_shape") and hasattr(input, "indices"):
+        return _identity_of_parts(input, name)
     return identity_op(input, name=name)
+
+
+def _identity_of_parts(x, name):
+    with get_default_graph().name_scope(name or "Identity"):
+        parts = [None if p is None else identity_op(p) for p in (x.values, x.indices, x.dense_shape)]
+    if isinstance(x, IndexedSlices):
+        return IndexedSlices(*parts)
+    return type(x)(parts[1], parts[0], parts[2])
 
 
 def identity_n(input, name=None):
@@ -127,7 +137,7 @@ def _bitcast_lower(b, x, *, type):
     return np.ascontiguousarray(x).reshape(-1).view(type.as_numpy_dtype).reshape(shape)
 
 
-bitcast_op = define_op("Bitcast", "input", attrs={"type": None}, types={"T": NUMERIC}, infer=_bitcast_infer,
+bitcast_op = define_op("Bitcast", "input", attrs={"type": None}, types={"T": NUMERIC | QUANTIZED_DTYPES}, infer=_bitcast_infer,
                        lower=_bitcast_lower)
 
 
@@ -137,7 +147,11 @@ def bitcast(input, type, name=None):
     To a smaller type an axis is added at the end, to a larger one the last axis, of just that size, is used
     up.
     """
-    return bitcast_op(input, type=as_dtype(type), name=name)
+    type = as_dtype(type)
+    if type not in NUMERIC | QUANTIZED_DTYPES:
+        raise TypeError(f"bitcast: Value passed to parameter 'type' has DataType {type.name} not in list of allowed values: "
+                        "the numeric types")
+    return bitcast_op(input, type=type, name=name)
 
 
 # -- asking about shape ------------------------------------------------------------------
@@ -230,7 +244,7 @@ fill_op.extra["free"] = True
 zeroslike_op = define_op("ZerosLike", "x", infer=same, shape_only=(0,), lower=lambda b, x:
                          np.full(x.shape, b"", object)
                          if x.dtype == object else b.np.zeros(x.shape, x.dtype))
-oneslike_op = define_op("OnesLike", "x", infer=same, shape_only=(0,),
+oneslike_op = define_op("OnesLike", "x", infer=same, shape_only=(0,), types={"T": NUMERIC | {dtypes.bool_}},
                         lower=lambda b, x: b.np.ones(x.shape, x.dtype))
 
 
@@ -519,15 +533,19 @@ def _squeeze_infer(x, *, squeeze_dims):
         return Spec(None, x.dtype)
     if not squeeze_dims:
         return Spec(None if None in x.dims else tuple(d for d in x.dims if d != 1), x.dtype)
-    axes = {axis_in(a, len(x.dims)) for a in squeeze_dims}
+    axes = _squeezed(squeeze_dims, len(x.dims))
     for a in axes:
         if x.dims[a] not in (None, 1):
             raise ShapeError(f"Can not squeeze dim[{a}], expected a dimension of 1, got {x.dims[a]}")
     return Spec(tuple(d for i, d in enumerate(x.dims) if i not in axes), x.dtype)
 
 
+def _squeezed(axes, rank):
+    return {axis_in(a, rank) for a in axes}
+
+
 squeeze_op = define_op("Squeeze", "input", attrs={"squeeze_dims": ()}, infer=_squeeze_infer, partial=True,
-                       lower=lambda b, x, *, squeeze_dims: b.np.squeeze(x, tuple(squeeze_dims) or None))
+                       lower=lambda b, x, *, squeeze_dims: b.np.squeeze(x, tuple(_squeezed(squeeze_dims, x.ndim)) or None))
 
 
 def squeeze(input, axis=None, name=None, squeeze_dims=None):
@@ -539,6 +557,7 @@ def squeeze(input, axis=None, name=None, squeeze_dims=None):
 
 # -- Transpose -------------------------------------------------------------------------------
 def _transpose_infer(x, perm):
+    rank_is(perm, 1, "perm")
     order = perm.partial()
     if order is None or None in order or x.dims is None:
         n = len(order) if order is not None else x.rank

@@ -44,7 +44,7 @@ def choose(similarity, scores, limit, threshold, score_threshold, sigma=0.0):
         suppressed = False
         for j in reversed(chosen[seen:]):
             overlap = single(similarity[i, j])
-            score = score * (np.exp(scale * overlap * overlap) if overlap <= threshold else single(0))
+            score = score * (np.exp(scale * overlap * overlap) if sigma > 0 or overlap <= threshold else single(0))
             if sigma <= 0 and overlap > threshold:
                 suppressed = True
                 break

@@ -148,8 +148,8 @@ def assert_near(x, y, rtol=None, atol=None, data=None, summarize=None, message=N
         rtol, atol = step if rtol is None else rtol, step if atol is None else atol
         near = less_equal(abs_(x - y), atol + rtol * abs_(y))
         shown = data if data is not None else [f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
-        return _checked(near, [x, y], [message or "", f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}"], shown,
-                        summarize)
+        lines = [message or "", f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}"]
+        return Assert(reduce_all(near), [*lines, *shown], summarize=summarize)
 
 
 def is_numeric_tensor(tensor):

@@ -86,7 +86,7 @@ def logical_xor(x, y, name="LogicalXor"):
 def _select_infer(condition, t, e):
     dims = merge(t.dims, e.dims, "Select needs two tensors of one shape;")
     c = condition.dims
-    if c is not None and dims is not None and len(c) not in (0, 1, len(dims)):
+    if c is not None and dims is not None and len(c) not in (0, min(1, len(dims)), len(dims)):
         raise ShapeError(f"the condition {spec_text(condition)} must be a scalar, a vector as long as the first axis, or "
                          f"of the shape of {spec_text(t)}")
     if c is not None and dims is not None and len(c) == 1 < len(dims):

@@ -17,6 +17,7 @@ from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import compatible, text
 from regrad.ops import array, convolve
 from regrad.ops.array import one_of
+from regrad.ops.dilated import with_space_to_batch
 from regrad.ops.window import as_format, as_padding, as_text, conv_windows, cropped, per_axis, taps, untap
 
 # -- shape rules ------------------------------------------------------------------------------------
@@ -325,6 +326,14 @@ def depthwise_conv2d(input, filter, strides, padding, rate=None, name=None, data
     """Returns `depthwise_conv2d_native` with the filter's taps `rate` (one or two ints) apart."""
     rate = one_of("rate", rate, "dilations", dilations)
     with get_default_graph().name_scope(name or "depthwise") as scope:
+        if rate is not None and max(np.atleast_1d(rate)) > 1 and max(np.atleast_1d(strides)) > 1:
+            # As in TF, whose documents ask for strides of 1 here: the strides count within each of the images
+            # that the rate takes apart.
+            filter = convert_to_tensor(filter, name="filter_in")
+            return with_space_to_batch(
+                input, np.broadcast_to(rate, 2), padding, filter_shape=filter.dims[:2], data_format=data_format,
+                op=lambda x, num_spatial_dims, padding: depthwise_conv2d_native(x, filter, strides, padding,
+                                                                                data_format or "NHWC"))
         return depthwise_conv2d_native(input, filter, strides, padding, data_format or "NHWC",
                                        1 if rate is None else rate, name=scope)
 

@@ -117,7 +117,8 @@ def tensordot(a, b, axes, name=None):
 
     Args:
       a, b: tensors of one dtype; their shapes may be unknown.
-      axes: an int n: the last n axes of `a` with the first n of `b`; or two lists of axes, of `a` and of `b`.
+      axes: an int n: the last n axes of `a` with the first n of `b`; or two lists of axes, of `a` and of `b`, or those
+        as one int32 tensor.
 
     Returns:
       The remaining axes of `a`, then those of `b`.
@@ -131,7 +132,7 @@ def tensordot(a, b, axes, name=None):
     with get_default_graph().name_scope(name or "Tensordot") as scope:
         a = convert_to_tensor(a, name="a")
         b = convert_to_tensor(b, name="b", dtype=None if hasattr(b, "dtype") else a.dtype)
-        if a.dims is None or b.dims is None:
+        if a.dims is None or b.dims is None or hasattr(axes, "_as_graph_element"):
             return _tensordot_of_any_rank(a, b, axes, scope)
         a_axes, b_axes = _axes(axes, len(a.dims), len(b.dims))
         for i, j in zip(a_axes, b_axes):
@@ -152,6 +153,7 @@ def tensordot(a, b, axes, name=None):
 def _tensordot_of_any_rank(a, b, axes, scope):
     """`tensordot` of tensors whose ranks a run tells: the order of their axes is computed too."""
     from regrad.ops import array
+    from regrad.ops.compare import where_v2
     from regrad.ops.generate import range as range_
     from regrad.ops.indexing import gather
     from regrad.ops.matmul import matmul
@@ -166,8 +168,10 @@ def _tensordot_of_any_rank(a, b, axes, scope):
         return array.reshape(x, [outer, inner] if last else [inner, outer]), gather(sizes, free)
 
     ranks = array.rank(a), array.rank(b)
-    pair = _axes_pair(axes)
-    if pair is None:
+    pair = axes if hasattr(axes, "_as_graph_element") else _axes_pair(axes)
+    if pair is axes:  # a tensor [2, n], as TF takes it
+        a_axes, b_axes = (where_v2(axes[i] < 0, axes[i] + r, axes[i]) for i, r in enumerate(ranks))
+    elif pair is None:
         n = int(np.asarray(axes))
         a_axes, b_axes = range_(ranks[0] - n, ranks[0]), range_(n)
     else:

@@ -5,6 +5,7 @@ import struct
 import numpy as np
 
 from regrad.core import dtypes
+from regrad.core.errors import BadValue
 from regrad.core.opdef import Spec
 from regrad.ops.array import one_of
 from regrad.ops.hosted import host_op
@@ -146,16 +147,20 @@ def siphash(data, key):
 
 def _buckets(function):
     def lower(b, x, *, num_buckets, **attrs):
-        if num_buckets < 1:
-            raise ValueError(f"num_buckets must be positive, got {num_buckets}")
         hashed = [function(text, **attrs) % num_buckets for text in x.reshape(-1)]
         return np.array(hashed, np.int64).reshape(x.shape)
 
     return lower
 
 
+def _buckets_infer(x, *, num_buckets, **attrs):
+    if num_buckets < 1:
+        raise BadValue(f"num_buckets: {num_buckets} is less than the minimum 1")
+    return Spec(x.dims, dtypes.int64)
+
+
 def _define(op_type, signature, lower, **attrs):
-    return host_op(op_type, signature, lambda x, **_: Spec(x.dims, dtypes.int64), lower, {"num_buckets": 1, **attrs})
+    return host_op(op_type, signature, _buckets_infer, lower, {"num_buckets": 1, **attrs})
 
 
 stringtohashbucket_op = _define("StringToHashBucket", "string_tensor: string", _buckets(murmur))

@@ -11,14 +11,14 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import FLOATING, REAL, as_dtype
-from regrad.core.errors import ShapeError
+from regrad.core.errors import BadValue, OutOfRangeError, ShapeError
 from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_is, same, spec_text
-from regrad.core.shapes import compatible
-from regrad.ops import array, check, math
+from regrad.core.shapes import compatible, merge
+from regrad.ops import array, check, indexing, math
 from regrad.ops.array import one_of
 from regrad.ops.clip import clip_by_value
-from regrad.ops.compare import less, select
+from regrad.ops.compare import equal, greater_equal, less, select, where_v2
 from regrad.ops.control import with_dependencies
 from regrad.ops.conv import depthwise_conv2d
 from regrad.ops.layout import pad, reverse, tile
@@ -204,7 +204,10 @@ def _crop_infer(image, boxes, box_ind, crop_size, *, method, extrapolation_value
     if method not in ("bilinear", "nearest"):
         raise ValueError(f"crop_and_resize: method must be 'bilinear' or 'nearest', got {method!r}")
     rows, columns = crop_size.partial() or (None, None)
-    n = boxes.dims[0] if boxes.dims is not None else box_ind.dims[0] if box_ind.dims is not None else None
+    if any(d is not None and d < 1 for d in (rows, columns)):
+        raise BadValue(f"crop_and_resize: crop dimensions must be positive, got {[rows, columns]}")
+    boxes_dims, index_dims = boxes.dims or (None, None), box_ind.dims or (None,)
+    (n,) = merge(boxes_dims[:1], index_dims, "crop_and_resize: boxes and box_ind are as many;")
     return Spec((n, rows, columns, image.dims[3] if image.dims is not None else None), dtypes.float32)
 
 
@@ -217,6 +220,8 @@ def _crop_points(b, first, last, n, m):
 
 
 def _crop_lower(b, image, boxes, box_ind, crop_size, *, method, extrapolation_value):
+    if b.is_host and box_ind.size and not (0 <= box_ind.min() and box_ind.max() < len(image)):
+        raise OutOfRangeError(f"box_index has values outside [0, batch_size): {box_ind.tolist()} for {len(image)} images")
     image = image.astype(np.float32)
     height, width = image.shape[1:3]
     y = _crop_points(b, boxes[:, 0], boxes[:, 2], height, int(crop_size[0]))
@@ -307,15 +312,33 @@ def transpose_image(image, name=None):
 
 
 def rot90(image, k=1, name=None):
-    """Returns an image, or a batch of them, turned counter-clockwise `k` times by 90 degrees; `k` is an int."""
+    """Returns an image, or a batch of them, turned counter-clockwise `k` times by 90 degrees; `k` is a scalar."""
     with get_default_graph().name_scope(name or "rot90"):
         image = _image(image)
+        if hasattr(k, "_as_graph_element"):
+            return _turned(image, math.floormod(k, 4))
         turns = k % 4
         if turns == 1:
             return flip_up_down(transpose_image(image))
         if turns == 2:
             return flip_up_down(flip_left_right(image))
         return transpose_image(flip_up_down(image)) if turns == 3 else image
+
+
+def _turned(image, turns):
+    """`rot90` by a number of turns that a run tells: perhaps a transposition, then flips."""
+    turns = array.reshape(turns, [])  # its rank may not be known
+    first = 0 if _is_single(image) else 1
+    axes = np.arange(first, first + 2, dtype=np.int32)
+    order = np.arange(first + 3, dtype=np.int32)
+    swapped = order.copy()
+    swapped[axes] = axes[::-1]
+    order = where_v2(equal(math.floormod(turns, 2), 1), swapped, order)
+    flips = array.stack([equal(turns, 1) | equal(turns, 2), greater_equal(turns, 2)])
+    turned = reverse(array.transpose(image, order), indexing.boolean_mask(axes, flips))
+    if image.dims is not None:
+        turned.set_shape([*image.dims[:first], None, None, image.dims[-1]])
+    return turned
 
 
 def _random_flip(image, flip, seed):
@@ -674,7 +697,8 @@ def _similarity(x, y, max_val, filter_size, filter_sigma, k1, k2):
     window = np.exp(-0.5 * (steps / filter_sigma) ** 2)
     window = np.outer(window, window) / window.sum() ** 2
     channels = x.dims[-1]
-    kernel = np.tile(window[:, :, None, None], [1, 1, channels, 1]).astype(np.float32)
+    kernel = window[:, :, None, None].astype(np.float32)
+    kernel = np.tile(kernel, [1, 1, channels, 1]) if channels else tile(kernel, array.stack([1, 1, array.shape(x)[-1], 1]))
 
     def blur(t):
         return depthwise_conv2d(t, kernel, [1, 1, 1, 1], "VALID")
@@ -687,18 +711,32 @@ def _similarity(x, y, max_val, filter_size, filter_sigma, k1, k2):
     return reduce_mean(luminance * structure, [-3, -2]), reduce_mean(structure, [-3, -2])
 
 
+def _as_batches(images):
+    """Returns [..., height, width, channels] as batches, and a function that gives their numbers the shape [...]."""
+    if all(x.rank == 4 for x in images):
+        return images, lambda y: y
+    sizes = array.shape(images[0])
+    flat = []
+    for x in images:
+        y = array.reshape(x, array.concat([[-1], array.shape(x)[-3:]], 0))
+        y.set_shape([None, *([None] * 3 if x.dims is None else x.dims[-3:])])
+        flat.append(y)
+    return flat, lambda y: array.reshape(y, sizes[:-3])
+
+
 def ssim(img1, img2, max_val, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03):
     """Returns the structural similarity of images (Wang et al. 2004), in [-1, 1], one number per image.
 
     Args:
-      img1, img2: [batch, height, width, channels] of one shape, at least `filter_size` high and wide.
+      img1, img2: [..., height, width, channels] of one shape, at least `filter_size` high and wide.
       max_val: the largest value a pixel may have.
       filter_size, filter_sigma: of the Gaussian window.
       k1, k2: constants that keep divisions by small numbers away.
     """
     with get_default_graph().name_scope("SSIM"):
-        (x, y), max_val = _scaled((img1, img2), max_val)
-        return reduce_mean(_similarity(x, y, max_val, filter_size, filter_sigma, k1, k2)[0], [-1])
+        images, max_val = _scaled((img1, img2), max_val)
+        images, shaped = _as_batches(images)
+        return shaped(reduce_mean(_similarity(*images, max_val, filter_size, filter_sigma, k1, k2)[0], [-1]))
 
 
 _SCALES = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
@@ -708,13 +746,14 @@ def ssim_multiscale(img1, img2, max_val, power_factors=_SCALES, filter_size=11, 
     """Returns the structural similarity over several scales (Wang et al. 2003), in [0, 1], one number per image.
 
     Args:
-      img1, img2: [batch, height, width, channels] of one shape; at the coarsest scale, each half of the one before, they
+      img1, img2: [..., height, width, channels] of one shape; at the coarsest scale, each half of the one before, they
         must still be at least `filter_size` high and wide.
       power_factors: the weight of each scale, the finest first.
       max_val, filter_size, filter_sigma, k1, k2: as for `ssim`.
     """
     with get_default_graph().name_scope("MS-SSIM"):
         images, max_val = _scaled((img1, img2), max_val)
+        images, shaped = _as_batches(images)
         parts = []
         for k in range(len(power_factors)):
             if k:
@@ -726,7 +765,8 @@ def ssim_multiscale(img1, img2, max_val, power_factors=_SCALES, filter_size=11, 
                 images = [avg_pool(pad(x, odd, "SYMMETRIC"), [1, 2, 2, 1], [1, 2, 2, 1], "VALID") for x in images]
             whole, structure = _similarity(*images, max_val, filter_size, filter_sigma, k1, k2)
             parts.append(relu(structure if k < len(power_factors) - 1 else whole))
-        return reduce_mean(reduce_prod(math.pow(array.stack(parts, axis=-1), np.array(power_factors, np.float32)), [-1]), [-1])
+        powers = math.pow(array.stack(parts, axis=-1), np.array(power_factors, np.float32))
+        return shaped(reduce_mean(reduce_prod(powers, [-1]), [-1]))
 
 
 def sobel_edges(image):

@@ -353,6 +353,11 @@ def _index(item):
 def _stacked(*vectors):
     """Returns each list as one tensor, all of one index type: int64 if any tensor in them is."""
     tensors = [e for v in vectors for e in v if not isinstance(e, int)]
+    for v in vectors:
+        kinds = list(dict.fromkeys(e.dtype.name for e in v if not isinstance(e, int)))
+        if len(kinds) > 1:
+            raise TypeError(f"Tensors in list passed to 'values' of 'Pack' Op have types [{', '.join(kinds)}] that don't all "
+                            "match: the indices of one slice have one dtype.")
     dtype = dtypes.int64 if any(t.dtype is dtypes.int64 for t in tensors) else dtypes.int32
     out = []
     for v in vectors:
@@ -423,8 +428,8 @@ def slice_(input_, begin, size, name=None):
       input_: any tensor.
       begin, size: int32 or int64 vectors, one entry per axis.
     """
-    begin, size = _index_vector(begin), _index_vector(size)
-    size = size if size.dtype is begin.dtype else _cast(size, begin.dtype)
+    begin = _index_vector(begin)
+    size = _index_vector(size, begin.dtype)
     sizes = size.partial()
     free = begin.value() is None and sizes is not None and None not in sizes and -1 not in sizes
     return (_slice_at_op if free else slice_op)(input_, begin, size, name=name)
@@ -709,10 +714,15 @@ def _update_nd(b, x, indices, updates, method):
     return update_at(b, x, _coordinates(indices), updates, method, "shape")
 
 
+def _nothing(b, shape, dtype):
+    shape = tuple(int(d) for d in shape)
+    return np.full(shape, b"", dtype) if dtype.kind == "O" else b.np.zeros(shape, dtype)
+
+
 scatternd_op = define_op("ScatterNd", "indices: Tindices, updates: T, shape: Tindices",
                          types={"Tindices": INDEX},
                          static=(2,), infer=_scatter_nd_infer, lower=lambda b, indices, updates, shape:
-                         _update_nd(b, b.np.zeros(tuple(int(d) for d in shape), updates.dtype), indices,
+                         _update_nd(b, _nothing(b, shape, updates.dtype), indices,
                                     updates, "add"))
 
 
@@ -876,7 +886,7 @@ def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
 
     with get_default_graph().name_scope(name or "boolean_mask") :
         tensor = convert_to_tensor(tensor, name="tensor")
-        mask = convert_to_tensor(mask, dtypes.bool_, name="mask")
+        mask = convert_to_tensor(mask, name="mask")
         n = mask.rank
         if n == 0:
             raise ValueError("mask cannot be scalar.")

@@ -282,7 +282,10 @@ def _reverse_sequence_infer(x, seq_lengths, *, seq_dim, batch_dim):
     rank_is(seq_lengths, 1, "seq_lengths, a vector")
     if x.dims is None:
         return Spec(None, x.dtype)
-    seq, batch = axis_in(seq_dim, len(x.dims), "seq_dim"), axis_in(batch_dim, len(x.dims), "batch_dim")
+    seq, batch = seq_dim, batch_dim
+    for what, axis in (("seq_dim", seq), ("batch_dim", batch)):
+        if not 0 <= axis < len(x.dims):
+            raise ShapeError(f"{what} must be at least 0 and less than the input's rank, {axis} vs. {len(x.dims)}")
     if seq == batch:
         raise ShapeError(f"batch_dim == seq_dim == {seq}")
     (n,) = merge(seq_lengths.dims or (None,), (x.dims[batch],), f"len(seq_lens) != input.dims({batch});")
@@ -292,7 +295,7 @@ def _reverse_sequence_infer(x, seq_lengths, *, seq_dim, batch_dim):
 def _reverse_sequence_lower(b, x, seq_lengths, *, seq_dim, batch_dim):
     from regrad.ops.indexing import OutOfRange
 
-    seq, batch = axis_in(seq_dim, x.ndim), axis_in(batch_dim, x.ndim)
+    seq, batch = seq_dim, batch_dim
     n = x.shape[seq]
     if b.is_host and seq_lengths.size and (seq_lengths.min() < 0 or seq_lengths.max() > n):
         raise OutOfRange(f"seq_lengths must be in [0, {n}], got {seq_lengths.tolist()}")
@@ -323,7 +326,7 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
     seq_axis = one_of("seq_axis", seq_axis, "seq_dim", seq_dim)
     batch_axis = one_of("batch_axis", batch_axis, "batch_dim", batch_dim)
     if seq_axis is None:
-        raise ValueError("reverse_sequence: seq_axis must be given.")
+        raise TypeError("reverse_sequence: seq_axis must be given.")
     return reversesequence_op(input, seq_lengths, seq_dim=int(seq_axis), batch_dim=int(batch_axis or 0),
                               name=name)
 

@@ -12,13 +12,15 @@ import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
-from regrad.core.dtypes import FLOATING, INEXACT, INTEGER, NUMERIC, REAL, as_dtype
+from regrad.core.dtypes import FLOATING, INDEX, INEXACT, INTEGER, NUMERIC, REAL, UNSIGNED, as_dtype
+from regrad.core.errors import UnimplementedError
 from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Refusal, Spec, broadcasted, define_op, same
 from regrad.core.shapes import as_dims, merge
 
 ARITHMETIC = NUMERIC | {dtypes.string}
+SIGNED = NUMERIC - UNSIGNED
 
 
 def of_values(function):
@@ -54,7 +56,7 @@ def binary(op_type, function, types=NUMERIC, partial=False):
 add_op = binary("Add", "add", ARITHMETIC, partial=True)
 sub_op = binary("Sub", "subtract", partial=True)
 mul_op = binary("Mul", "multiply", partial=True)
-neg_op = unary("Neg", "negative", partial=True)
+neg_op = unary("Neg", "negative", SIGNED, partial=True)
 
 
 def add(x, y, name=None):
@@ -219,7 +221,7 @@ truncatediv_op = define_op("TruncateDiv", "x, y", infer=broadcasted, types={"T":
                            else _truncate_div(b, x, y))
 floormod_op = define_op("FloorMod", "x, y", infer=broadcasted, types={"T": REAL}, partial=True,
                         lower=lambda b, x, y: b.np.mod(x, y))
-truncatemod_op = define_op("TruncateMod", "x, y", infer=broadcasted, types={"T": REAL},
+truncatemod_op = define_op("TruncateMod", "x, y", infer=broadcasted, types={"T": FLOATING | INDEX},
                            lower=lambda b, x, y: b.np.fmod(x, y))
 
 _BY_ZERO = Refusal("Integer division by zero", lambda b, result, x, y: b.np.any(y == 0) & bool(result.size), INTEGER)
@@ -364,13 +366,13 @@ def reciprocal_no_nan(x, name=None):
 
 # -- powers and roots -------------------------------------------------------------------
 square_op = define_op("Square", "x", infer=same, types={"T": NUMERIC}, lower=lambda b, x: x * x)
-squareddifference_op = define_op("SquaredDifference", "x, y", infer=broadcasted, types={"T": NUMERIC},
+squareddifference_op = define_op("SquaredDifference", "x, y", infer=broadcasted, types={"T": INEXACT | INDEX},
                                  lower=lambda b, x, y: _squared_difference(b, x - y))
 sqrt_op = unary("Sqrt", "sqrt", INEXACT)
 rsqrt_op = define_op("Rsqrt", "x", infer=same, types={"T": INEXACT},
                      lower=lambda b, x: 1 / b.np.sqrt(x) if b.is_host else b.lax.rsqrt(x))
-reciprocal_op = define_op("Reciprocal", "x", infer=same, types={"T": NUMERIC}, lower=lambda b, x: _div(b, b.np.ones_like(x), x))
-pow_op = binary("Pow", "power")
+reciprocal_op = define_op("Reciprocal", "x", infer=same, types={"T": INEXACT}, lower=lambda b, x: b.np.ones_like(x) / x)
+pow_op = binary("Pow", "power", SIGNED)
 pow_op.extra["refusal"] = Refusal("Integers to negative integer powers are not allowed",
                                   lambda b, result, x, y: b.np.any(y < 0) & bool(result.size), INTEGER)
 
@@ -555,8 +557,8 @@ def sigmoid(x, name=None):
 # -- extremes, signs, rounding ------------------------------------------------------------
 maximum_op = binary("Maximum", "maximum", REAL, partial=True)
 minimum_op = binary("Minimum", "minimum", REAL, partial=True)
-abs_op = unary("Abs", "abs", REAL)
-sign_op = define_op("Sign", "x", infer=same, types={"T": NUMERIC}, lower=lambda b, x: b.np.sign(x))
+abs_op = unary("Abs", "abs", REAL - UNSIGNED)
+sign_op = define_op("Sign", "x", infer=same, types={"T": SIGNED}, lower=lambda b, x: b.np.sign(x))
 floor_op = unary("Floor", "floor", FLOATING)
 ceil_op = unary("Ceil", "ceil", FLOATING)
 rint_op = unary("Rint", "rint", FLOATING)
@@ -659,8 +661,14 @@ def approximate_equal(x, y, tolerance=1e-05, name=None):
 
 
 # -- Cast ------------------------------------------------------------------------------
-cast_op = define_op("Cast", "x: SrcT", attrs={"DstT": None, "Truncate": False}, partial=True,
-                    infer=lambda x, *, DstT, Truncate: Spec(x.dims, DstT),
+def _cast_infer(x, *, DstT, Truncate):
+    if (x.dtype is dtypes.string) != (DstT is dtypes.string):
+        raise UnimplementedError(f"Cast {x.dtype.name} to {DstT.name} is not supported; tf.string_to_number reads numbers, "
+                                 "tf.as_string writes them")
+    return Spec(x.dims, DstT)
+
+
+cast_op = define_op("Cast", "x: SrcT", attrs={"DstT": None, "Truncate": False}, partial=True, infer=_cast_infer,
                     lower=lambda b, x, *, DstT, Truncate: b.cast(x, DstT))
 
 
@@ -669,6 +677,9 @@ def cast(x, dtype, name=None):
     """Returns `x` with element type `dtype`; floats are truncated towards zero to integers.
 
     A tensor that has the dtype already is returned itself. What is sparse stays so.
+
+    Raises:
+      UnimplementedError: from strings to numbers, or to strings.
     """
     dtype = as_dtype(dtype)
     x = convert_to_tensor(x, name="x")

@@ -10,13 +10,13 @@ import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
-from regrad.core.dtypes import as_dtype
+from regrad.core.dtypes import INDEX, as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import compatible, merge
-from regrad.ops.array import variant
+from regrad.ops.array import axis_in, variant
 from regrad.ops.indexing import OutOfRange, gather, update_at
 
 Unique = collections.namedtuple("Unique", ["y", "idx"])
@@ -59,6 +59,46 @@ uniquewithcounts_op = define_op("UniqueWithCounts", "x", attrs={"out_idx": dtype
                                 infer=lambda x, *, out_idx:
                                 [*_unique_infer(x, out_idx=out_idx), Spec((None,), out_idx)],
                                 lower=_unique_with_counts_lower)
+
+
+def _unique_along_infer(x, axis, *, out_idx, counts=False):
+    at = axis.value()
+    vector = Spec((None,), out_idx)
+    dims = x.dims
+    if dims is not None and at is not None and np.size(at):
+        i = axis_in(int(np.ravel(at)[0]), len(dims))
+        vector, dims = Spec((dims[i],), out_idx), (*dims[:i], None, *dims[i + 1:])
+    elif dims is not None:
+        dims = (None,) * len(dims)
+    return [Spec(dims, x.dtype), vector, *([Spec((None,), out_idx)] if counts else [])]
+
+
+def _unique_along(x, axis):
+    """Returns the distinct slices of `x` along an axis in the order they first occur, as `_unique_values`."""
+    at = axis_in(int(np.ravel(axis)[0]), x.ndim) if np.size(axis) else 0
+    rows = np.moveaxis(x, at, 0)
+    keys = {}
+    idx = np.array([keys.setdefault(tuple(row.reshape(-1).tolist()), len(keys)) for row in rows], np.int64)
+    first = np.unique(idx, return_index=True)[1]
+    return np.moveaxis(rows[first], 0, at), idx, np.bincount(idx, minlength=len(keys))
+
+
+def _unique_along_lower(b, x, axis, *, out_idx):
+    y, idx, _ = _unique_along(x, axis)
+    return y, idx.astype(out_idx.as_numpy_dtype)
+
+
+def _unique_along_with_counts_lower(b, x, axis, *, out_idx):
+    y, idx, count = _unique_along(x, axis)
+    return y, idx.astype(out_idx.as_numpy_dtype), count.astype(out_idx.as_numpy_dtype)
+
+
+uniquev2_op = define_op("UniqueV2", "x: T, axis: Taxis", types={"Taxis": INDEX}, attrs={"out_idx": dtypes.int32}, host=True,
+                        infer=_unique_along_infer, lower=_unique_along_lower)
+uniquewithcountsv2_op = define_op("UniqueWithCountsV2", "x: T, axis: Taxis", types={"Taxis": INDEX},
+                                  attrs={"out_idx": dtypes.int32}, host=True, lower=_unique_along_with_counts_lower,
+                                  infer=lambda x, axis, *, out_idx:
+                                  _unique_along_infer(x, axis, out_idx=out_idx, counts=True))
 
 
 def unique(x, out_idx=dtypes.int32, name=None):

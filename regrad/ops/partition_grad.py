@@ -53,5 +53,5 @@ def _last_writers(indices):
     return [select(k, i, -ones_like(i)) for k, i in zip(kept, indices)]
 
 
-for _op_type in ("Unique", "UniqueWithCounts", "ListDiff"):
+for _op_type in ("Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "ListDiff"):
     NotDifferentiable(_op_type)

@@ -246,6 +246,30 @@ def _pooled(x, ksize, strides, padding, data_format, what="input"):
 
 
 def _pool_infer(x, *, ksize, strides, padding, data_format, **attrs):
+    _check_axes(x, ksize, strides, data_format)
+    return Spec(_pooled(x, ksize, strides, padding, data_format), x.dtype)
+
+
+def _check_axes(x, ksize, strides, data_format, across_depth=False):
+    """Refuses windows across the batch or the channels, as TF's kernels do; max pooling may go across channels alone."""
+    batch, depth = data_format.index("N"), data_format.index("C")
+    if ksize[batch] != 1 or strides[batch] != 1:
+        raise Unsupported("Pooling is not yet supported on the batch dimension.")
+    k = ksize[depth]
+    if k == 1 and strides[depth] == 1:
+        return
+    if not across_depth:
+        raise Unsupported("Non-spatial pooling is not yet supported: pooling is not yet supported on the depth dimension.")
+    if any(n != 1 for axis, n in enumerate(ksize) if axis != depth):
+        raise Unsupported("MaxPooling supports exactly one of pooling across depth or pooling across width/height.")
+    if k != strides[depth]:
+        raise Unsupported("Depthwise max pooling requires the depth window to equal the depth stride.")
+    if x.dims is not None and x.dims[depth] is not None and x.dims[depth] % k:
+        raise Unsupported("Depthwise max pooling requires the depth window to evenly divide the input depth.")
+
+
+def _max_pool_infer(x, *, ksize, strides, padding, data_format, **attrs):
+    _check_axes(x, ksize, strides, data_format, across_depth=len(ksize) == 4)
     return Spec(_pooled(x, ksize, strides, padding, data_format), x.dtype)
 
 
@@ -292,7 +316,7 @@ def _max_family(suffix, data_format):
         return _on_lower(b, x, g, _windows_of(x, ksize, strides, padding))
 
     three = "orig_input, orig_output, grad"
-    pool = define_op(f"MaxPool{suffix}", "input", attrs=attrs, types=types, infer=_pool_infer, lower=lower)
+    pool = define_op(f"MaxPool{suffix}", "input", attrs=attrs, types=types, infer=_max_pool_infer, lower=lower)
     # TF finds the maxima anew too, and programs rely on it: relevance propagation passes an orig_output that was changed.
     grad = define_op(f"MaxPool{suffix}Grad", three, attrs=attrs, types=types, shape_only=(1,), infer=_pool_grad_infer,
                      lower=lower_grad)
@@ -360,7 +384,7 @@ def _ints(v):
 _V2_ATTRS = {"padding": None, "data_format": "NHWC"}
 _V2_TYPES = {"T": REAL}
 maxpoolv2_op = define_op("MaxPoolV2", "input: T, ksize: int32, strides: int32", attrs=_V2_ATTRS,
-                         types=_V2_TYPES, static=(1, 2), infer=_dynamic(_pool_infer), lower=lambda b, x, k, s,
+                         types=_V2_TYPES, static=(1, 2), infer=_dynamic(_max_pool_infer), lower=lambda b, x, k, s,
                          *, padding, data_format:
                          _max_lower(b, x, _windows_of(x, _ints(k), _ints(s), padding)))
 maxpoolgradv2_op = define_op("MaxPoolGradV2",

@@ -8,7 +8,7 @@ import numpy as np
 
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import FLOATING
-from regrad.core.errors import ShapeError
+from regrad.core.errors import BadValue, ShapeError
 from regrad.core.opdef import Spec, define_op, rank_at_least, spec_text
 from regrad.core.shapes import compatible
 
@@ -176,6 +176,10 @@ def fake_quant_with_min_max_vars_per_channel_gradient(gradients, inputs, min, ma
 def _quantize_infer(x, low, high, *, num_bits, axis, round_mode, **attrs):
     if round_mode not in ("HALF_TO_EVEN", "HALF_UP"):
         raise ValueError(f"round_mode must be 'HALF_TO_EVEN' or 'HALF_UP', got {round_mode!r}")
+    if not 1 <= num_bits < 63:
+        raise BadValue(f"num_bits is out of range: {num_bits}")
+    if attrs["range_given"] and low.value() is not None and high.value() is not None and np.any(low.value() > high.value()):
+        raise BadValue(f"Invalid range: input_min {low.value()} > input_max {high.value()}")
     if axis >= 0 and x.dims is not None and axis >= len(x.dims):
         raise ShapeError(f"axis {axis} is out of range for input {spec_text(x)}")
     return Spec(x.dims, x.dtype)

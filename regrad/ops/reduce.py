@@ -9,7 +9,7 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import INDEX, NUMERIC, REAL, as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, rank_is
+from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.ops import summing
 from regrad.ops.array import axis_in, one_of, rank
 
@@ -39,9 +39,15 @@ def reduced_dims(dims, axes_value, keep_dims):
     return tuple(d for i, d in enumerate(dims) if i not in axes)
 
 
+def _axes_value(axes):
+    if axes.dims is not None and len(axes.dims) > 1:
+        raise ShapeError(f"Shape must be at most rank 1 but is rank {len(axes.dims)} for the axes to reduce, {spec_text(axes)}")
+    return axes.value()
+
+
 def _reduction(op_type, lower, types=NUMERIC, partial=False):
     def infer(x, axes, *, keep_dims):
-        return Spec(reduced_dims(x.dims, axes.value(), keep_dims), x.dtype)
+        return Spec(reduced_dims(x.dims, _axes_value(axes), keep_dims), x.dtype)
 
     def run(b, x, axes, *, keep_dims):
         return lower(b, x, axis=axes_of(axes, x.ndim), keepdims=keep_dims)
@@ -103,7 +109,7 @@ extremes_op = define_op("Extremes", "input: T, reduction_indices: Tidx", attrs={
 def _logical(op_type, function):
     return define_op(op_type, "input: bool, reduction_indices: Tidx", attrs={"keep_dims": False}, static=(1,),
                      types={"Tidx": INDEX},
-                     infer=lambda x, axes, *, keep_dims: Spec(reduced_dims(x.dims, axes.value(), keep_dims), dtypes.bool_),
+                     infer=lambda x, axes, *, keep_dims: Spec(reduced_dims(x.dims, _axes_value(axes), keep_dims), dtypes.bool_),
                      lower=lambda b, x, axes, *, keep_dims:
                      getattr(b.np, function)(x, axis=axes_of(axes, x.ndim), keepdims=keep_dims))
 

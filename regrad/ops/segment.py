@@ -285,7 +285,7 @@ def _sparse_lower(divisor):
 
 
 def _sparse(op_type, divisor):
-    types = {"T": FLOATING, "Tidx": INDEX, "Tsegmentids": INDEX}
+    types = {"T": REAL if divisor is None else FLOATING, "Tidx": INDEX, "Tsegmentids": INDEX}
     op = define_op(op_type, "data: T, indices: Tidx, segment_ids: Tsegmentids", types=types, host=True,
                    infer=_sparse_infer, lower=_sparse_lower(divisor))
     with_num = define_op(op_type + "WithNumSegments",

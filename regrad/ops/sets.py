@@ -8,6 +8,7 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.opdef import Spec, spec_text
+from regrad.core.shapes import compatible
 from regrad.ops.hosted import host_op
 from regrad.ops.sparse import SparseTensor, SparseTensorValue
 
@@ -54,6 +55,8 @@ def _dense_infer(a, b, **attrs):
     for x in a, b:
         if x.dims is not None and len(x.dims) < 2:
             raise ShapeError(f"sets are rows along the last axis of at least 2 axes, got {spec_text(x)}")
+    if a.dims is not None and b.dims is not None and not compatible(a.dims[:-1], b.dims[:-1]):
+        raise ShapeError(f"the groups of {spec_text(a)} and {spec_text(b)} differ: all sizes but the last must be alike")
     return _sets_infer(a.rank, a.dtype)
 
 
@@ -72,6 +75,7 @@ def _sparse_lower(b_, i1, v1, s1, i2, v2, s2, *, set_operation, validate_indices
     return _combined(_groups(i1, v1), _groups(i2, v2), shape, set_operation, v1.dtype)
 
 
+_TYPES = frozenset((dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64, dtypes.uint8, dtypes.uint16, dtypes.string))
 _ATTRS = {"set_operation": "union", "validate_indices": True}
 densetodensesetoperation_op = host_op("DenseToDenseSetOperation", "set1: T, set2: T", _dense_infer, _dense_lower, _ATTRS,
                                       single=False)
@@ -110,6 +114,10 @@ def _parts(x):
 
 def _operation(a, b, kind, validate_indices):
     a, b = _operand(a), _operand(b)
+    for what, x in (("a", a), ("b", b)):
+        if x.dtype not in _TYPES:
+            raise TypeError(f"'{what}' has invalid dtype {x.dtype.name}; sets hold "
+                            f"{', '.join(sorted(t.name for t in _TYPES))}.")
     if isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):
         a, b, kind = b, a, {"a-b": "b-a", "b-a": "a-b"}.get(kind, kind)
     more = {"set_operation": kind, "validate_indices": validate_indices}

@@ -13,7 +13,7 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import INDEX, NUMERIC
 from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.opdef import Spec, define_op, spec_text
-from regrad.core.shapes import TensorShape, as_dims, broadcast, merge
+from regrad.core.shapes import TensorShape, as_dims, broadcast, compatible, merge
 from regrad.ops.array import BadValue, one_of, placeholder, placeholder_with_default, size
 from regrad.ops.generate import range as range_
 from regrad.ops.indexing import gather_nd_lower
@@ -308,6 +308,9 @@ def _add_lower(b, a_indices, a_values, a_shape, b_indices, b_values, b_shape, th
 def _add_infer(a_indices, a_values, a_shape, b_indices, b_values, b_shape, thresh):
     _check_parts(a_indices, a_values, a_shape)
     _check_parts(b_indices, b_values, b_shape)
+    if not compatible(a_shape.partial(), b_shape.partial()):
+        raise ShapeError(f"Shapes {TensorShape(a_shape.partial())} and {TensorShape(b_shape.partial())} of the two sparse "
+                         "tensors are incompatible")
     rank = a_indices.dims[1] if a_indices.dims is not None else None
     return [Spec((None, rank), a_indices.dtype), Spec((None,), a_values.dtype), Spec(a_shape.dims or (rank,), a_shape.dtype)]
 
@@ -486,6 +489,13 @@ sparserownumbers_op = define_op("SparseRowNumbers", "sp_indices: int64", lower=_
                                 infer=lambda indices: Spec(None if indices.dims is None else indices.dims[:1], dtypes.int64))
 
 
+def _softmax_infer(indices, values, dims):
+    spec = _like_parts(indices, values, dims)[1]
+    if dims.dims is not None and dims.dims[0] is not None and dims.dims[0] < 2:
+        raise BadValue("Input should have rank >= 2")
+    return spec
+
+
 def _softmax_lower(b, indices, values, dims):
     rows, n = _row_numbers(b, indices), values.shape[0]
     low = b.np.full((n,), -np.inf, values.dtype)
@@ -501,7 +511,7 @@ def _softmax_lower(b, indices, values, dims):
 
 sparsesoftmax_op = define_op("SparseSoftmax", "sp_indices: int64, sp_values: T, sp_shape: int64",
                              types={"T": dtypes.FLOATING}, lower=_softmax_lower,
-                             infer=lambda indices, values, dims: _like_parts(indices, values, dims)[1])
+                             infer=_softmax_infer)
 
 
 def sparse_softmax(sp_input, name=None):

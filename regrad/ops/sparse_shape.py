@@ -4,18 +4,18 @@ import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
-from regrad.core.errors import InvalidArgumentError
+from regrad.core.errors import BadValue, InvalidArgumentError
 from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op
 from regrad.ops import array, math
-from regrad.ops.check import assert_less_equal
+from regrad.ops.check import Assert, assert_less_equal
 from regrad.ops.compare import equal, not_equal, where, where_v2
 from regrad.ops.control import with_dependencies
 from regrad.ops.generate import range as range_
 from regrad.ops.indexing import boolean_mask, gather, gather_nd
 from regrad.ops.matmul import matmul
-from regrad.ops.reduce import reduce_max
+from regrad.ops.reduce import reduce_all, reduce_max
 from regrad.ops.sparse import (
     SparseTensor,
     SparseTensorValue,
@@ -33,7 +33,21 @@ def _sparse(x):
 
 
 # -- SparseReshape ------------------------------------------------------------------------------------
+def _check_reshape(dims, new):
+    """Refuses what no run can do: two sizes left open, or another number of elements."""
+    sizes, old = new.value(), dims.value()
+    if sizes is None or np.ndim(sizes) != 1:
+        return
+    open_sizes = int((sizes == -1).sum())
+    if open_sizes > 1:
+        raise BadValue(f"At most one dimension can be inferred (-1). Found: {sizes.tolist()}")
+    if old is not None and not open_sizes and np.prod(sizes) != np.prod(old):
+        raise BadValue(f"Cannot reshape a tensor with {np.prod(old)} elements to shape {sizes.tolist()} "
+                       f"({np.prod(sizes)} elements).")
+
+
 def _reshape_infer(indices, dims, new):
+    _check_reshape(dims, new)
     count = indices.dims[0] if indices.dims is not None else None
     rank = new.dims[0] if new.dims is not None else None
     return [Spec((count, rank), dtypes.int64), Spec((rank,), dtypes.int64)]
@@ -109,8 +123,17 @@ def sparse_concat(axis, sp_inputs, name=None, expand_nonconcat_dim=False, concat
         expand = expand_nonconcat_dim if expand_nonconcat_dims is None else expand_nonconcat_dims
         others = reduce_max(shapes, 0) if expand else inputs[0].dense_shape
         dims = offset * on_axis + others * (1 - on_axis)
-        joined = SparseTensor(array.concat(moved, 0), array.concat([x.values for x in inputs], 0), dims)
+        values = array.concat([x.values for x in inputs], 0)
+        if not expand:
+            values = with_dependencies([_alike_but_on(shapes, on_axis)], values)
+        joined = SparseTensor(array.concat(moved, 0), values, dims)
         return sparse_reorder(joined) if axis else joined
+
+
+def _alike_but_on(shapes, on_axis):
+    """Returns the check that shapes differ on no other axis than the one that is joined."""
+    alike = reduce_all(equal(shapes, shapes[:1]) | equal(on_axis, np.int64(1)))
+    return Assert(alike, ["Input shapes must match along all axes but the one of concatenation:", shapes])
 
 
 def _equal(a, b):
@@ -166,6 +189,14 @@ def sparse_reset_shape(sp_input, new_shape=None):
                                         array.zeros_like(array.expand_dims(sp_input.dense_shape, 0)) - 1], 0), 0) + 1
         return SparseTensor(sp_input.indices, sp_input.values, dims)
     wanted = math.cast(convert_to_tensor(new_shape), dtypes.int64)
+    old, new = sp_input.dense_shape.value(), wanted.value()
+    if old is not None and new is not None:
+        if len(new) != len(old):
+            raise ValueError(f"sparse_reset_shape: new_shape {new.tolist()} must have as many sizes as the tensor's shape, "
+                             f"{old.tolist()}.")
+        if (new < old).any():
+            raise ValueError("Requested new_shape should have dimension sizes >= sp_input.shape.  Found new_shape "
+                             f"({new.tolist()}), sp_input.shape ({old.tolist()}).")
     check = assert_less_equal(sp_input.dense_shape, wanted)
     return SparseTensor(sp_input.indices, sp_input.values, with_dependencies([check], wanted))
 

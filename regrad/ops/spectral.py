@@ -5,6 +5,7 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import as_dtype
+from regrad.core.errors import BadValue, ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.ops import array, compare, fft, generate, indexing, layout, math, reduce
 
@@ -107,8 +108,10 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
     with get_default_graph().name_scope(name or "frame"):
         signal = convert_to_tensor(signal, name="signal")
         length, step = _int(frame_length, "frame_length"), _int(frame_step, "frame_step")
+        if step < 1:
+            raise BadValue(f"frame: frame_step must be at least 1, got {step}")
         if signal.dims is None:
-            raise ValueError("frame: the rank of signal must be known")
+            return _frames_of_any_rank(signal, length, step, pad_end, pad_value, _int(axis, "axis"))
         axis = array.axis_in(_int(axis, "axis"), len(signal.dims))
         size = signal.dims[axis]
         samples = size if size is not None else array.shape(signal)[axis]
@@ -128,6 +131,15 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
         return indexing.gather(signal, index, axis=axis)
 
 
+def _frames_of_any_rank(signal, length, step, pad_end, pad_value, axis):
+    """`frame` where a run tells the rank: of [before, samples, after], each of what lies before and after one axis."""
+    sizes, at = array.shape(signal), axis if axis >= 0 else array.rank(signal) + axis
+    flat = array.reshape(signal, array.stack([reduce.reduce_prod(sizes[:at]), sizes[at], reduce.reduce_prod(sizes[at + 1:])]))
+    flat.set_shape([None, None, None])
+    framed = frame(flat, length, step, pad_end, pad_value, 1)
+    return array.reshape(framed, array.concat([sizes[:at], array.shape(framed)[1:3], sizes[at + 1:]], 0))
+
+
 def _at_least_0(n):
     return max(n, 0) if isinstance(n, int) else math.maximum(n, 0)
 
@@ -145,11 +157,17 @@ def overlap_and_add(signal, frame_step, name=None):
     with get_default_graph().name_scope(name or "overlap_and_add"):
         signal = convert_to_tensor(signal, name="signal")
         step = _int(frame_step, "frame_step")
-        if signal.dims is None or len(signal.dims) < 2 or signal.dims[-1] is None:
-            raise ValueError(f"overlap_and_add: signal must be [..., frames, frame_length] with a known length, "
-                             f"not {signal.shape}")
-        rank, length = len(signal.dims), signal.dims[-1]
+        if step < 1:
+            raise BadValue(f"overlap_and_add: frame_step must be at least 1, got {step}")
+        if signal.dims is None:
+            sizes = array.shape(signal)
+            flat = array.reshape(signal, array.concat([[-1], sizes[-2:]], 0))
+            flat.set_shape([None, None, None])
+            return array.reshape(overlap_and_add(flat, step), array.concat([sizes[:-2], [-1]], 0))
+        if len(signal.dims) < 2:
+            raise ShapeError(f"overlap_and_add: signal must be [..., frames, frame_length], not {signal.shape}")
         shape = array.shape(signal)
+        rank, length = len(signal.dims), signal.dims[-1] if signal.dims[-1] is not None else shape[-1]
         outer = [signal.dims[i] if signal.dims[i] is not None else shape[i] for i in range(rank - 2)]
         frames = signal.dims[-2] if signal.dims[-2] is not None else shape[-2]
         if length == 0 or frames == 0:

@@ -47,7 +47,7 @@ def _number_text(x, number, flags, precision, letter):
     if isinstance(x, bytes):
         return x if not number else (f"%{flags}s" % x.decode("latin-1")).encode("latin-1")
     if isinstance(x, (bool, np.bool_)):
-        return (f"%{flags.replace('0', '', 1) if flags.startswith('0') else flags}s" % str(bool(x)).lower()).encode()
+        return b"true" if x else b"false"  # whatever the width
     if isinstance(x, (int, np.integer)):
         return (f"%{flags}d" % int(x)).encode()
     if isinstance(x, (complex, np.complexfloating)):
@@ -118,7 +118,11 @@ def string_to_number(string_tensor=None, out_type=dtypes.float32, name=None, inp
       InvalidArgumentError: (when run) a string that is no such number.
     """
     strings = one_of("input", input, "string_tensor", string_tensor)
-    return stringtonumber_op(strings, out_type=as_dtype(out_type), name=name)
+    out_type = as_dtype(out_type)
+    if not (out_type.is_floating or out_type in INDEX):
+        raise TypeError(f"string_to_number: Value passed to parameter 'out_type' has DataType {out_type.name} not in list of "
+                        "allowed values: float32, float64, int32, int64")
+    return stringtonumber_op(strings, out_type=out_type, name=name)
 
 
 def element_text(x, quoted):
@@ -216,7 +220,10 @@ stringjoin_op = _define("StringJoin", "inputs: N*string", _join_infer, attrs={"s
 
 def string_join(inputs, separator="", name=None):
     """Returns corresponding strings of a list of tensors of one shape (or scalars) joined, with `separator` between."""
-    return stringjoin_op(list(inputs), separator=separator, name=name)
+    inputs = list(inputs)
+    if not inputs:
+        raise BadValue("string_join: List argument 'inputs' to 'StringJoin' Op with length 0 shorter than minimum length 1.")
+    return stringjoin_op(inputs, separator=separator, name=name)
 
 
 def _axes(x, axes):

@@ -58,10 +58,10 @@ def as_padding(padding, data_format):
     """Returns (padding, flat explicit paddings) from "SAME", "VALID" or a pair of ints per axis."""
     padding = as_text(padding)
     if isinstance(padding, str):
-        if padding.upper() not in ("SAME", "VALID"):
+        if padding not in ("SAME", "VALID"):
             raise ValueError("padding must be 'SAME', 'VALID' or a list of pairs, one per axis; got "
                              f"{padding!r}.")
-        return padding.upper(), ()
+        return padding, ()
     if padding is None:
         raise ValueError("padding must be given: 'SAME', 'VALID' or a list of pairs, one per axis.")
     pairs = [tuple(int(v) for v in pair) for pair in padding]

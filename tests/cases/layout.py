@@ -190,7 +190,7 @@ CASES = [
         r"len\(seq_lens\) != input.dims\(0\)"),
     Bad("ReverseSequence", lambda: layout.reverse_sequence(floats(2, 2), [1, 2], 0, 0), ValueError,
         "batch_dim == seq_dim"),
-    Bad("ReverseSequence", lambda: layout.reverse_sequence(floats(2, 2), [1, 2]), ValueError,
+    Bad("ReverseSequence", lambda: layout.reverse_sequence(floats(2, 2), [1, 2]), TypeError,
         "seq_axis must be given"),
     Bad("ReverseSequence", lambda: layout.reverse_sequence(tf.constant([[1.0, 2]]), [3], 1),
         InvalidArgumentError, r"in \[0, 2\]", run=True),

@@ -829,4 +829,94 @@ tf.losses.compute_weighted_loss(tf.constant(np.ones((2, 3), np.float32)), tf.con
              "tf.image.random_hue(np.ones((1, 1, 3), np.float32), -.6)"),
     _refused("random brightness negative", "ValueError", "max_delta must be non-negative",
              "tf.image.random_brightness(np.ones((1, 1, 3), np.float32), -.6)"),
+    Row("rot90 by a tensor", """
+k = tf.placeholder(tf.int32)
+x = tf.constant(np.arange(12.).reshape(2, 3, 2))
+turned = tf.image.rot90(x, k)
+batch = tf.image.rot90(x[None], k)
+result = [turned.shape.as_list(), batch.shape.as_list(), [run([turned, batch], {k: n}) for n in range(-1, 4)]]"""),
+    Row("ssim of one image, and of two batch axes", """
+a = np.random.RandomState(0).rand(2, 2, 12, 13, 3).astype(np.float32)
+result = run([tf.image.ssim(a[0, 0], a[1, 1], 1.), tf.image.ssim(tf.constant(a[:1]), tf.constant(a[1:]), 1.)])"""),
+    Row("tensordot of axes that are a tensor", """
+axes = tf.placeholder(tf.int32)
+a, b = tf.constant(np.arange(24.).reshape(2, 3, 4)), tf.constant(np.arange(24.).reshape(4, 3, 2))
+y = tf.tensordot(a, b, axes)
+result = [run([y, tf.gradients(y, [a, b])], {axes: v}) for v in ([[2], [0]], [[1, 2], [1, 0]])]"""),
+    Row("frames of a signal of unknown rank", """
+x = tf.placeholder(tf.float32)
+made = [tf.signal.frame(x, 4, 2), tf.signal.frame(x, 4, 3, pad_end=True, pad_value=7), tf.signal.overlap_and_add(x, 3)]
+result = [run(made, {x: np.arange(20., dtype=np.float32).reshape(s)}) for s in ((4, 5), (2, 2, 5))]
+result.append(run(made[:2], {x: np.arange(9., dtype=np.float32)}))"""),
+    Row("overlap_and_add of unknown sizes", """
+x = tf.placeholder(tf.float32, [None, None])
+result = run(tf.signal.overlap_and_add(x, 2), {x: np.arange(12., dtype=np.float32).reshape(3, 4)})"""),
+    Row("scattered strings", """
+result = run(tf.scatter_nd([[1], [3], [1]], tf.constant(["a", "b", "c"]), [5]))"""),
+    Row("a mask of numbers", "result = run(tf.boolean_mask([1., 2., 3.], tf.constant([1, 0, 1])))"),
+    Row("soft suppression of boxes", """
+boxes = [[0., 0, 1, 1], [0, .1, 1, 1.1], [5., 5, 6, 6]]
+result = list(run(tf.image.non_max_suppression_with_scores(boxes, [.9, .75, .3], 3, .5, soft_nms_sigma=.5)))"""),
+    Row("depthwise convolution of rate and stride", """
+x = np.random.RandomState(0).rand(2, 5, 6, 3).astype(np.float32)
+k = np.random.RandomState(1).rand(3, 2, 3, 2).astype(np.float32)
+result = run([tf.nn.depthwise_conv2d(x, k, [1, 2, 2, 1], p, rate=[2, 2]) for p in ("SAME", "VALID")])"""),
+    Row("squeeze an axis named twice", "result = run(tf.squeeze(np.ones((1, 1, 2)), [0, -3]))"),
+    Row("text of truth values", 'result = run(tf.as_string([True, False], width=8, fill="0"))'),
+    Row("identity of what is sparse", """
+y = tf.identity(tf.SparseTensor([[0], [2]], [1., 2.], [3]))
+result = run([y.indices, y.values, y.dense_shape])"""),
+    Row("sums of integers by segment", "result = run(tf.sparse_segment_sum(tf.constant([[1, 2], [3, 4]]), [0, 1, 1], [0, 0, 1]))"),
+    Row("shapes of a list that holds a placeholder", """
+n = tf.placeholder(tf.int32)
+result = [x.shape.as_list() for x in (tf.zeros([2, n]), tf.fill([n, 3], 1), tf.reshape(tf.ones([6]), [n, 2]))]"""),
+    Row("sizes that are whole floats", "result = run(tf.zeros([2., 3]))"),
+    _refused("slice: begin and size of two dtypes", "TypeError", "int64",
+             "tf.slice([1, 2], tf.constant([0], tf.int64), tf.constant([1]))"),
+    _refused("indices of two dtypes in one slice", "TypeError", "don't all match",
+             "tf.ones([2, 2])[tf.constant(1, tf.int64), tf.constant(0)]"),
+    _refused("cast to strings", "OpError", "Cast int64 to string is not supported", "run(tf.cast(np.arange(10), tf.string))"),
+    _refused("cast of strings", "OpError", "Cast string to float", 'run(tf.cast(tf.constant(["1"]), tf.float32))'),
+    _refused("abs of unsigned", "TypeError", "uint8", "tf.abs(tf.constant([1], tf.uint8))"),
+    _refused("minus unsigned", "TypeError", "uint16", "-tf.constant([1], tf.uint16)"),
+    _refused("sign of unsigned", "TypeError", "uint32", "tf.sign(tf.constant([1], tf.uint32))"),
+    _refused("power of unsigned", "TypeError", "uint8", "tf.pow(tf.constant([1], tf.uint8), tf.constant([1], tf.uint8))"),
+    _refused("constant of tensors", "TypeError", "tensor", "tf.constant([tf.constant(1), tf.constant(2)])"),
+    _refused("ones_like of strings", "TypeError", "string", 'tf.ones_like(tf.constant(["a"]))'),
+    _refused("bitcast to strings", "TypeError", "string", "tf.bitcast(tf.constant([1.]), tf.string)"),
+    _refused("reduction axes that are a matrix", "ValueError", "must be at most rank 1 but is rank 2",
+             "tf.reduce_sum(tf.ones([2, 3]), [[0]])"),
+    _refused("where: a vector chooses between numbers", "ValueError", "", "tf.where([True, False], 1, 2)"),
+    _refused("transpose: order is a scalar", "ValueError", "must be rank 1 but is rank 0", "tf.transpose(tf.ones([3]), 0)"),
+    _refused("pooling: batch", "UnimplementedError", "Pooling is not yet supported on the batch dimension",
+             "run(tf.nn.max_pool(tf.ones([4, 2, 2, 4]), [2, 1, 1, 1], [2, 1, 1, 1], 'SAME'))"),
+    _refused("pooling: depth and space", "UnimplementedError", "exactly one of pooling across depth",
+             "run(tf.nn.max_pool(tf.ones([1, 2, 2, 4]), [1, 2, 2, 2], [1, 1, 1, 2], 'SAME'))"),
+    _refused("pooling: depth stride", "UnimplementedError", "depth window to equal the depth stride",
+             "run(tf.nn.max_pool(tf.ones([1, 2, 2, 4]), [1, 1, 1, 2], [1, 1, 1, 1], 'SAME'))"),
+    _refused("pooling: depth window", "UnimplementedError", "evenly divide",
+             "run(tf.nn.max_pool(tf.ones([1, 2, 2, 4]), [1, 1, 1, 3], [1, 1, 1, 3], 'SAME'))"),
+    _refused("pooling: means across depth", "UnimplementedError", "Non-spatial pooling is not yet supported",
+             "run(tf.nn.avg_pool(tf.ones([1, 2, 2, 4]), [1, 1, 1, 2], [1, 1, 1, 2], 'SAME'))"),
+    _refused("padding in small letters", "ValueError", "'same'", "tf.nn.max_pool(tf.ones([1, 2, 2, 4]), 2, 2, 'same')"),
+    _refused("crop_and_resize: image", "OutOfRangeError", "box_index has values outside [0, batch_size)",
+             "run(tf.image.crop_and_resize(np.ones((2, 4, 5, 2)), [[0., 0, 1, 1]], [2], [3, 3]))"),
+    _refused("crop_and_resize: sizes", "InvalidArgumentError", "crop dimensions must be positive",
+             "run(tf.image.crop_and_resize(np.ones((2, 4, 5, 2)), [[0., 0, 1, 1]], [1], [0, 3]))"),
+    _refused("sparse_add: shapes", "ValueError", "incompatible", """
+tf.sparse_add(tf.SparseTensor([[0, 0]], [1.], [2, 3]), tf.SparseTensor([[0, 0]], [1.], [2, 4]))"""),
+    _refused("sparse_reshape: sizes", "ValueError", "Cannot reshape a tensor with 6 elements",
+             "tf.sparse_reshape(tf.SparseTensor([[0, 0]], [1.], [2, 3]), [4, 2])"),
+    _refused("sparse_reset_shape: too small", "ValueError", "Requested new_shape should have dimension sizes >=",
+             "tf.sparse_reset_shape(tf.SparseTensor([[0, 0]], [1.], [4, 3]), [3, 5])"),
+    _refused("sparse_concat: other sizes", "InvalidArgumentError", "shapes must match", """
+parts = [tf.SparseTensor([[0, 0]], [1.], [2, n]) for n in (2, 3)]
+run(tf.sparse_concat(0, parts).values)"""),
+    _refused("sets: groups", "ValueError", "", "tf.sets.set_union(tf.constant([[1]]), tf.constant([[1], [2]]))"),
+    _refused("sets: floats", "TypeError", "dtype", "tf.sets.set_union(tf.constant([[1.]]), tf.constant([[2.]]))"),
+    _refused("buckets: none", "ValueError", "less than", 'tf.string_to_hash_bucket_fast(tf.constant(["a"]), 0)'),
+    _refused("numbers of strings as strings", "TypeError", "string", 'tf.string_to_number(tf.constant(["10"]), tf.string)'),
+    _refused("reverse_sequence: axis left out", "TypeError", "", "tf.reverse_sequence(tf.ones([2, 2]), [1, 1])"),
+    _refused("quantize: range upside down", "InvalidArgumentError", "Invalid range", """
+run(tf.quantization.quantize_and_dequantize(tf.ones([2]), 2., -2., range_given=True))"""),
 ]
