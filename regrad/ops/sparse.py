@@ -12,6 +12,7 @@ from regrad.core import dtypes
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import INDEX, NUMERIC
 from regrad.core.errors import InvalidArgumentError, ShapeError
+from regrad.core.graph import is_tensor
 from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.core.shapes import TensorShape, as_dims, broadcast, compatible, merge
 from regrad.ops.array import BadValue, one_of, placeholder, placeholder_with_default, size
@@ -98,8 +99,16 @@ class SparseTensor:
 
 
 def sparse_placeholder(dtype, shape=None, name=None):
-    """Returns a SparseTensor to be fed with a SparseTensorValue; a shape that is known need not be fed."""
+    """Returns a SparseTensor to be fed with a SparseTensorValue; a shape that is known need not be fed.
+
+    Args:
+      shape: sizes (None or -1 for one that is unknown), or an integer vector that holds them.
+    """
     named = (lambda part: None) if name is None else lambda part: f"{name}/{part}"
+    if is_tensor(shape):
+        known = shape.partial()
+        shape = ([None] * shape.dims[0] if shape.dims and shape.dims[0] is not None else None) if known is None else [
+            None if d is None or d < 0 else int(d) for d in known]
     dims = as_dims(shape)
     rank = None if dims is None else len(dims)
     if dims is None:

@@ -89,6 +89,10 @@ result = [int(tf.float32), tf.DType(3).name, tf.uint8.limits, tf.int8.limits, tf
 p = tf.sparse_placeholder(tf.float32, [7, 9], name='p')
 value = run(p, {p: (np.array([[3, 2]]), np.array([1.5], 'f'))})
 result = [value.indices, value.values, value.dense_shape, p.get_shape().as_list(), p.values.name]"""),
+    Row("sparse placeholder whose shape is a tensor", """
+p = tf.sparse_placeholder(tf.float32, tf.constant([7, 9], tf.int64))
+value = run(p, {p: (np.array([[3, 2]]), np.array([1.5], 'f'))})
+result = [value.indices, value.values, value.dense_shape, p.get_shape().as_list()]"""),
     Row("a partial run asks for what was announced", """
 a = tf.placeholder(tf.float32, [])
 b = a + 1.0
