@@ -12,7 +12,10 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import bool_, float32, float64, int32, int64
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
+from regrad.framework import control_dependencies
+from regrad.losses import _check_broadcast
 from regrad.ops import array, math
+from regrad.ops.check import assert_greater_equal, assert_less_equal
 from regrad.ops.compare import equal, greater, greater_equal, less, logical_and, logical_not, not_equal, where_v2
 from regrad.ops.counting import confusion_matrix
 from regrad.ops.cumulative import cumsum
@@ -77,6 +80,7 @@ def _as_weights(weights, values):
     weights = math.cast(weights, values.dtype)
     while weights.dims is not None and values.dims is not None and 0 < len(weights.dims) < len(values.dims):
         weights = array.expand_dims(weights, -1)
+    _check_broadcast(weights, values)
     return weights + array.zeros_like(values)
 
 
@@ -264,7 +268,10 @@ def _over_thresholds(labels, predictions, thresholds, weights, kinds=_KINDS):
     """Returns ({kind: counts [thresholds]}, {kind: new counts})."""
     labels, predictions, weights = _squeezed(labels, predictions, weights)
     values = math.cast(predictions, float32)
-    scores = array.reshape(values, [1, -1])
+    inside = "predictions must be in [0, 1]"
+    checks = [assert_greater_equal(values, 0.0, message=inside), assert_less_equal(values, 1.0, message=inside)]
+    with control_dependencies(checks):
+        scores = array.reshape(values, [1, -1])
     truth = array.reshape(math.cast(labels, bool_), [1, -1])
     above = greater(scores, np.asarray(thresholds, np.float32)[:, None])
     weights = None if weights is None else array.reshape(_as_weights(weights, values), [1, -1])

@@ -14,6 +14,7 @@ import numpy as np
 
 from regrad.core import nest
 from regrad.core.context import get_default_session, graphs
+from regrad.core.device import canonical_name
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import InvalidArgumentError, OpError
 from regrad.core.graph import Graph, Tensor, get_default_graph, reset_default_graph
@@ -310,7 +311,7 @@ class TestCase(unittest.TestCase):
 
     def assertDeviceEqual(self, device1, device2, msg=None):
         """Fails unless both names mean one device."""
-        device1, device2 = (str(getattr(d, "to_string", lambda d=d: d or "")()) for d in (device1, device2))
+        device1, device2 = canonical_name(device1), canonical_name(device2)
         self.assertEqual(device1, device2, msg or f"Devices {device1} and {device2} are not equal.")
 
     def assertProtoEquals(self, expected_message_maybe_ascii, message, msg=None):
@@ -425,6 +426,8 @@ def _fields(tokens):
 def _scalar(text):
     if text[0] in "\"'":
         return text[1:-1]
+    if text.startswith("DT_") and not text.endswith(("_REF", "_INVALID")):
+        return float(as_dtype(text[3:].lower()).as_datatype_enum)  # a message may hold the number
     try:
         return float(text)
     except ValueError:

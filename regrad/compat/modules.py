@@ -10,7 +10,7 @@ _TREE = {
         raw_ops=generated""",
     "core.framework": """attr_value_pb2=core.graph_def function_pb2 graph_pb2=core.graph_def node_def_pb2=core.graph_def
         op_def_pb2 step_stats_pb2 summary_pb2=core.messages tensor_pb2=core.messages tensor_shape_pb2=core.messages types_pb2
-        variable_pb2 versions_pb2""",
+        variable_pb2=core.messages versions_pb2""",
     "contrib": """data=contrib.data framework=contrib.framework framework.python framework.python.ops=contrib.framework
         framework.python.ops.arg_scope=contrib.framework framework.python.ops.variables=contrib.framework
         graph_editor=contrib.graph_editor graph_editor.edit=contrib.graph_editor graph_editor.reroute=contrib.graph_editor
@@ -249,6 +249,20 @@ def _reduced_shape(input_shape, axes):
     return tf.where(hit, tf.ones_like(shape), shape)
 
 
+def _is_dense(x):
+    """True for tensors and variables."""
+    import regrad as tf
+
+    return isinstance(x, (tf.Tensor, tf.Variable))
+
+
+def _pure_variable_scope(name_or_scope, **options):
+    """Returns a variable scope that is no name scope."""
+    import regrad as tf
+
+    return tf.variable_scope(name_or_scope, auxiliary_name_scope=False, **options)
+
+
 def _init_scope_only(*_args, **_kwargs):
     raise RuntimeError("There is no eager execution: build a graph and run it in a session.")
 
@@ -295,6 +309,7 @@ EXTRAS = {
         "internal_convert_to_tensor": "regrad.core.convert:convert_to_tensor", "name_scope_v1": "regrad.framework:name_scope",
         "executing_eagerly_outside_functions": _no, "inside_function": _no, "has_default_graph": lambda: True,
         "enable_eager_execution": _init_scope_only, "disable_eager_execution": _nothing,
+        "IndexedSlicesValue": "regrad.runtime.feeds:IndexedSlicesValue", "is_dense_tensor_like": _is_dense,
         "NullContextmanager": contextlib.nullcontext, "EagerTensor": type("EagerTensor", (), {}),
         "RegisterShape": lambda op_type: lambda f: f,
     },
@@ -335,7 +350,8 @@ EXTRAS = {
     "tensorflow.python.ops.variables": {"VariableV1": "regrad.variables.variable:Variable",
                                         "PartitionedVariable": "regrad.variables.partition:PartitionedVariable",
                                         "RefVariable": "regrad.variables.variable:Variable"},
-    "tensorflow.python.ops.variable_scope": {"_get_default_variable_store": "regrad.variables.scope:_store",
+    "tensorflow.python.ops.variable_scope": {"_pure_variable_scope": _pure_variable_scope,
+                                             "_get_default_variable_store": "regrad.variables.scope:_store",
                                              "variable_creator_scope_v1": "regrad.variables.variable:variable_creator_scope"},
     "tensorflow.python.ops.resource_variable_ops": {
         "ResourceVariable": "regrad.variables.variable:Variable",

@@ -92,6 +92,8 @@ def _fold(op, index, depth):
             if (t.dims == () or t.dims is None and op.type == "Pack") and t.dtype.is_integer:
                 v = np.empty((), object)
                 v[()] = UNKNOWN
+            elif t.dims is not None and len(t.dims) == 1 and t.dims[0] is not None and t.dims[0] <= 64 and t.dtype.is_integer:
+                v = np.full(t.dims, UNKNOWN, object)
             else:
                 return None
         values.append(v)

@@ -24,6 +24,20 @@ class TensorProto(Message):
         17 uint64_val uint64*""")
 
 
+class SaveSliceInfoDef(Message):
+    """Which part of a whole variable one is."""
+
+    FIELDS = fields("1 full_name string; 2 full_shape int64*; 3 var_offset int64*; 4 var_shape int64*")
+
+
+class VariableDef(Message):
+    """The names of the operations that make up a variable."""
+
+    FIELDS = fields("""1 variable_name string; 2 initializer_name string; 3 snapshot_name string;
+        4 save_slice_info_def SaveSliceInfoDef; 5 is_resource bool; 6 initial_value_name string; 7 trainable bool;
+        8 synchronization enum; 9 aggregation enum""")
+
+
 class SummaryMetadata(Message):
     """What a summary is for: the plugin of TensorBoard that shows it."""
 
@@ -190,6 +204,9 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False, allow_
         getattr(proto, _LISTS[kind.name]).append(array.reshape(-1)[0])
     elif array.size == 1 and kind.is_integer:
         proto.int_val.append(int(array.reshape(-1)[0]))
+    elif array.size == 1 and kind.is_complex:
+        value = array.reshape(-1)[0]
+        (proto.scomplex_val if kind.name == "complex64" else proto.dcomplex_val).extend([float(value.real), float(value.imag)])
     elif array.size:
         proto.tensor_content = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
     return proto
@@ -226,5 +243,5 @@ def make_ndarray(tensor):
 
 
 __all__ = ["BytesList", "Event", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList", "HistogramProto",
-           "Int64List", "LogMessage", "RunMetadataProto", "SequenceExample", "SessionLog", "Summary", "SummaryDescription",
-           "SummaryMetadata", "TaggedRunMetadata", "TensorProto", "TensorShapeProto", "make_ndarray", "make_tensor_proto"]
+           "Int64List", "LogMessage", "RunMetadataProto", "SaveSliceInfoDef", "SequenceExample", "SessionLog", "Summary", "SummaryDescription",
+           "SummaryMetadata", "TaggedRunMetadata", "TensorProto", "TensorShapeProto", "VariableDef", "make_ndarray", "make_tensor_proto"]

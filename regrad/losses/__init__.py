@@ -55,7 +55,7 @@ class Reduction:
     @classmethod
     def validate(cls, key):
         if key not in cls.all():
-            raise ValueError(f"Invalid ReductionKey {key!r}; it is one of {', '.join(map(repr, cls.all()))}.")
+            raise ValueError(f"Invalid Reduction Key {key}: it is one of {', '.join(map(repr, cls.all()))}.")
 
 
 _BY_NONZERO = Reduction.SUM_BY_NONZERO_WEIGHTS

@@ -172,7 +172,7 @@ class Fetches:
             kind = type(x)
             if kind is dict:
                 return lambda values: {k: f(values) for k, f in items}
-            return lambda values: kind((k, f(values)) for k, f in items)
+            return lambda values: _filled(kind(), [(k, f(values)) for k, f in items])
         if isinstance(x, (list, tuple)):
             items = [self._flatten(v) for v in x]
             if hasattr(x, "_fields"):
@@ -228,6 +228,11 @@ def _fetch_hint(x):
     if callable(x):
         return f" It is a function: fetch what {getattr(x, '__name__', 'it')}() returns."
     return ""
+
+
+def _filled(mapping, items):
+    mapping.update(items)
+    return mapping
 
 
 def _none(values):

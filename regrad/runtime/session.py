@@ -351,10 +351,10 @@ class Session:
         return self._target
 
     def list_devices(self):
-        """Returns the devices XLA offers."""
+        """Returns the devices XLA offers, each with `name` and `device_type` as TensorFlow has them."""
         import jax
 
-        return jax.devices()
+        return [_Device(d.platform.upper(), d.id) for d in jax.devices()]
 
     def reset(self, *args, **kwargs):
         self.state.clear()
@@ -364,6 +364,9 @@ class Session:
         return context.push_session(self)
 
     def __enter__(self):
+        if self._contexts:
+            raise RuntimeError("Session context managers are not re-entrant. Use `Session.as_default()` if you want to enter a "
+                               "session multiple times.")
         pushed = [self.graph.as_default(), self.as_default()]
         for p in pushed:
             p.__enter__()
@@ -407,6 +410,17 @@ class InteractiveSession(Session):
 
     def __exit__(self, *exc):
         self.close()
+
+
+class _Device:
+    """A device as `list_devices` gives it."""
+
+    def __init__(self, device_type, index):
+        self.device_type, self.memory_limit_bytes = device_type, 0
+        self.name = f"/job:localhost/replica:0/task:0/device:{device_type}:{index}"
+
+    def __repr__(self):
+        return f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes})"
 
 
 class _PartialRun:

@@ -117,6 +117,10 @@ class RunMetadata:
         self.plan = None
         self.seconds = 0.0
 
+    def HasField(self, name):
+        """True for "step_stats" when steps were recorded."""
+        return name == "step_stats" and self.plan is not None
+
     def to_chrome_trace(self):
         """Returns the steps as JSON for chrome://tracing."""
         import json

@@ -1,5 +1,6 @@
 """Graphs in files, parts of graphs, and graphs with their variables made constants."""
 
+import copy
 import os
 
 import numpy as np
@@ -97,6 +98,34 @@ def convert_variables_to_constants(sess, input_graph_def, output_node_names, var
             with frozen.control_dependencies([made[t[1:]] for t in node.input if t.startswith("^")]):
                 made[node.name] = frozen._add(old.opdef, tuple(inputs), dict(old.attrs), node.name, old.groups)
     return frozen.as_graph_def()
+
+
+def remove_training_nodes(input_graph, protected_nodes=None):
+    """Returns a GraphDef without `Identity` and `CheckNumerics` nodes: whoever took one takes what it took.
+
+    Nodes with control inputs, those that others wait for, and those of `protected_nodes` stay.
+    """
+    protected = set(protected_nodes or ())
+    waited_for = {text[1:] for n in input_graph.node for text in n.input if text.startswith("^")}
+    instead = {n.name: n.input[0] for n in input_graph.node
+               if n.op in ("Identity", "CheckNumerics") and len(n.input) == 1 and n.name not in protected | waited_for}
+    # What nobody takes is an output: it stays, too.
+    taken = {text.partition(":")[0] for n in input_graph.node for text in n.input}
+    instead = {name: text for name, text in instead.items() if name in taken}
+
+    def source(text):
+        name, colon, index = text.partition(":")
+        while name in instead and index in ("", "0"):
+            name, colon, index = instead[name].partition(":")
+        return f"{name}{colon}{index}"
+
+    part = GraphDef([])
+    for old in input_graph.node:
+        if old.name not in instead:
+            node = copy.copy(old)
+            node.input = [text if text.startswith("^") else source(text) for text in old.input]
+            part.node.append(node)
+    return part
 
 
 def tensor_shape_from_node_def_name(graph, input_name):

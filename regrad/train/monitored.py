@@ -203,8 +203,9 @@ class MonitoredSession:
     def run_step_fn(self, step_fn):
         """Returns `step_fn(step_context)`, which may use `step_context.session` without hooks, `run_with_hooks(...)` and
         `request_stop()`, which ends the loop by StopIteration."""
-        if len(inspect.signature(step_fn).parameters) != 1:
-            raise ValueError("`step_fn` must take one argument, the step context.")
+        if list(inspect.signature(step_fn).parameters) not in (["step_context"], ["self", "step_context"]):
+            raise ValueError("`step_fn` may either have one `step_context` argument, or `self` and `step_context`: it has "
+                             f"{inspect.signature(step_fn)}.")
         if self._session is None:
             raise RuntimeError("Run called even after should_stop requested.")
         return step_fn(StepContext(self._session, self.run))

@@ -43,6 +43,10 @@ class PartitionedVariable:
             whole = concat(self._parts, self._axis, name=f"{name}/ConcatPartitions/concat/")
             self._whole = identity(whole, name=name + "/")
 
+    @property
+    def _variable_list(self):
+        return self._parts
+
     def __iter__(self):
         return iter(self._parts)
 

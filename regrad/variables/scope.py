@@ -47,8 +47,14 @@ class _Store:
         # A custom getter is told what None stands for.
         synchronization = VariableSynchronization.AUTO if synchronization is None else synchronization
         aggregation = VariableAggregation.NONE if aggregation is None else aggregation
+        if synchronization == VariableSynchronization.ON_READ:
+            if trainable:
+                raise ValueError("Synchronization value can be set to VariableSynchronization.ON_READ only for non-trainable "
+                                 f"variables. You have specified trainable=True and synchronization=VariableSynchronization."
+                                 f"ON_READ for {name}.")
+            trainable = False
         if trainable is None:
-            trainable = synchronization != VariableSynchronization.ON_READ
+            trainable = True
 
         def true_getter(name, shape=None, dtype=float32, initializer=None, regularizer=None, reuse=None, trainable=None,
                         collections=None, caching_device=None, partitioner=None, validate_shape=True, use_resource=None,
@@ -69,6 +75,8 @@ class _Store:
                          synchronization=synchronization, aggregation=aggregation)
         if custom_getter is None:
             return true_getter(constraint=constraint, **arguments)
+        if not callable(custom_getter):
+            raise ValueError(f"Passed a custom_getter which is not callable: {custom_getter}")
         if _takes(custom_getter, "constraint"):
             arguments["constraint"] = constraint
         return custom_getter(getter=true_getter, **arguments)

@@ -111,13 +111,20 @@ class Variable(Symbolic, metaclass=_Created):
           dtype: the DType to convert `initial_value` to.
           constraint: function of a tensor; optimizers put its result in place of each new value.
           shape: the static shape, where it must be less known than that of `initial_value`.
-          caching_device, variable_def, expected_shape, import_scope, use_resource, synchronization, aggregation:
-            accepted for TF's sake, without meaning here.
+          variable_def: a VariableDef of `to_proto`, instead of everything else: the variable that the operations it names,
+            in the scope `import_scope`, make up.
+          caching_device, expected_shape, use_resource, synchronization, aggregation: accepted for TF's sake, without meaning
+            here.
 
         Raises:
           ValueError: no initial value, or one of unknown shape while `validate_shape`, or one made inside a body;
             `collections` is no list, tuple or set.
         """
+        if variable_def is not None:
+            if initial_value is not None:
+                raise ValueError("variable_def and initial_value are mutually exclusive.")
+            self._from_def(variable_def, import_scope)
+            return
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
         if constraint is not None and not callable(constraint):
@@ -169,6 +176,44 @@ class Variable(Symbolic, metaclass=_Created):
         self._initializer_op = state.assign_op(self._variable, self._start, name="Assign",
                                                validate_shape=validate_shape and shape is None).op
         self._snapshot = identity(self._variable, name="read")
+
+    def _from_def(self, variable_def, import_scope):
+        graph = self._graph = get_default_graph()
+
+        def element(name):
+            return graph.as_graph_element(f"{import_scope.rstrip('/')}/{name}" if import_scope else name)
+
+        self._variable = element(variable_def.variable_name)
+        self._initializer_op = element(variable_def.initializer_name)
+        self._snapshot = element(variable_def.snapshot_name)
+        self._start = self._initializer_op.inputs[1]
+        self._initial_value = element(variable_def.initial_value_name) if variable_def.initial_value_name else self._start
+        self._trainable, self._constraint = variable_def.trainable, None
+        self._synchronization, self._aggregation = variable_def.synchronization, variable_def.aggregation
+        info = variable_def.save_slice_info_def
+        self._save_slice_info = self.SaveSliceInfo(info.full_name, list(info.full_shape), list(info.var_offset),
+                                                   list(info.var_shape)) if info.full_name else None
+
+    def to_proto(self, export_scope=None):
+        """Returns the VariableDef that names the variable's operations; None if it is outside the scope `export_scope`."""
+        from regrad.core.messages import SaveSliceInfoDef, VariableDef
+
+        scope = export_scope.rstrip("/") + "/" if export_scope else ""
+        if not self._variable.name.startswith(scope):
+            return None
+        names = (t.name[len(scope):] for t in (self._variable, self._initializer_op, self._snapshot, self._initial_value))
+        made = VariableDef(**dict(zip(("variable_name", "initializer_name", "snapshot_name", "initial_value_name"), names)),
+                           trainable=self._trainable, synchronization=self._synchronization, aggregation=self._aggregation)
+        info = self._save_slice_info
+        if info is not None:
+            made.save_slice_info_def.CopyFrom(SaveSliceInfoDef(full_name=info.full_name, full_shape=info.full_shape,
+                                                               var_offset=info.var_offset, var_shape=info.var_shape))
+        return made
+
+    @staticmethod
+    def from_proto(variable_def, import_scope=None):
+        """Returns the Variable that the operations named by a VariableDef make up."""
+        return Variable(variable_def=variable_def, import_scope=import_scope)
 
     class SaveSliceInfo:
         """Which part of a whole variable this one is: the whole's name and shape, the part's offset and shape."""

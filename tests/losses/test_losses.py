@@ -130,7 +130,7 @@ def test_float64_is_computed_in_float64_where_the_dtype_is_kept():
     (lambda: tf.losses.mean_squared_error(LABELS, PREDICTIONS, weights=np.ones(4, "f")),
      "weights can not be broadcast"),
     (lambda: tf.losses.mean_squared_error(LABELS, PREDICTIONS, reduction="sum"),
-     "Invalid ReductionKey 'sum'"),
+     "Invalid Reduction Key sum"),
     (lambda: tf.losses.cosine_distance(LABELS, PREDICTIONS), "must specify 'axis'"),
     (lambda: tf.losses.sparse_softmax_cross_entropy(None, PREDICTIONS), "labels must not be None"),
 ])

@@ -57,7 +57,6 @@ LEFT_OUT = _by_name({
         ConditionalAccumulator* SparseConditionalAccumulator sparse.SparseConditionalAccumulator""",
     "LMDB files": "LMDBReader",
     "parse_single_sequence_example, one at a time": "io.parse_sequence_example",
-    "XLA removes them": "graph_util.remove_training_nodes",
     "arithmetic on quantised integers; training with fake quantisation is there": """
         *quantize_v2 quantize dequantize quantization.quantize quantization.dequantize *quantized_*
         train.do_quantize_training_on_graphdef""",

@@ -155,9 +155,9 @@ def test_a_scaffold_brings_its_own_pieces(program):
     step, w, loss, op = program
     scaffold = tf.train.Scaffold(init_fn=lambda scaffold, session: w.load(2.0, session))
     with tf.train.SingularMonitoredSession(scaffold=scaffold) as sess:
-        assert sess.run_step_fn(lambda context: context.run_with_hooks(loss)) == 4.0
+        assert sess.run_step_fn(lambda step_context: step_context.run_with_hooks(loss)) == 4.0
         assert sess.raw_session().run(w) == 2.0
-        sess.run_step_fn(lambda context: context.request_stop())
+        sess.run_step_fn(lambda step_context: step_context.request_stop())
         raise AssertionError("the block has ended")
 
 

@@ -162,4 +162,46 @@ def body(i):
     return inner[0]
 tf.while_loop(lambda i: i < 3, body, [0])
 inner[0] + 1"""),
+    # Values that are known, messages, structures.
+    Row("sizes known in part", """
+n = tf.placeholder(tf.int32, [1])
+sizes = tf.concat([[16], n, [4]], 0)
+result = [tf.ones(sizes).shape.as_list()]"""),
+    Row("a dictionary with a default is fetched", """
+import collections
+d = collections.defaultdict(list, {'a': tf.constant(1.0)})
+got = run(d)
+result = [dict(got), type(got).__name__]"""),
+    Row("variables as messages", """
+v = tf.get_variable('v', initializer=2.0, trainable=False)
+p = v.to_proto()
+w = tf.Variable.from_proto(p)
+result = [p.variable_name, p.initializer_name, p.snapshot_name, p.initial_value_name, p.trainable, w.name, run(w + v),
+          len(tf.global_variables())]"""),
+    Row("complex numbers as messages", """
+p = tf.make_tensor_proto(1 + 2j, tf.complex64)
+result = [list(p.scomplex_val), tf.make_ndarray(p)]"""),
+    Row("structures packed", """
+nest = tf.nest
+result = [nest.map_structure(lambda a, b: a + b, {'x': [1, 2]}, {'x': [3, 4]}), raised(lambda: nest.map_structure(3, [1]))[:1],
+          raised(lambda: nest.pack_sequence_as([1], [1, 2]))[:1], raised(lambda: nest.pack_sequence_as('a', [4, 5]))[:1],
+          raised(lambda: nest.map_structure(lambda x: x))[:1], raised(lambda: nest.pack_sequence_as([4, 5], 'ab'))[:1]]"""),
+    Row("devices of a session", """
+devices = tf.Session().list_devices()
+result = [d.device_type == 'CPU' and d.name.endswith(':0') for d in devices if d.device_type == 'CPU'][:1]"""),
+    _refused("a session entered twice", "RuntimeError", "not re-entrant", """
+s = tf.Session()
+with s:
+    with s:
+        pass"""),
+    _refused("predictions that are no probabilities", "InvalidArgumentError", "predictions must be in [0, 1]", """
+update = tf.metrics.auc(tf.constant([0, 1]), tf.constant([-1.0, 2.0]))[1]
+s = tf.Session()
+s.run(tf.local_variables_initializer())
+s.run(update)"""),
+    _refused("weights of a metric that do not fit", "ValueError", "weights can not be broadcast to values",
+             "tf.metrics.mean([[1.0, 2.0]], weights=[[1.0], [1.0]])"),
+    _refused("a getter that is no function", "ValueError", "not callable", "tf.get_variable('q', [], custom_getter=3)"),
+    _refused("a variable that is read late and trained", "ValueError", "only for non-trainable variables",
+             "tf.get_variable('w', [], trainable=True, synchronization=tf.VariableSynchronization.ON_READ)", asked=False),
 ]
