@@ -21,8 +21,9 @@ _EXPENSIVE = ("MatMul", "BatchMatMulV2", "Conv2D", "Conv2DBackpropInput", "Conv2
               "DepthwiseConv2dNative", "Cholesky", "Qr", "Svd", "SelfAdjointEigV2", "MatrixInverse", "MatrixSolve",
               "MatrixTriangularSolve", "FFT", "IFFT", "FFT2D", "IFFT2D", "While", "If", "Case", "CTCLoss")
 # Slower to compute than to read, as long as what a loop saves stays in the processor's cache.
-_SLOW = frozenset(("Tanh", "Sigmoid", "Exp", "Expm1", "Log", "Log1p", "Pow", "Sin", "Cos", "Tan", "Atan", "Atan2", "Asin", "Acos",
-                   "Sinh", "Cosh", "Erf", "Erfc", "Softplus", "Softmax", "LogSoftmax", "Lgamma", "Digamma"))
+_SLOW = frozenset((
+    "Tanh", "Sigmoid", "Exp", "Expm1", "Log", "Log1p", "Pow", "Sin", "Cos", "Tan", "Atan", "Atan2", "Asin", "Acos",
+    "Sinh", "Cosh", "Erf", "Erfc", "Softplus", "Softmax", "LogSoftmax", "Lgamma", "Digamma"))
 _FEW = 4096  # elements
 
 

@@ -5,6 +5,9 @@ how a segment runs, building argument lists. Once such a program has run a few t
 source, `v7 = lower3(HOST, v2, v5)`, one line each, and compiled; a failing line is found again by its number.
 """
 
+import contextvars
+import functools
+
 import numpy as np
 
 from regrad.core.graph import op_arguments
@@ -43,20 +46,25 @@ class _Writer:
         self.infos = program.infos
         self.lines = ["def run(arrays, state):"]
         self.names = {"HOST": HOST, "ndarray": np.ndarray, "asarray": np.asarray, "kept": kept, "errstate": np.errstate,
-                      "results_of_host": results_of_host, "refuse": refuse, "runner": runner}
+                      "SEVERAL": (tuple, list), "results_of_host": results_of_host, "refuse": refuse, "runner": runner}
+        self.arrays = set()  # names that hold NumPy arrays for certain
+        self.quiet = False  # NumPy's warnings are off for the whole of it
         self.ops = {}  # line number -> operation
         self.value = {}  # value number of the plan -> name
 
     def function(self, stages):
         plan = self.plan
+        self.quiet = not any(stage.hosts for stage in stages)
         for i, v in enumerate(plan.feeds):
             self._line(f"    v{v} = arrays[{i}]")
             self.value[v] = f"v{v}"
+            if plan.fed[i].dtype.as_numpy_dtype is not np.object_:
+                self.arrays.add(f"v{v}")
         for variable, v in plan.reads.items():
             self._line(f"    v{v} = state.get({self._object(variable)})")
             self._line(f"    if v{v} is None: raise runner._missing({v})")
-            self._line(f"    if type(v{v}) is not ndarray: v{v} = asarray(v{v})")
             self.value[v] = f"v{v}"
+            self._as_array(f"v{v}")
         for stage in stages:
             for k, segment in enumerate(stage.segments):
                 self._segment(segment, f"s{stage.index}_{k}_")
@@ -74,10 +82,17 @@ class _Writer:
     def _compiled(self):
         exec(compile("\n".join(self.lines), "<regrad: a small program>", "exec"), self.names)
         run, ops = self.names["run"], self.ops
+        if self.quiet:
+            # A context of its own in which they are off: entering it takes a fifth of the time that np.errstate takes.
+            context = contextvars.copy_context()
+            context.run(np.seterr, all="ignore")
+            execute = functools.partial(context.run, run)
+        else:
+            execute = run
 
         def function(arrays, state):
             try:
-                return run(arrays, state)
+                return execute(arrays, state)
             except Exception as error:
                 trace = error.__traceback__
                 while trace is not None and trace.tb_frame.f_code is not run.__code__:
@@ -88,6 +103,12 @@ class _Writer:
                 raise
 
         return function
+
+    def _as_array(self, name):
+        """Writes what makes a NumPy array of a value that may be a scalar of NumPy's, or another type of array."""
+        if name not in self.arrays:
+            self._line(f"    if type({name}) is not ndarray: {name} = asarray({name})")
+            self.arrays.add(name)
 
     # -- lines ------------------------------------------------------------------------------------
 
@@ -119,23 +140,24 @@ class _Writer:
         slots = {i: self._object(value) for i, value in enumerate(segment.template) if value is not None}
         slots |= {i: self.value[v] for i, v in enumerate(segment.ins)}
         slots |= {len(segment.ins) + i: self._object(c) for i, c in enumerate(segment.constants)}
-        for v in segment.ins:  # what a host function made may be a NumPy scalar or another array type
-            self._line(f"    if type({self.value[v]}) is not ndarray: {self.value[v]} = asarray({self.value[v]})")
-        if segment.steps:
+        for v in segment.ins:
+            self._as_array(self.value[v])
+        if segment.steps and not self.quiet:
             self._line("    with errstate(all='ignore'):")
+        indent = "    " if self.quiet else "        "
         for op, lower, refs, groups, outs, _, _, attrs, refusal in segment.steps:
             operands = [slots.get(i, "None") for i in refs]
             call = self._call(lower, op, operands if groups is None else op_arguments(op, operands), attrs)
             names = [f"{prefix}{i}" for i in outs]
             slots |= dict(zip(outs, names))
             made = names[0] if len(outs) == 1 else f"[{', '.join(names)}]"
-            self._line(f"        {made} = {call}" if outs else f"        {call}", op)
+            self._line(f"{indent}{made} = {call}" if outs else f"{indent}{call}", op)
             if refusal is not None:
                 given = self._list(operands if groups is None else op_arguments(op, operands))
                 objects = [self._object(thing) for thing in (refusal, op, attrs)]
-                self._line(f"        refuse({objects[0]}, {objects[1]}, {made}, {given}, {objects[2]})")
+                self._line(f"{indent}refuse({objects[0]}, {objects[1]}, {made}, {given}, {objects[2]})")
             if len(outs) == 1:
-                self._line(f"        if type({made}) in (tuple, list): {made} = {made}[0]")
+                self._line(f"{indent}if type({made}) in SEVERAL: {made} = {made}[0]")
         self.value |= {v: slots[i] for v, i in zip(segment.outs, segment.out_slots)}
 
     def _host(self, node, infos):
@@ -145,7 +167,7 @@ class _Writer:
             if v < 0:
                 operands.append("None")
             elif v in self.value:
-                operands.append(f"asarray({self.value[v]})")
+                operands.append(self.value[v] if self.value[v] in self.arrays else f"asarray({self.value[v]})")
             elif isinstance(info, Known):
                 operands.append(self._object(np.asarray(info.array)))
             elif position in shape_only and info is not None:

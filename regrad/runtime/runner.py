@@ -5,9 +5,10 @@ import warnings
 import numpy as np
 
 from regrad.core.errors import InternalError
-from regrad.core.graph import RegradWarning, Tensor, op_arguments
+from regrad.core.graph import FuncGraph, RegradWarning, Tensor, op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import Known
+from regrad.core.shapes import fully_known
 from regrad.runtime import buffers, config, direct
 from regrad.runtime.bodies import HostBodies, MustRunOnHost
 from regrad.runtime.interrupts import uninterrupted
@@ -23,6 +24,7 @@ class Runner:
         self.plan = plan
         self.session = session
         self.programs = {}
+        self.sole = None  # the only program there can be: every feed's shape is fixed
         self.commits = list(plan.commits.items())
         self.variables = {v: variable for variable, v in plan.reads.items()}
 
@@ -35,10 +37,23 @@ class Runner:
         Returns:
           The fetched values in order, NumPy or device arrays; None for an operation.
         """
-        program = self._ready(arrays)
+        try:
+            program = self.program(arrays)
+        except MustRunOnHost as found:
+            self._plan_again(found)
+            program = self._ready(arrays)
+        session = self.session
+        if program.direct is not None and session.recorder is None:
+            session.executing += 1
+            try:
+                results, assigned = program.direct(arrays, session.state)
+            finally:
+                session.executing -= 1
+            if assigned:
+                session.state.update(assigned)
+            return results
         if program.cold and self._compile_unlocked(program):
             program = self._ready(arrays)  # other threads ran meanwhile
-        session = self.session
         session.executing += 1
         try:
             if not program.donates:
@@ -96,11 +111,14 @@ class Runner:
         found.mark()
         self.plan = self.plan.again()
         self.programs.clear()
+        self.sole = None
         self.commits = list(self.plan.commits.items())
         self.variables = {v: variable for variable, v in self.plan.reads.items()}
 
     def program(self, arrays):
         """Returns the plan made ready for the shapes of `arrays`, and for the values that shapes depend on."""
+        if self.sole is not None:
+            return self.sole
         plan, state = self.plan, self.session.state
         key = tuple([a.shape for a in arrays])
         if plan.keyed_feeds:
@@ -179,6 +197,10 @@ class Runner:
     def _specialise(self, arrays, key):
         session = self.session
         program = self.programs[key] = Program(self.plan, arrays, session)
+        plan = self.plan
+        fixed = not (plan.keyed_feeds or plan.keyed_reads) and all(fully_known(t.dims) for t in plan.fed)
+        if fixed and not isinstance(plan.graph, FuncGraph):  # what is given to bodies is not compared with their shapes
+            self.sole = program
         session.plans += 1
         if config.recompile_warning and len(self.programs) == config.recompile_warning + 1:
             self._warn_of_recompiling()

@@ -152,12 +152,16 @@ class Session:
             return (), ()
         tensors, arrays = [], []
         graph = self.graph
-        checked_feeds(feed_dict)
+        if type(feed_dict) is not dict:
+            checked_feeds(feed_dict)
+        special = graph._feedable_off or graph._buckets
         for key, value in feed_dict.items():
-            if type(key) is Tensor and key.op.graph is graph and key not in graph._feedable_off and (
-                    key not in graph._buckets):
+            if type(key) is Tensor and key.op.graph is graph and not (
+                    special and (key in graph._feedable_off or key in graph._buckets)):
                 tensors.append(key)
-                arrays.append(feed_array(key, value))
+                # The usual case at once: an array of just that dtype and shape.
+                arrays.append(value if type(value) is np.ndarray and value.dtype is key.dtype.np_dtype and (
+                    value.shape == key.dims and not value.dtype.hasobject) else feed_array(key, value))
             else:
                 for tensor, part in feed_tensors(graph, {key: value}):
                     tensors.append(tensor)
@@ -433,7 +437,7 @@ class _PartialRun:
 
 def own(value):
     """Returns a NumPy array (or scalar) that the caller may keep and change."""
-    if value is None:
-        return None
+    if value is None or isinstance(value, np.generic):
+        return value
     array = np.array(value)
     return array if array.ndim else array[()]
