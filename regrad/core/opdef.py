@@ -272,6 +272,34 @@ class Refusal:
         self.types = types
 
 
+class Bounds:
+    """Which values of an integer input, given from outside, an op cannot be computed for: indices, class labels.
+
+    The host's lowering raises for them; a compiled program cannot, so the runtime looks at what it is about to hand over.
+
+    Attributes:
+      position: of the input; it holds numbers from 0, or rows of them where there are several limits.
+      limit: `limit(*inputs, **attrs)` for the inputs' Specs -> int, or a tuple of ints for the columns.
+      refuse: `refuse(values, limit)` raises what the host's lowering does.
+    """
+
+    __slots__ = ("position", "limit", "refuse")
+
+    def __init__(self, position, limit, refuse):
+        self.position = position
+        self.limit = limit
+        self.refuse = refuse
+
+    @staticmethod
+    def hold(values, limit):
+        """True when all `values` lie in [0, limit)."""
+        if not values.size or values.dtype.kind not in "iu":
+            return True
+        if values.min() < 0:
+            return False
+        return values.max() < limit if type(limit) is int else bool((values.reshape(-1, len(limit)).max(0) < limit).all())
+
+
 def refusal_of(op):
     """Returns the Refusal that holds for an operation, or None."""
     refusal = op.opdef.extra.get("refusal")
@@ -299,5 +327,5 @@ def op_types():
 
 
 
-__all__ = ["Known", "OpDef", "Refusal", "Spec", "broadcasted", "compared", "define_op", "find_op", "fully_known", "no_output",
-           "op_types", "partial_of", "rank_at_least", "rank_is", "refusal_of", "same", "size_of", "spec_text"]
+__all__ = ["Bounds", "Known", "OpDef", "Refusal", "Spec", "broadcasted", "compared", "define_op", "find_op", "fully_known",
+           "no_output", "op_types", "partial_of", "rank_at_least", "rank_is", "refusal_of", "same", "size_of", "spec_text"]

@@ -298,8 +298,8 @@ TF_OP_TYPES = frozenset(
 # What Regrad has besides; with these a name is known to be free before the family that would take it is loaded.
 OP_TYPES = TF_OP_TYPES | frozenset("""
     After AssertVariablesInitialized BetaincIntegral BroadcastLike Dilation2DGradGrad Extremes
-    FakeQuantWithMinMaxVarsPerChannelSide FakeQuantWithMinMaxVarsSide ForwardOf FractionalAvgPoolGiven FractionalMaxPoolGradGrad FuncInput GatherSegments
-    GatherV2Grad GradientBlock IgammaSlope InitializedValue LoweringVJP ProductOfOthers ReportUninitializedVariables
-    ReshapeLike SameShape SliceGrad SparseApplyGradientDescent SparsePositions SparseRowNumbers SumRepeatedRows SumToLike
-    TensorArrayUnstack UnreduceLike ZetaSum
+    FakeQuantWithMinMaxVarsPerChannelSide FakeQuantWithMinMaxVarsSide ForwardOf FractionalAvgPoolGiven
+    FractionalMaxPoolGradGrad FuncInput GatherSegments GatherV2Grad GradientBlock IgammaSlope InitializedValue
+    LoweringVJP ProductOfOthers ReportUninitializedVariables ReshapeLike SameShape SliceGrad SparseApplyGradientDescent
+    SparsePositions SparseRowNumbers SumRepeatedRows SumToLike TensorArrayUnstack UnreduceLike ZetaSum
 """.split())

@@ -8,7 +8,7 @@ from regrad.core.dtypes import INDEX, NUMERIC, REAL
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
-from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
+from regrad.core.opdef import Bounds, Spec, define_op, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import Dimension, broadcast, compatible, merge, size_of, text
 from regrad.ops.array import (
     BadValue,
@@ -566,6 +566,12 @@ gather_op = define_op("GatherV2", "params: T, indices: Tindices, axis: Taxis", a
                       partial=True)
 
 
+gather_op.extra["bounds"] = Bounds(
+    1, lambda x, indices, axis, *, batch_dims:
+    x.dims[_gather_axes(len(x.dims), len(indices.dims), int(axis.value()), batch_dims)[0]],
+    lambda indices, n: check_index((n,), (indices,)))
+
+
 def _gather_grad_lower(b, dy, indices, axis, like, *, batch_dims):
     axis, batch = _gather_axes(len(like.shape), len(indices.shape), int(axis), batch_dims)
     n = len(indices.shape)
@@ -645,6 +651,10 @@ def gather_nd_lower(b, params, indices):
 
 gathernd_op = define_op("GatherNd", "params: T, indices: Tindices", types={"Tindices": INDEX},
                         infer=_gather_nd_infer, lower=gather_nd_lower)
+
+
+gathernd_op.extra["bounds"] = Bounds(1, lambda x, indices: x.dims[:indices.dims[-1]],
+                                     lambda indices, dims: check_index(dims, _coordinates(indices), "param shape"))
 
 
 def gather_nd(params, indices, name=None, batch_dims=0):

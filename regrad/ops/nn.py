@@ -11,7 +11,7 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, NUMERIC, REAL
 from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, same, spec_text
+from regrad.core.opdef import Bounds, Spec, define_op, rank_at_least, rank_is, same, spec_text
 from regrad.core.shapes import compatible, fully_known, merge
 from regrad.ops import array, math, summing
 from regrad.ops.array import BadValue, axis_in, one_of
@@ -365,6 +365,12 @@ def _sparse_xent_infer(features, labels):
             Spec(rows + ((None,) if features.dims is None else features.dims[1:]), features.dtype)]
 
 
+def _refuse_labels(labels, n):
+    bad = labels[(labels < 0) | (labels >= n)][0]
+    raise BadValue(f"Received a label value of {bad} which is outside the valid range of [0, {n}). "
+                   f"Label values: {' '.join(map(str, labels[:50]))}")
+
+
 def _sparse_xent_lower(b, x, labels):
     x = _shifted(b, x)
     e = b.np.exp(x)
@@ -374,8 +380,7 @@ def _sparse_xent_lower(b, x, labels):
     # A label that is no class gives NaN where nothing can raise, as in TF.
     valid = (labels >= labels.dtype.type(0)) & (labels < labels.dtype.type(x.shape[-1]))
     if b.is_host and not valid.all():
-        raise BadValue(f"Received a label value of {labels[~valid][0]} which is outside the valid range of [0, {x.shape[-1]}). "
-                       f"Label values: {' '.join(map(str, labels[:50]))}")
+        _refuse_labels(labels, x.shape[-1])
     nan = _n(x, np.nan)
     loss = b.np.log(total[:, 0]) - b.np.sum(b.np.where(chosen, x, _n(x, 0)), axis=-1, dtype=x.dtype)
     gradient = e / total - chosen.astype(x.dtype)
@@ -385,6 +390,7 @@ def _sparse_xent_lower(b, x, labels):
 sparse_xent_op = define_op("SparseSoftmaxCrossEntropyWithLogits", "features: T, labels: Tlabels",
                            infer=_sparse_xent_infer, types={"T": FLOATING, "Tlabels": INDEX},
                            lower=_sparse_xent_lower)
+sparse_xent_op.extra["bounds"] = Bounds(1, lambda x, labels: x.dims[1], _refuse_labels)
 
 
 def _named_arguments(function, sentinel, labels, logits):

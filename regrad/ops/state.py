@@ -10,7 +10,7 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.dtypes import INDEX, NUMERIC
 from regrad.core.errors import ShapeError
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Bounds, Spec, define_op, spec_text
 from regrad.core.shapes import compatible, merge
 
 variable_op = define_op("VariableV2", "", attrs={"shape": None, "dtype": None, "container": "", "shared_name": ""},
@@ -66,10 +66,18 @@ def _at(b, ref, indices, updates, method):
     return update_at(b, ref, (indices,), updates, method)
 
 
+def _refuse_rows(rows, n):
+    from regrad.ops.indexing import check_index
+
+    check_index((n,), (rows,))
+
+
 def _scatter(op_type, method):
-    return define_op(op_type, "ref: T, indices: Tindices, updates: T", attrs={"use_locking": False}, writes=(0,),
-                     types={"Tindices": INDEX}, infer=_scatter_infer,
-                     lower=lambda b, ref, i, u, *, use_locking: _at(b, ref, i, u, method))
+    op = define_op(op_type, "ref: T, indices: Tindices, updates: T", attrs={"use_locking": False}, writes=(0,),
+                   types={"Tindices": INDEX}, infer=_scatter_infer,
+                   lower=lambda b, ref, i, u, *, use_locking: _at(b, ref, i, u, method))
+    op.extra["bounds"] = Bounds(1, lambda ref, indices, updates, *, use_locking: ref.dims[0], _refuse_rows)
+    return op
 
 
 scatterupdate_op = _scatter("ScatterUpdate", "set")

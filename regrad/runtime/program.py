@@ -330,6 +330,8 @@ class Stage:
                 break  # where a segment may fail, it and those before it keep the old values
             donate = [i for i, v in enumerate(segment.ins) if replaced.pop(v, None)]
             segment.donate = tuple(donate)
+            if segment.bounds:
+                break  # it may be refused before it begins
 
     def _outside_uses(self):
         """Yields values that host calls, later stages, fetches or commits read."""

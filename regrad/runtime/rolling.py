@@ -44,11 +44,9 @@ class Rolled(Segment):
                 self.in_specs[a] = (dims, dtype)
         self.key = ("loop", body.key, len(parts), tuple(inputs), tuple(stacked), tuple(self.picked))
         self.portable = True
-        self.donate = ()
-        self.runs = 0
-        self.random_ops, self.body_random_ops, self.random_blocks, self.constants, self.refusals = [], [], [], [], []
-        self._executable = None
-        self._cost = None
+        self.random_ops = self.body_random_ops = self.random_blocks = self.refusals = self.bounds = ()
+        self.constants = []
+        self._begin()
 
     def stack_of(self, a, turns):
         """Notes that argument `a` holds the rows of `turns` turns."""
@@ -179,7 +177,7 @@ def _extent(segments, start, made):
     """Returns where a loop that begins at `start` ends, and the kinds of its inputs."""
     inside, kinds, stop = set(), None, start + 1
     first = segments[start]
-    if first.donate or first.random_ops or first.body_random_ops or first.refusals or first.constants or not first.portable:
+    if not first.portable or any((first.donate, first.random_ops, first.constants, first.refusals, first.bounds)):
         return stop, kinds
     while stop < len(segments):
         before, segment = segments[stop - 1], segments[stop]

@@ -14,7 +14,7 @@ from regrad.core import errors
 from regrad.core.errors import InvalidArgumentError, UnknownError, exception_type_from_error_code, lowering_failure
 from regrad.core.graph import FuncGraph, op_arguments
 from regrad.core.host import HOST
-from regrad.core.opdef import USER_DEFINED, Known, refusal_of
+from regrad.core.opdef import USER_DEFINED, Known, Spec, refusal_of
 from regrad.core.shapes import compatible, fully_known, size_of
 from regrad.runtime import background, buffers, config, disk_cache
 
@@ -42,6 +42,8 @@ class Segment:
       outs: plan value numbers that it makes for others.
       random_ops: operations that draw numbers; one uint64[n, 3] argument, after the inputs, seeds them all.
       constants: arrays passed last.
+      bounds: (input, limit, Bounds, operation, shape) for each input of an operation that is an input of the segment, too,
+        and must lie within limits.
       refusals: (operation, message) for each operation that only values can refuse; the compiled function's last output
         holds one bool for each, if there are any.
     """
@@ -55,8 +57,7 @@ class Segment:
         self.body_random_ops = [op for n in nodes if n.opdef.extra.get("has_bodies") for op in random_ops_inside(n.op)]
         self.random_blocks = [random_blocks(n.op, [infos[v] for v in n.outs]) for n in nodes if n.opdef.random]
         self.random_blocks += [_BODY_BLOCKS] * len(self.body_random_ops)
-        self.donate = ()
-        self.runs = 0
+        self._begin()
         slot_of, template, steps, key = {}, [], [], []
         in_specs, inlined, self.constants = [], [], []
         made = {v for n in nodes for v in n.outs}
@@ -97,11 +98,17 @@ class Segment:
         self.in_specs = in_specs
         self.key = (tuple(key), tuple((d, t.name) for d, t in in_specs), tuple(slot_of[v] for v in self.outs),
                     tuple(i for i, _ in pending_constants))
+        self.bounds = _bounds(nodes, self.ins, infos)
         self.portable = not any(n.opdef.xla_only or n.opdef.extra.get("has_bodies") for n in nodes)
+        self._infos = infos
+
+    def _begin(self):
+        """Makes what changes as the segment is used."""
+        self.donate = ()
+        self.runs = 0
         self._executable = None
         self._large = False
         self._lendings = {}
-        self._infos = infos
         self._cost = None
 
     def _build(self, steps, slot_of, in_specs, n_made, pending_constants, template):
@@ -297,6 +304,9 @@ class Segment:
     def run_compiled(self, args, seeds):
         """Executes the segment with XLA."""
         executable = self._executable or self.executable()
+        for i, limit, bounds, op, dims in self.bounds:
+            if type(args[i]) is np.ndarray and not bounds.hold(args[i], limit):
+                _refuse_values(args[i].reshape(dims), limit, bounds, op)
         borrowed = False
         for i, a in enumerate(args):
             if type(a) is np.ndarray and a.nbytes >= buffers.LARGE:
@@ -345,6 +355,36 @@ def refuse(refusal, op, result, operands, attrs):
     """Raises when NumPy's computation of `op` met what its Refusal speaks of."""
     if refusal.finds(HOST, result, *operands, **attrs):
         raise InvalidArgumentError(None, op, refusal.message)
+
+
+# What gives the numbers it is given.
+_PASSING = {"Identity", "StopGradient", "Reshape", "ExpandDims", "Squeeze", "Cast"}
+
+
+def _bounds(nodes, ins, infos):
+    """Returns `Segment.bounds`."""
+    bounded = [n for n in nodes if "bounds" in n.opdef.extra]
+    if not bounded:
+        return []
+    maker, place, found = {v: n for n in nodes for v in n.outs}, {v: i for i, v in enumerate(ins)}, []
+    for node in bounded:
+        bounds = node.opdef.extra["bounds"]
+        v = node.ins[bounds.position]
+        while v in maker and maker[v].op.type in _PASSING and infos[v].dtype.is_integer:
+            v = maker[v].ins[0]
+        if v in place and infos[v].dtype.is_integer:
+            inputs = [infos[w] if w >= 0 else Spec(t.dims, t.dtype) for w, t in zip(node.ins, node.op.inputs)]
+            limit = bounds.limit(*inputs, **declared_attrs(node.op))
+            found.append((place[v], limit, bounds, node.op, inputs[bounds.position].dims))
+    return found
+
+
+def _refuse_values(values, limit, bounds, op):
+    try:
+        bounds.refuse(values, limit)
+    except Exception as error:
+        explained(error, op, "executing")
+        raise
 
 
 def _take(steps, b, env, body_seeds, found):
