@@ -242,6 +242,7 @@ def make_ndarray(tensor):
     return np.concatenate([flat, np.repeat(flat[-1:], size - flat.size)]).reshape(shape)
 
 
-__all__ = ["BytesList", "Event", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList", "HistogramProto",
-           "Int64List", "LogMessage", "RunMetadataProto", "SaveSliceInfoDef", "SequenceExample", "SessionLog", "Summary", "SummaryDescription",
-           "SummaryMetadata", "TaggedRunMetadata", "TensorProto", "TensorShapeProto", "VariableDef", "make_ndarray", "make_tensor_proto"]
+__all__ = ["BytesList", "Event", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList",
+           "HistogramProto", "Int64List", "LogMessage", "RunMetadataProto", "SaveSliceInfoDef", "SequenceExample",
+           "SessionLog", "Summary", "SummaryDescription", "SummaryMetadata", "TaggedRunMetadata", "TensorProto",
+           "TensorShapeProto", "VariableDef", "make_ndarray", "make_tensor_proto"]
