@@ -249,7 +249,47 @@ tf.train.Saver().restore(tf.Session(), 'model') #!"""),
     "a wrong kind of setting": ("ValueError", "cannot be 3", "tf.config.cache_dir = 3 #!"),
 }
 
-TABLES = {"basics": BASICS, "sessions": SESSIONS, "flow": FLOW, "gradients": GRADIENTS, "training": TRAINING}
+_IMAGES = "x = tf.zeros([1, 4, 4, 3])\n"
+_CELL = "cell = tf.nn.rnn_cell.BasicLSTMCell(4)\nx = tf.zeros([2, 3, 4])\n"
+
+OPERATIONS = {
+    "text for strides": ("TypeError", "strides must be an integer, got '1'",
+                         _IMAGES + "tf.nn.conv2d(x, tf.zeros([3, 3, 3, 8]), '1', 'SAME') #!"),
+    "None for a window": ("TypeError", "ksize must be an integer", _IMAGES + "tf.nn.max_pool(x, None, 2, 'SAME') #!"),
+    "text for units": ("TypeError", "units must be an integer", "tf.layers.dense(tf.zeros([2, 3]), '3') #!"),
+    "half a unit": ("TypeError", "units must be an integer, got 4.5", "tf.layers.dense(tf.zeros([2, 3]), 4.5) #!"),
+    "a misspelt activation": ("ValueError", "did you mean 'relu'",
+                              "tf.layers.dense(tf.zeros([2, 3]), 3, activation='rellu') #!"),
+    "text for filters": ("TypeError", "filters must be an integer", _IMAGES + "tf.layers.conv2d(x, '8', 3) #!"),
+    "None for a block": ("TypeError", "block_size must be", "tf.depth_to_space(tf.zeros([1, 2, 2, 4]), None) #!"),
+    "a probability to keep nothing": ("ValueError", "keep_prob = 0", "tf.nn.dropout(tf.zeros([2]), 0.0) #!"),
+    "text for a probability": ("ValueError", "keep_prob must be", "tf.nn.dropout(tf.zeros([2]), 'a') #!"),
+    "an axis first": ("TypeError", "takes the tensor first", "tf.split(1, 2, tf.zeros([2, 2])) #!"),
+    "operands first": ("TypeError", "equation comes first", "tf.einsum(tf.zeros([2, 3]), 'ij->ji') #!"),
+    "None for a size": ("TypeError", "-1 in tf.reshape", "tf.reshape(tf.zeros([4]), [None, 2]) #!"),
+    "a number for a string": ("TypeError", "tf.as_string", "tf.string_join([tf.constant(1.0), 'a']) #!"),
+    "an int too large": ("TypeError", "too large for int64", "tf.constant(2 ** 80) #!"),
+    "a dense tensor for a sparse one": ("TypeError", "tf.sparse.from_dense", "tf.sparse_tensor_to_dense(tf.zeros([2])) #!"),
+    "an array fed for a sparse one": ("TypeError", "tf.SparseTensorValue", """
+x = tf.sparse_placeholder(tf.float32)
+tf.Session().run(tf.sparse_tensor_to_dense(x), {x: np.zeros([2, 2])}) #!"""),
+    "a variable without brackets": ("TypeError", "in brackets",
+                                    "w = tf.get_variable('w', [])\ntf.variables_initializer(w) #!"),
+    "a summary alone": ("TypeError", "must be a list", "tf.summary.merge(tf.summary.scalar('a', 1.0)) #!"),
+    "a number for a summary's name": ("TypeError", "must be a string", "tf.summary.scalar(3, 1.0) #!"),
+    "a metric that is not initialised": ("FailedPreconditionError", r"tf.local_variables_initializer\(\)", """\
+value, update = tf.metrics.mean([1.0])
+tf.Session().run(update) #!"""),
+    "a sequence without time": ("ValueError", "batch, time, depth",
+                                _CELL + "tf.nn.dynamic_rnn(cell, tf.zeros([2, 3]), dtype=tf.float32) #!"),
+    "a state of one part": ("ValueError", "has 1 tensors.*zero_state",
+                            _CELL + "tf.nn.dynamic_rnn(cell, x, initial_state=tf.zeros([2, 4])) #!"),
+    "a state of another size": ("ValueError", r"float32\[2,5\].*\[batch, 4\]",
+                                _CELL + "tf.nn.dynamic_rnn(cell, x, initial_state=(tf.zeros([2, 4]), tf.zeros([2, 5]))) #!"),
+}
+
+TABLES = {"operations": OPERATIONS, "basics": BASICS, "sessions": SESSIONS, "flow": FLOW, "gradients": GRADIENTS,
+          "training": TRAINING}
 ROWS = [pytest.param(row, id=f"{table}: {name}") for table, rows in TABLES.items() for name, row in rows.items()]
 
 
@@ -282,6 +322,24 @@ def test_is_refused_with_words_and_line(row, config, tmp_path, monkeypatch):
 def test_a_number_in_xs_is_warned_of():
     with pytest.warns(tf.RegradWarning, match="becomes a new constant"):
         assert tf.gradients(tf.constant([1.0]) * 2.0, np.ones(1)) == [None]
+
+
+def test_a_cell_in_two_places_is_warned_of():
+    cell = tf.nn.rnn_cell.GRUCell(4)
+
+    with pytest.warns(tf.RegradWarning, match="one set of weights"):
+        tf.nn.rnn_cell.MultiRNNCell([cell, cell])
+
+
+@pytest.mark.parametrize(("name", "want"), [
+    ("relu", [0.0, 0.0, 0.5]), ("linear", [-1.0, 0.0, 0.5]), ("hard_sigmoid", [0.3, 0.5, 0.6]),
+])
+def test_activations_and_initializers_have_keras_names(name, want):
+    y = tf.layers.dense([[-1.0, 0.0, 0.5]], 3, activation=name, kernel_initializer="identity")
+
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        np.testing.assert_allclose(sess.run(y), [want], rtol=1e-6)
 
 
 def test_a_lost_write_is_warned_of():

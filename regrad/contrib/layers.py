@@ -12,6 +12,7 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
+from regrad.core.shapes import as_int
 from regrad.layers.core import smart_cond
 from regrad.nn import functions
 from regrad.ops import array, conv, math, nn, norm, pool
@@ -191,7 +192,7 @@ def fully_connected(inputs, num_outputs, activation_fn=nn.relu, normalizer_fn=No
 
 
 def _pair(value):
-    return [int(v) for v in value] if isinstance(value, (list, tuple)) else [int(value), int(value)]
+    return [as_int(v, "kernel_size or stride") for v in (value if isinstance(value, (list, tuple)) else (value, value))]
 
 
 def _channels(data_format):

@@ -231,8 +231,14 @@ def _not_a_tensor(value, error):
     if isinstance(value, (list, tuple)) and error is not None:
         return ValueError(f"Argument must be a dense tensor: {value!r:.200} has rows of different lengths "
                           f"({error}).")
+    if isinstance(value, int):
+        return TypeError(f"Failed to convert object of type int to Tensor: {value} is too large for int64 and uint64; "
+                         "Consider casting elements to a supported type.")
+    hint = ""
+    if isinstance(value, (list, tuple)) and None in value:
+        hint = " None is no size here: -1 in tf.reshape stands for what is left, and tf.shape(x)[i] is a size at run time."
     return TypeError(f"Failed to convert object of type {type(value).__name__} to Tensor. Contents: {value!r:.200}. "
-                     "Consider casting elements to a supported type.")
+                     f"Consider casting elements to a supported type.{hint}")
 
 
 def _check_kinds(value, dtype):
@@ -394,15 +400,22 @@ def _input(opdef, graph, arg, value, types, name, shape_only=False):
     return tensor
 
 
+def _converts(got, wanted):
+    """Names the function that converts between two dtypes."""
+    if wanted is dtypes.string:
+        return "tf.as_string(x)"
+    return f"tf.string_to_number(x, tf.{wanted.name})" if got is dtypes.string else f"tf.cast(x, tf.{wanted.name})"
+
+
 def _mismatch(opdef, arg, got, wanted, first):
     if first is None:
         return TypeError(f"Input '{arg.name}' of '{opdef.type}' Op has type {got.name} that does not match expected type "
-                         f"of {wanted.name}; tf.cast(x, tf.{wanted.name}) converts.")
+                         f"of {wanted.name}; {_converts(got, wanted)} converts.")
     if first == arg.name:
         return TypeError(f"Tensors in list passed to '{arg.name}' of '{opdef.type}' Op have types that don't all match: "
                          f"{got.name} and {wanted.name}; tf.cast converts.")
     return TypeError(f"Input '{arg.name}' of '{opdef.type}' Op has type {got.name} that does not match type "
-                     f"{wanted.name} of argument '{first}'; tf.cast(x, tf.{wanted.name}) converts.")
+                     f"{wanted.name} of argument '{first}'; {_converts(got, wanted)} converts.")
 
 
 def _graph_for(default, inputs, opdef):

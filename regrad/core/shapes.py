@@ -27,6 +27,8 @@ def as_dims(shape):
         if getattr(shape, "unknown_rank", False):
             return None
         return tuple(None if d.size == -1 else int(d.size) for d in shape.dim)
+    if isinstance(shape, float):
+        return (_as_dim(shape),)
     return tuple(_as_dim(d) for d in shape)
 
 
@@ -47,6 +49,18 @@ def _as_dim(d):
         # TF writes -1 for an unknown size in serialised shapes; in programs it is a mistake.
         raise ShapeError(f"Dimension {d} must be >= 0; None stands for a size that is not known.")
     return d
+
+
+def as_int(value, what):
+    """Returns `value` as an int; TypeError, which says that `what` must be one, for what is no number."""
+    if not isinstance(value, (str, bytes)):
+        try:
+            number = int(value)
+        except (TypeError, ValueError):
+            number = None
+        if number is not None and number == value:
+            return number
+    raise TypeError(f"{what} must be an integer, got {value!r}.")
 
 
 def fully_known(dims):

@@ -6,9 +6,10 @@ import re
 from regrad.core import nest
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype, float32
+from regrad.core.errors import nearest
 from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.graph_keys import GraphKeys
-from regrad.core.shapes import TensorShape
+from regrad.core.shapes import TensorShape, as_int
 from regrad.variables.lifting import root_graph
 from regrad.variables.listing import global_variables
 from regrad.variables.scope import get_variable, variable_scope
@@ -184,11 +185,15 @@ class Layer:
         """Returns a variable of this layer.
 
         Args:
-          name, shape, initializer, constraint, partitioner: as for `get_variable`.
+          name, shape, initializer, constraint, partitioner: as for `get_variable`; an initializer also by Keras's name.
           dtype: the layer's by default.
           regularizer: function of the variable; the loss joins REGULARIZATION_LOSSES when the variable is new.
           trainable: whether it is, in a layer that is.
         """
+        if isinstance(initializer, str):
+            from regrad.keras import initializers
+
+            initializer = initializers.get(initializer)
         trainable = True if trainable is None else trainable
         before = set(global_variables())
         self._set_scope()
@@ -259,12 +264,33 @@ def normalize(value, n, name):
     if isinstance(value, int):
         return (value,) * n
     try:
-        value = tuple(int(v) for v in value)
+        value = tuple(as_int(v, name) for v in value)
     except (TypeError, ValueError):
         raise ValueError(f"The `{name}` argument must be a tuple of {n} integers. Received: {value}") from None
     if len(value) != n:
         raise ValueError(f"The `{name}` argument must be a tuple of {n} integers. Received: {value}")
     return value
+
+
+def activation_of(given):
+    """Returns the activation that is given as a function, or by Keras's name for it; None for None.
+
+    Raises:
+      ValueError: there is none of that name.
+      TypeError: it is neither.
+    """
+    if given is None or callable(given):
+        return given
+    if not isinstance(given, str):
+        raise TypeError(f"activation must be a function of a tensor, such as tf.nn.relu, or its name, got {given!r}.")
+    from regrad import nn
+    from regrad.ops.math import exp
+
+    known = {name: getattr(nn, name) for name in "elu relu selu sigmoid softmax softplus softsign tanh".split()}
+    known |= {"exponential": exp, "hard_sigmoid": lambda x: nn.relu6(x * 1.2 + 3.0) / 6.0, "linear": None}
+    if given not in known:
+        raise ValueError(f"Unknown activation function: {given!r}{nearest(given, known)}")
+    return known[given]
 
 
 def functional(layer_class, name, reuse=True):

@@ -1,7 +1,7 @@
 """Convolutions as layers: plain, separable and transposed, over one to three spatial axes."""
 
-from regrad.core.shapes import TensorShape
-from regrad.layers.base import InputSpec, Layer, functional, normalize
+from regrad.core.shapes import TensorShape, as_int
+from regrad.layers.base import InputSpec, Layer, activation_of, functional, normalize
 from regrad.ops import array, conv
 from regrad.ops.layout import pad
 from regrad.ops.nn import bias_add
@@ -42,13 +42,13 @@ class _Conv(Layer):
                  kernel_constraint, bias_constraint, trainable, name, **kwargs):
         super().__init__(trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs)
         self.rank = rank
-        self.filters = None if filters is None else int(filters)
+        self.filters = None if filters is None else as_int(filters, "filters")
         self.kernel_size = normalize(kernel_size, rank, "kernel_size")
         self.strides = normalize(strides, rank, "strides")
         self.padding = _padding(padding, causal=rank == 1)
         self.data_format = _data_format(data_format)
         self.dilation_rate = normalize(dilation_rate, rank, "dilation_rate")
-        self.activation = activation
+        self.activation = activation_of(activation)
         self.use_bias = use_bias
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
         self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
@@ -132,7 +132,7 @@ _DOC = """{what}: activation(convolution(inputs, kernel) + bias).
       strides: steps of the window.
       padding: "valid" or "same"{causal}.
       data_format: "channels_last" ([batch, ..., channels]) or "channels_first" ([batch, channels, ...]).
-{extra}      activation: function of the output, or None.
+{extra}      activation: function of the output, its name ("relu"), or None.
       use_bias: whether there is a bias.
       *_initializer, *_regularizer, *_constraint, trainable, name: as for `Dense`.
     """

@@ -2,8 +2,8 @@
 
 from regrad.core import constants
 from regrad.core.graph import Tensor, get_default_graph
-from regrad.core.shapes import TensorShape
-from regrad.layers.base import InputSpec, Layer, call_once, functional
+from regrad.core.shapes import TensorShape, as_int
+from regrad.layers.base import InputSpec, Layer, activation_of, call_once, functional
 from regrad.nn import functions
 from regrad.ops import array
 from regrad.ops.flow import cond
@@ -27,7 +27,7 @@ class Dense(Layer):
 
     Args:
       units: size of the last axis of the output.
-      activation: function of the output, or None.
+      activation: function of the output, its name ("relu"), or None.
       use_bias: whether there is a bias.
       kernel_initializer, bias_initializer: initializers; None is the variable scope's, else glorot_uniform.
       kernel_regularizer, bias_regularizer, activity_regularizer: functions that give losses.
@@ -40,8 +40,8 @@ class Dense(Layer):
                  kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
                  bias_constraint=None, trainable=True, name=None, **kwargs):
         super().__init__(trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs)
-        self.units = int(units)
-        self.activation = activation
+        self.units = as_int(units, "units")
+        self.activation = activation_of(activation)
         self.use_bias = use_bias
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
         self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer

@@ -29,6 +29,8 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
     Raises:
       ValueError: `x` is not floating, or the rate is not in [0, 1).
     """
+    if isinstance(keep_prob, str):
+        raise ValueError(f"keep_prob must be a scalar tensor or a float in the range (0, 1], got {keep_prob!r}")
     rate = one_of("rate", rate, "keep_prob", None if keep_prob is None else 1.0 - keep_prob)
     if rate is None:
         raise ValueError("You must provide a rate to dropout.")
@@ -37,7 +39,8 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
     with get_default_graph().name_scope(name or "dropout"):
         number = isinstance(rate, numbers.Real)
         if number and not 0 <= rate < 1:
-            raise ValueError(f"rate must be a scalar tensor or a float in the range [0, 1), got {rate:g}")
+            raise ValueError(f"rate must be a scalar tensor or a float in the range [0, 1), got {rate:g}"
+                             f"{'' if keep_prob is None else f', from keep_prob = {keep_prob:g}'}")
         x = convert_to_tensor(x, name="x")
         if not x.dtype.is_floating:
             raise ValueError("x has to be a floating point tensor since it's going to be scaled. Got a "

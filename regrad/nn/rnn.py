@@ -7,6 +7,7 @@ from regrad.core import nest
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import as_dtype, bool_, int32, int64
 from regrad.core.graph import Tensor, get_default_graph
+from regrad.core.opdef import spec_text
 from regrad.core.shapes import TensorShape
 from regrad.ops import array
 from regrad.ops.compare import greater_equal, logical_not, logical_or, select
@@ -56,10 +57,25 @@ def _lengths(sequence_length, batch):
     return array.identity(lengths if lengths.dtype is int32 else cast(lengths, int32), name="sequence_length")
 
 
+def _check_state(cell, state):
+    """Raises ValueError for a first state that is not of the cell's structure and sizes."""
+    leaves, sizes = nest.flatten(state), nest.flatten(cell.state_size)
+    if len(leaves) != len(sizes):
+        raise ValueError(f"initial_state has {len(leaves)} tensors, and the state of {type(cell).__name__} consists of "
+                         f"{len(sizes)}: {cell.state_size!r}. cell.zero_state(batch_size, dtype) makes a state.")
+    for t, size in zip(leaves, sizes):
+        dims = getattr(t, "dims", None)
+        if isinstance(size, int) and dims and dims[-1] not in (None, size):
+            raise ValueError(f"initial_state: {t.name} is {spec_text(t)}, and the state of {type(cell).__name__} there is "
+                             f"[batch, {size}].")
+
+
 def _start(cell, flat, batch, initial_state, dtype):
     """Returns the first state as a structure of tensors."""
     if initial_state is not None:
-        return nest.map_structure(lambda s: s if hasattr(s, "_loop_parts") else convert_to_tensor(s), initial_state)
+        state = nest.map_structure(lambda s: s if hasattr(s, "_loop_parts") else convert_to_tensor(s), initial_state)
+        _check_state(cell, state)
+        return state
     if dtype is None:
         raise ValueError("If there is no initial_state, you must give a dtype.")
     make = getattr(cell, "get_initial_state", None)
@@ -127,6 +143,9 @@ def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=No
         if not time_major:
             flat = [_transposed(x) for x in flat]
         for x in flat:
+            if x.dims is not None and len(x.dims) < 3:
+                raise ValueError(f"dynamic_rnn: inputs must be [batch, time, depth], or [time, batch, depth] with "
+                                 f"time_major=True; got {spec_text(x)}.")
             if x.dims is None or any(d is None for d in x.dims[2:]):
                 raise ValueError("Input size (depth of inputs) must be accessible via shape inference, but saw value None.")
         batch, steps = _axis_size(flat, 1), _axis_size(flat, 0)

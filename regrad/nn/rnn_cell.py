@@ -2,11 +2,12 @@
 
 import collections
 import numbers
+import warnings
 
 from regrad.core import nest
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
-from regrad.core.graph import Tensor, get_default_graph
+from regrad.core.graph import RegradWarning, Tensor, get_default_graph
 from regrad.core.shapes import TensorShape, as_dims
 from regrad.framework import device
 from regrad.layers.base import Layer
@@ -311,6 +312,9 @@ class MultiRNNCell(RNNCell):
             raise ValueError("Must specify at least one cell for MultiRNNCell.")
         if not nest.is_sequence(cells):
             raise TypeError(f"cells must be a list or tuple, but saw: {cells}.")
+        if len({id(c) for c in cells}) < len(cells):
+            warnings.warn("MultiRNNCell: one cell object stands in several places, and has one set of weights. [cell] * n "
+                          "repeats the object; [make_cell() for _ in range(n)] makes n.", RegradWarning, stacklevel=2)
         self._cells, self._state_is_tuple = list(cells), state_is_tuple
         if not state_is_tuple and any(nest.is_sequence(c.state_size) for c in cells):
             raise ValueError("Some cells return tuples of states, but the flag state_is_tuple is not set. "

@@ -11,7 +11,7 @@ from regrad.core import dtypes
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, NUMERIC, QUANTIZED_DTYPES, as_dtype
 from regrad.core.errors import BadValue, InvalidArgumentError, ShapeError
-from regrad.core.graph import Tensor, get_default_graph
+from regrad.core.graph import Tensor, get_default_graph, is_tensor
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Known, Spec, define_op, rank_is, same, spec_text
 from regrad.core.shapes import TensorShape, as_dims, broadcast, compatible, fully_known, merge, size_of, text
@@ -831,6 +831,9 @@ splitv_op = define_op("SplitV", "value: T, size_splits: Tlen, split_dim: int32",
 
 def split(value, num_or_size_splits, axis=0, num=None, name="split"):
     """Returns `value` cut along `axis` into equal parts (an int) or parts of given sizes (one may be -1)."""
+    if isinstance(value, int) and is_tensor(axis):
+        raise TypeError("tf.split(value, num_or_size_splits, axis) takes the tensor first (before TensorFlow 1.0 the axis came "
+                        "first).")
     if isinstance(num_or_size_splits, (int, np.integer)):
         return split_op(axis, value, num_split=int(num_or_size_splits), name=name)
     sizes = convert_to_tensor(num_or_size_splits, preferred_dtype=dtypes.int32)

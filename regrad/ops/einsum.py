@@ -17,6 +17,8 @@ def parse(equation, count=None):
     Raises:
       ValueError: the equation is malformed, or is not for `count` operands.
     """
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum: the equation comes first, as 'ij,jk->ik', got {equation!r}.")
     text = equation.replace(" ", "").replace("...", ".")
     left, arrow, right = text.partition("->")
     operands = left.split(",")

@@ -11,7 +11,7 @@ from regrad.core.dtypes import INDEX
 from regrad.core.errors import ShapeError, Unsupported
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
-from regrad.core.shapes import merge
+from regrad.core.shapes import as_int, merge
 from regrad.ops.array import axis_in, broadcast_to, one_of, reshape, shape, size, stack, variant
 
 
@@ -575,9 +575,10 @@ def depth_to_space(input, block_size, name=None, data_format="NHWC"):
 
 
 def _block_size(block_size):
-    if block_size < 2:
+    size = as_int(block_size, "block_size")
+    if size < 2:
         raise ValueError(f"block_size must be at least 2, got {block_size}")
-    return int(block_size)
+    return size
 
 
 # -- patches ---------------------------------------------------------------------------------

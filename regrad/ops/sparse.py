@@ -42,8 +42,13 @@ class SparseTensor:
 
     @classmethod
     def from_value(cls, value):
-        """Returns a SparseTensor of a SparseTensorValue, or `value` if it is one already."""
-        return value if isinstance(value, cls) else cls(*value)
+        """Returns a SparseTensor of a SparseTensorValue, or `value` if it is one already; TypeError for anything else."""
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, tuple) or len(value) != 3:
+            raise TypeError(f"Input must be a SparseTensor, got {value!r:.200}; tf.sparse.from_dense(x) makes one "
+                            "of a dense tensor.")
+        return cls(*value)
 
     @property
     def dtype(self):
@@ -71,6 +76,9 @@ class SparseTensor:
         return [self.indices, self.values, self.dense_shape], SparseTensorValue
 
     def _feed_parts(self, value):
+        if isinstance(value, np.ndarray) or not 2 <= len(value) <= 3:
+            raise TypeError("A sparse tensor is fed a tf.SparseTensorValue(indices, values, dense_shape), or a tuple of the "
+                            f"three; got {value!r:.200}.")
         parts = [(self.indices, np.asarray(value[0], np.int64)), (self.values, value[1])]
         return parts + [(self.dense_shape, np.asarray(s, np.int64)) for s in value[2:]]
 

@@ -7,6 +7,7 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import BadValue, ShapeError
 from regrad.core.graph import get_default_graph
+from regrad.core.shapes import as_int
 from regrad.ops import array, compare, fft, generate, indexing, layout, math, reduce
 
 
@@ -16,7 +17,7 @@ def _int(value, what):
         value = value.value()
     if value is None:
         raise ValueError(f"{what} must be known while the graph is built")
-    return int(value)
+    return as_int(value, what)
 
 
 # -- windows -----------------------------------------------------------------------------------------

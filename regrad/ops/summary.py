@@ -179,6 +179,8 @@ for _op_type in ("ScalarSummary", "HistogramSummary", "ImageSummary", "AudioSumm
 # -- the public functions -----------------------------------------------------------------------------
 def _clean(name):
     """Returns `name` with what no op's name may contain replaced by "_"."""
+    if not isinstance(name, (str, type(None))):
+        raise TypeError(f"The name of a summary must be a string, got {name!r}.")
     return name if name is None else re.sub(r"[^-/\w.]", "_", name).lstrip("/")
 
 
@@ -290,6 +292,8 @@ def merge(inputs, collections=None, name=None):
     Raises:
       InvalidArgumentError: (when run) two values have one tag.
     """
+    if not isinstance(inputs, (list, tuple, set)) or any(x is None for x in inputs):
+        raise TypeError(f"summary.merge: inputs must be a list of what tf.summary.scalar and its like return, got {inputs!r}.")
     inputs = list(inputs)
     with get_default_graph().name_scope(_clean(name) or "Merge"):
         merged = mergesummary_op(inputs, name="MergeSummary" if name is None else _clean(name))

@@ -8,6 +8,7 @@ Shared by `conv.py`, `pool.py` and patch extraction. A data format names the axe
 import numpy as np
 
 from regrad.core.errors import ShapeError
+from regrad.core.shapes import as_int
 
 FORMATS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
@@ -40,7 +41,7 @@ def per_axis(value, data_format, what, default=1):
     if value is None:
         value = default
     rank = len(data_format)
-    values = [int(value)] if np.ndim(value) == 0 else [int(v) for v in value]
+    values = [as_int(v, what) for v in ([value] if np.ndim(value) == 0 else value)]
     if len(values) == 1:
         values *= rank - 2
     if len(values) == rank - 2:

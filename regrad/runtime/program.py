@@ -368,5 +368,14 @@ def _unread(plan, v):
 def uninitialized(variable):
     """Returns TF's error for a variable that has no value in this session."""
     return FailedPreconditionError(
-        None, variable, f"Attempting to use uninitialized value {variable.name}: run tf.global_variables_initializer() "
+        None, variable, f"Attempting to use uninitialized value {variable.name}: run {_initializer_of(variable)} "
         "in this session first, or assign the variable.")
+
+
+def _initializer_of(variable):
+    """Names what initialises a variable: metrics keep theirs in a collection of their own."""
+    graph = variable.graph
+    for key, name in (("variables", "global_variables"), ("local_variables", "local_variables")):
+        if any(getattr(v, "op", None) is variable for v in graph.get_collection(key)):
+            return f"tf.{name}_initializer()"
+    return "its initializer"

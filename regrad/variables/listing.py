@@ -40,6 +40,8 @@ def moving_average_variables(scope=None):
 
 def variables_initializer(var_list, name="init"):
     """Returns an operation that gives each variable of the list its initial value."""
+    if hasattr(var_list, "initializer"):
+        raise TypeError(f"variables_initializer takes a list of variables, got {var_list!r}; put it in brackets.")
     if not var_list:
         return no_op(name=name)
     return group(*[v.initializer for v in _flat(var_list)], name=name)
