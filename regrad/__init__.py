@@ -40,7 +40,8 @@ _NAMES = {
         scale_gradient substitute zero_gradient""",
     "regrad.autodiff.surrogates": "spike straight_through",
     "regrad.autodiff.custom": "custom_gradient grad_pass_through recompute_grad",
-    "regrad.autodiff.derivatives": "forward_gradients hessian_vector_product hessians jacobian jvp view_gradients",
+    "regrad.autodiff.derivatives": """batch_jacobian forward_gradients hessian_vector_product hessians
+        jacobian jvp view_gradients""",
     "regrad.autodiff.gradients": "AggregationMethod UnconnectedGradients gradients",
     "regrad.inspect": "audit compare diagnose explain_gradients why_none",
     "regrad.runtime.trace": "ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata RunOptions",

@@ -25,9 +25,7 @@ def jacobian(y, xs, name="jacobian", unconnected_gradients="none", **options):
     Returns:
       A list of tensors (None where no path leads from x to y), or one if `xs` is no list.
     """
-    from regrad.ops.flow import while_loop
     from regrad.ops.indexing import one_hot
-    from regrad.ops.tensor_array import TensorArray
 
     many = isinstance(xs, (list, tuple))
     y = convert_to_tensor(y)
@@ -41,20 +39,66 @@ def jacobian(y, xs, name="jacobian", unconnected_gradients="none", **options):
         if not used:
             return [None] * len(xs) if many else None
 
-        def row(i, *arrays):
-            unit = one_hot(i, n, dtype=flat.dtype)
-            grads = gradients(flat, [xs[k] for k in used], grad_ys=[unit], unconnected_gradients="zero", **options)
-            return (i + 1, *(a.write(i, convert_to_tensor(g)) for a, g in zip(arrays, grads)))
-
-        arrays = [TensorArray(probe[k].dtype, size=n, element_shape=probe[k].shape) for k in used]
-        _, *arrays = while_loop(lambda i, *_: i < n, row, (0, *arrays), maximum_iterations=n)
+        rows = _rows(flat, n, lambda i: one_hot(i, n, dtype=flat.dtype), [xs[k] for k in used], [probe[k] for k in used],
+                     options)
         out = [None] * len(xs)
-        for k, a in zip(used, arrays):
+        for k, stacked in zip(used, rows):
             shape = array.concat([array.shape(y), array.shape(probe[k])], 0)
-            out[k] = array.reshape(a.stack(), shape)
+            out[k] = array.reshape(stacked, shape)
             if y.dims is not None and probe[k].dims is not None:
                 out[k].set_shape(y.dims + probe[k].dims)
     return out if many else out[0]
+
+
+def _rows(y, n, seed, xs, like, options):
+    """Returns for each x the gradients of `y` by it for the seeds 0 to n - 1, stacked; `like` have the gradients' types."""
+    from regrad.ops.flow import while_loop
+    from regrad.ops.tensor_array import TensorArray
+
+    def row(i, *arrays):
+        grads = gradients(y, xs, grad_ys=[seed(i)], unconnected_gradients="zero", **options)
+        return (i + 1, *(a.write(i, convert_to_tensor(g)) for a, g in zip(arrays, grads)))
+
+    arrays = [TensorArray(g.dtype, size=n, element_shape=g.shape) for g in like]
+    _, *arrays = while_loop(lambda i, *_: i < n, row, (0, *arrays), maximum_iterations=n)
+    return [a.stack() for a in arrays]
+
+
+def batch_jacobian(y, x, name="batch_jacobian", **options):
+    """Returns dy[b]/dx[b] for each example b: a tensor of shape [batch] + y.shape[1:] + x.shape[1:].
+
+    One gradient per element of y[0] gives them all: it is taken for granted that y[b] depends on no other example than x[b].
+
+    Args:
+      y, x: tensors whose first axis is the batch.
+      options: further arguments of `gradients`.
+
+    Returns:
+      The tensor, or None where no path leads from x to y.
+
+    Raises:
+      ValueError: the numbers of examples differ.
+    """
+    from regrad.ops.indexing import one_hot
+
+    y, x = convert_to_tensor(y), convert_to_tensor(x)
+    if y.dims and x.dims and None not in (y.dims[0], x.dims[0]) and y.dims[0] != x.dims[0]:
+        raise ValueError(f"batch_jacobian: the first axis of y {y.shape} and of x {x.shape} must be the same batch.")
+    with get_default_graph().name_scope(name):
+        batch = array.shape(y)[0]
+        flat = array.reshape(y, array.stack([batch, -1]))
+        n = array.shape(flat)[1]
+        probe = gradients(y, x, **options)[0]
+        if probe is None:
+            return None
+        rows, = _rows(flat, n, lambda i: array.broadcast_to(one_hot(i, n, dtype=y.dtype), array.shape(flat)), [x],
+                      [convert_to_tensor(probe)], options)
+        rows = array.reshape(rows, array.stack([n, batch, -1]))
+        shape = array.concat([array.shape(y), array.shape(x)[1:]], 0)
+        out = array.reshape(array.transpose(rows, [1, 0, 2]), shape)
+        if y.dims is not None and x.dims is not None:
+            out.set_shape(y.dims + x.dims[1:])
+        return out
 
 
 def hessians(ys, xs, name="hessians", colocate_gradients_with_ops=False, gate_gradients=False, aggregation_method=None,

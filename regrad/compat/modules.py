@@ -11,15 +11,21 @@ _TREE = {
     "core.framework": """attr_value_pb2=core.graph_def function_pb2 graph_pb2=core.graph_def node_def_pb2=core.graph_def
         op_def_pb2 step_stats_pb2 summary_pb2=core.messages tensor_pb2=core.messages tensor_shape_pb2=core.messages types_pb2
         variable_pb2=core.messages versions_pb2""",
-    "contrib": """data=contrib.data framework=contrib.framework framework.python framework.python.ops=contrib.framework
-        framework.python.ops.arg_scope=contrib.framework framework.python.ops.variables=contrib.framework
-        graph_editor=contrib.graph_editor graph_editor.edit=contrib.graph_editor graph_editor.reroute=contrib.graph_editor
+    "contrib": """crf=contrib.crf crf.python crf.python.ops crf.python.ops.crf=contrib.crf seq2seq=contrib.seq2seq
+        seq2seq.python seq2seq.python.ops seq2seq.python.ops.attention_wrapper=contrib.seq2seq
+        seq2seq.python.ops.basic_decoder=contrib.seq2seq seq2seq.python.ops.beam_search_decoder=contrib.seq2seq
+        seq2seq.python.ops.decoder=contrib.seq2seq seq2seq.python.ops.helper=contrib.seq2seq
+        seq2seq.python.ops.loss=contrib.seq2seq data=contrib.data framework=contrib.framework framework.python
+        framework.python.ops=contrib.framework framework.python.ops.arg_scope=contrib.framework
+        framework.python.ops.variables=contrib.framework graph_editor=contrib.graph_editor
+        graph_editor.edit=contrib.graph_editor graph_editor.reroute=contrib.graph_editor
         graph_editor.select=contrib.graph_editor graph_editor.subgraph=contrib.graph_editor
-        graph_editor.transform=contrib.graph_editor graph_editor.util=contrib.graph_editor
-        layers=contrib.layers layers.python layers.python.layers=contrib.layers layers.python.layers.initializers=contrib.layers
+        graph_editor.transform=contrib.graph_editor graph_editor.util=contrib.graph_editor layers=contrib.layers
+        layers.python layers.python.layers=contrib.layers layers.python.layers.initializers=contrib.layers
         layers.python.layers.layers=contrib.layers layers.python.layers.regularizers=contrib.layers
-        layers.python.layers.utils=contrib.layers opt=contrib.opt rnn=contrib.rnn slim=contrib.slim training=contrib.training
-        training.python training.python.training training.python.training.hparam=contrib.training""",
+        layers.python.layers.utils=contrib.layers opt=contrib.opt rnn=contrib.rnn slim=contrib.slim
+        training=contrib.training training.python training.python.training
+        training.python.training.hparam=contrib.training""",
     "core.lib.core": "error_codes_pb2=core.errors",
     "core.protobuf": """cluster_pb2 config_pb2 control_flow_pb2 error_codes_pb2=core.errors meta_graph_pb2 queue_runner_pb2
         rewriter_config_pb2 saver_pb2 tensorflow_server_pb2""",
@@ -279,6 +285,20 @@ def _as_indexed_slices(x, optimize=True):
     return tf.IndexedSlices(x, tf.range(sizes[0]), sizes)
 
 
+def _pfor(name):
+    """Returns `jacobian` or `batch_jacobian` with the arguments of TensorFlow's: how it loops is Regrad's affair."""
+
+    def derivative(output, inputs, use_pfor=True, parallel_iterations=None):
+        from regrad.autodiff import derivatives
+
+        return getattr(derivatives, name)(output, inputs)
+
+    def batch_derivative(output, inp, use_pfor=True, parallel_iterations=None):
+        return derivative(output, inp)
+
+    return batch_derivative if name == "batch_jacobian" else derivative
+
+
 class _Context:
     """What `context.context()` gives: everything is a graph, and there are no devices to choose from."""
 
@@ -315,6 +335,7 @@ EXTRAS = {
     },
     "tensorflow.python.ops.gradients_impl": {
         "_hessian_vector_product": "regrad.autodiff.derivatives:hessian_vector_product"},
+    "tensorflow.python.ops.parallel_for.gradients": {"jacobian": _pfor("jacobian"), "batch_jacobian": _pfor("batch_jacobian")},
     "tensorflow.python.framework.constant_op": {"constant_v1": "regrad.core.convert:constant"},
     "tensorflow.python.framework.random_seed": {
         "DEFAULT_GRAPH_SEED": "regrad.ops.random:DEFAULT_GRAPH_SEED", "get_seed": "regrad.ops.random:get_seed",

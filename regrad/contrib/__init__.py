@@ -1,5 +1,5 @@
-"""`tf.contrib`: the parts that research programs of TensorFlow 1's time used most: data, layers, slim, rnn, opt, framework,
-training, graph_editor.
+"""`tf.contrib`: the parts that research programs of TensorFlow 1's time used most: crf, data, framework,
+graph_editor, layers, opt, rnn, seq2seq, slim, training.
 
 The rest raises AttributeError with the nearest name.
 """
@@ -8,7 +8,7 @@ import importlib
 
 from regrad.core.absent import hint
 
-_PARTS = ("framework", "layers", "opt", "rnn", "slim", "training", "data", "graph_editor")
+_PARTS = ("crf", "data", "framework", "graph_editor", "layers", "opt", "rnn", "seq2seq", "slim", "training")
 
 
 def __getattr__(name):

@@ -6,7 +6,6 @@ ABSENT = {
     "config.experimental": "XLA decides on devices and memory; print(tf.config.__doc__) has the settings there are",
     "config.list_physical_devices": "tf.test.is_gpu_available() tells, and jax.devices() lists",
     "contrib.learn": "train with tf.train.MonitoredTrainingSession, and feed arrays",
-    "contrib.seq2seq": "tf.nn.raw_rnn decodes step by step",
     "distribute": "one process computes",
     "estimator": "train with tf.train.MonitoredTrainingSession, and feed arrays",
     "examples": "load the data with NumPy, and feed it; sklearn.datasets.load_digits() has digits",

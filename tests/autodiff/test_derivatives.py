@@ -116,3 +116,22 @@ def test_a_jacobian_without_a_path():
     assert tf.jacobian(y, other) is None
     assert tf.jacobian(y, [other]) == [None]
     assert [j is None for j in tf.jacobian(y, [x, other])] == [False, True]
+
+
+def test_batch_jacobian():
+    from regrad.python.ops.parallel_for import gradients as pfor
+
+    x, m = tf.placeholder(tf.float64, [None, 3]), tf.constant(np.random.RandomState(0).randn(3, 4))
+    y = tf.reshape(tf.tanh(tf.matmul(x, m)) * x[:, :1] ** 2, [-1, 2, 2])
+    j = tf.batch_jacobian(y, x)
+    assert j.shape.as_list() == [None, 2, 2, 3]
+    value = np.random.RandomState(1).randn(5, 3)
+    with tf.Session() as sess:
+        each, whole, again, rows = sess.run([j, tf.jacobian(y, x), pfor.batch_jacobian(y, x, use_pfor=False),
+                                             pfor.jacobian(y, x, use_pfor=False)], {x: value})
+    np.testing.assert_allclose(each, whole[np.arange(5), :, :, np.arange(5)], rtol=1e-10)
+    np.testing.assert_allclose(each, again)
+    np.testing.assert_allclose(whole, rows)
+    assert tf.batch_jacobian(y, tf.ones([5, 3])) is None
+    with pytest.raises(ValueError, match="must be the same batch"):
+        tf.batch_jacobian(tf.ones([2, 3]), tf.ones([3, 3]))
