@@ -127,3 +127,21 @@ print(" ".join(m for m in sys.modules if m.startswith("regrad.ops.")))
 ])
 def test_what_is_not_loaded_yet_is_known(program, error):
     assert error in _alone(f"import regrad as tf\n{program}").stderr
+
+
+def test_loading_jax_leaves_the_random_numbers_of_numpy_alone():
+    done = _alone("""
+import sys
+import numpy as np
+import regrad as tf
+tf.config.host_runs = tf.config.tiny_ops = 0
+x = tf.placeholder(tf.float32, [3, 3])
+np.random.seed(0)
+before = np.random.get_state()[2], np.random.rand
+with tf.Session() as sess:
+    sess.run(tf.tanh(x), {x: np.ones([3, 3])})
+assert 'jax' in sys.modules
+assert before == (np.random.get_state()[2], np.random.rand)
+""")
+
+    assert done.returncode == 0, done.stderr

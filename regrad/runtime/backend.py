@@ -7,12 +7,14 @@ calling, so the user's own JAX configuration is never changed.
 import ctypes
 import os
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.experimental.xla_metadata import set_xla_metadata
 
 from regrad.runtime import buffers, config
+from regrad.runtime.loading import import_jax
+
+jax = import_jax()
+import jax.numpy as jnp  # noqa: E402
+from jax.experimental.xla_metadata import set_xla_metadata  # noqa: E402
 
 
 class XlaBackend:

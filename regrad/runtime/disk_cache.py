@@ -19,7 +19,7 @@ def directory():
 
     An executable that came out of JAX's own cache cannot be written again: reading it fails for missing functions.
     """
-    import jax
+    from regrad.runtime.backend import jax
 
     by_jax = jax.config.jax_compilation_cache_dir and jax.config.jax_enable_compilation_cache
     return None if by_jax else config.cache_dir
@@ -33,8 +33,9 @@ def digest(key):
     import hashlib
     import platform
 
-    import jax
     import jaxlib
+
+    from regrad.runtime.backend import jax
 
     options = sorted(config.compiler_options().items())
     versions = (jax.__version__, jaxlib.__version__, platform.machine(), _processor(), options)
@@ -77,7 +78,7 @@ def _find_lapack():
 
     An executable that calls them and comes from the disk would otherwise jump to address 0.
     """
-    import jax
+    from regrad.runtime.backend import jax
 
     jax.jit(jax.lax.linalg.cholesky).lower(jax.ShapeDtypeStruct((1, 1), "float32"))
 

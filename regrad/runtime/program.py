@@ -159,9 +159,7 @@ class Stage:
 
     def _traced_dims(self, op, inputs, index):
         """Asks JAX for an output's shape, where the shape rule does not tell."""
-        import jax
-
-        from regrad.runtime.backend import XLA, x64
+        from regrad.runtime.backend import XLA, jax, x64
 
         static, shape_only = static_positions(op), shape_only_positions(op)
         arrays = [i for i in range(len(inputs)) if i not in static and i not in shape_only]

@@ -356,7 +356,7 @@ class Session:
 
     def list_devices(self):
         """Returns the devices XLA offers, each with `name` and `device_type` as TensorFlow has them."""
-        import jax
+        from regrad.runtime.backend import jax
 
         return [_Device(d.platform.upper(), d.id) for d in jax.devices()]
 
