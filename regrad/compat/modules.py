@@ -6,8 +6,8 @@ A module listed without "=" offers the public names of `regrad` only; with "=", 
 import contextlib
 
 _TREE = {
-    "": """compat compat.v1=regrad python=regrad core core.framework core.lib core.lib.core core.protobuf core.util core.example
-        raw_ops=generated""",
+    "": """compat=compat compat.v1=regrad python=regrad core core.framework core.lib core.lib.core core.protobuf core.util
+        core.example raw_ops=generated""",
     "core.framework": """attr_value_pb2=core.graph_def function_pb2 graph_pb2=core.graph_def node_def_pb2=core.graph_def
         op_def_pb2 step_stats_pb2 summary_pb2=core.messages tensor_pb2=core.messages tensor_shape_pb2=core.messages types_pb2
         variable_pb2=core.messages versions_pb2""",

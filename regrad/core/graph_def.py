@@ -1,9 +1,13 @@
 """A graph in readable form: TF's NodeDef text, so that `print(op)` shows an operation's type and inputs."""
 
+import copy
+
 import numpy as np
 
-from regrad.core.dtypes import DType
+from regrad.core.dtypes import DType, as_dtype
+from regrad.core.errors import nearest
 from regrad.core.opdef import SHAPED
+from regrad.core.proto import Message
 from regrad.core.shapes import TensorShape
 
 _ENUM_NAMES = {
@@ -11,8 +15,32 @@ _ENUM_NAMES = {
 }
 
 
+def shape_of(proto):
+    """Returns the TensorShape of a TensorShapeProto."""
+    return TensorShape(None if proto.unknown_rank else [None if d.size < 0 else d.size for d in proto.dim])
+
+
+class ListValue(list):
+    """The values of an attribute that is a list, also under TF's field names `s` (bytes), `i`, `f`, `b`, `type`, `shape`."""
+
+    def __init__(self, values=(), **field):
+        super().__init__(*(field.values() or [values]))
+
+    @property
+    def s(self):
+        return [v.encode() if isinstance(v, str) else v for v in self]
+
+    @property
+    def shape(self):
+        return [v.as_proto() if isinstance(v, TensorShape) else v for v in self]
+
+    i = f = b = type = property(list)
+
+
 class AttrValue:
     """One attribute: `value`, also under TF's field names `s` (bytes), `i`, `f`, `b`, `type`, `shape`, `tensor`, `list`."""
+
+    ListValue = ListValue
 
     def __init__(self, value=None, **field):
         self.value = value
@@ -27,7 +55,26 @@ class AttrValue:
     def s(self, value):
         self.value = value
 
-    i = f = b = type = tensor = list = property(lambda self: self.value, lambda self, value: setattr(self, "value", value))
+    @property
+    def tensor(self):
+        """The TensorProto of a constant's value; what is changed in it changes the attribute."""
+        if isinstance(self.value, np.ndarray):
+            from regrad.core.messages import make_tensor_proto
+
+            self.value = make_tensor_proto(self.value)
+        return self.value
+
+    @tensor.setter
+    def tensor(self, value):
+        self.value = value
+
+    @property
+    def type(self):
+        return self.value
+
+    @type.setter
+    def type(self, value):
+        self.value = as_dtype(value)  # from TF's number of it too
 
     @property
     def shape(self):
@@ -35,23 +82,32 @@ class AttrValue:
 
     @shape.setter
     def shape(self, value):
-        self.value = value
+        self.value = shape_of(value) if isinstance(value, Message) else value
+
+    @property
+    def list(self):
+        """The values of a list, under the field name of their kind: `list.i`."""
+        return self.value if isinstance(self.value, ListValue) else ListValue(self.value or ())
+
+    @list.setter
+    def list(self, value):
+        self.value = tuple(value)
+
+    i = f = b = property(lambda self: self.value, lambda self, value: setattr(self, "value", value))
+
+    def CopyFrom(self, other):
+        """Makes this attribute equal to `other`."""
+        self.value = copy.deepcopy(other.value) if isinstance(other.value, Message) else other.value
+
+    MergeFrom = CopyFrom
 
     def __eq__(self, other):
-        return self.value == getattr(other, "value", other)
+        return bool(np.array_equal(self.value, getattr(other, "value", other)))
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self):
         return "\n".join(_value_lines(self.value, "")) + "\n"
-
-
-class _Shapes(list):
-    """The static shapes of an op's outputs; `shape` gives them as messages."""
-
-    @property
-    def shape(self):
-        return [s.as_proto() for s in self]
 
 
 class _Attributes(dict):
@@ -63,16 +119,29 @@ class _Attributes(dict):
 
 
 class NodeDef:
-    """One operation: `name`, `op` (its type), `input` (names), `device`, `attr` ({name: AttrValue})."""
+    """One operation: `name`, `op` (its type), `input` (names), `device`, `attr` ({name: AttrValue}).
 
-    def __init__(self, op):
-        self.operation = op
-        self.name = op.name
-        self.op = op.type
-        self.input = [t.op.name if t.value_index == 0 else t.name for t in op.inputs]
-        self.input += ["^" + c.name for c in op.control_inputs]
-        self.device = op.device
-        self.attr = _Attributes({k: AttrValue(v) for k, v in _attributes(op).items()})
+    `operation` is the Operation it was made of, None for one read from bytes or made by hand.
+    """
+
+    def __init__(self, operation=None, name="", op="", input=(), device="", attr=()):
+        self.operation = operation
+        self.name, self.op, self.input, self.device = name, op, list(input), device
+        self.attr = _Attributes(attr)
+        if operation is not None:
+            self.name, self.op, self.device = operation.name, operation.type, operation.device
+            self.input = [t.op.name if t.value_index == 0 else t.name for t in operation.inputs]
+            self.input += ["^" + c.name for c in operation.control_inputs]
+            self.attr.update({k: AttrValue(v) for k, v in _attributes(operation).items()})
+
+    def CopyFrom(self, other):
+        """Makes this node equal to `other`."""
+        self.operation, self.name, self.op, self.device = other.operation, other.name, other.op, other.device
+        self.input, self.attr = list(other.input), _Attributes()
+        for key, value in other.attr.items():
+            self.attr[key].CopyFrom(value)
+
+    MergeFrom = CopyFrom  # into a new node
 
     def __str__(self):
         lines = [f'name: "{self.name}"', f'op: "{self.op}"']
@@ -92,18 +161,37 @@ class GraphVersions:
     producer, min_consumer, bad_consumers = 134, 0, ()
 
 
+class _Nodes(list):
+    """The nodes of a GraphDef, with the methods that programs call on them; what is added is copied."""
+
+    def add(self, **fields):
+        """Adds a new node and returns it."""
+        super().append(NodeDef(**fields))
+        return self[-1]
+
+    def append(self, node):
+        self.add().CopyFrom(node)
+
+    def extend(self, nodes):
+        for node in nodes:
+            self.append(node)
+
+    MergeFrom = extend
+
+
 class GraphDef:
     """A list of NodeDefs, `node`; `gradient_rules` are the overrides of the whole graph it was made of."""
 
     versions = GraphVersions()
 
-    def __init__(self, ops=(), gradient_rules=(), add_shapes=False):
-        self.node = [NodeDef(op) for op in ops]
+    def __init__(self, ops=(), gradient_rules=(), add_shapes=False, node=()):
+        self.node = _Nodes(NodeDef(op) for op in ops)
+        self.node.extend(node)
         self.gradient_rules = tuple(gradient_rules)
         if add_shapes:
-            for node in self.node:
-                if node.operation.outputs:
-                    node.attr["_output_shapes"] = AttrValue(_Shapes(t.shape for t in node.operation.outputs))
+            for made in self.node:
+                if made.operation.outputs:
+                    made.attr["_output_shapes"] = AttrValue(ListValue(t.shape for t in made.operation.outputs))
 
     def __str__(self):
         blocks = ("\n".join("  " + line for line in str(n).splitlines()) for n in self.node)
@@ -112,7 +200,7 @@ class GraphDef:
     __repr__ = __str__
 
     def SerializeToString(self):
-        """Returns TensorFlow's GraphDef bytes, which TensorBoard draws; Python objects stand there as text."""
+        """Returns TensorFlow's GraphDef bytes; Python objects stand there as text, which only this process understands."""
         from regrad.core.graph_proto import graph_proto
 
         return graph_proto(self).SerializeToString()
@@ -127,6 +215,42 @@ class GraphDef:
     def ByteSize(self):
         return len(self.SerializeToString())
 
+    def ParseFromString(self, data):
+        """Reads the graph from bytes, TensorFlow's too, in place of what it held; returns how many bytes those were.
+
+        Raises:
+          ValueError: `data` is no GraphDef.
+        """
+        self.Clear()
+        return self.MergeFromString(data)
+
+    def MergeFromString(self, data):
+        """Adds the nodes that bytes hold."""
+        from regrad.core.graph_proto import read_nodes
+
+        list.extend(self.node, read_nodes(data))
+        return len(data)
+
+    @classmethod
+    def FromString(cls, data):
+        """Returns the GraphDef that bytes hold."""
+        made = cls()
+        made.MergeFromString(data)
+        return made
+
+    def Clear(self):
+        self.node, self.gradient_rules = _Nodes(), ()
+
+    def MergeFrom(self, other):
+        """Adds the nodes of `other`."""
+        self.node.extend(other.node)
+        self.gradient_rules += other.gradient_rules
+
+    def CopyFrom(self, other):
+        """Makes this graph equal to `other`."""
+        self.Clear()
+        self.MergeFrom(other)
+
 
 def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None):
     """Adds the operations of a GraphDef to the default graph.
@@ -135,7 +259,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     the graph it was made of, which hold for what is imported. Blocks in force here hold for what is imported too.
 
     Args:
-      graph_def: what `graph.as_graph_def()` gave.
+      graph_def: what `graph.as_graph_def()` gave, or what was read from a file, one of TensorFlow's too.
       input_map: {tensor name in `graph_def`: tensor of the default graph} to use instead.
       return_elements: names of operations ("y") and tensors ("y:0") to return.
       name: prefix of the names here; "import" by default, "" for none.
@@ -153,7 +277,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
 
     if not isinstance(graph_def, GraphDef):
         raise TypeError(f"graph_def must be a GraphDef proto, one of Regrad's, got {type(graph_def).__name__}: what "
-                        "graph.as_graph_def() gives. TensorFlow's graph files are not read.")
+                        "graph.as_graph_def() gives, or tf.GraphDef.FromString of a file's bytes.")
     if input_map is not None and not isinstance(input_map, dict):
         raise TypeError(f"input_map must be a dictionary mapping strings to Tensor objects, got {input_map!r}.")
     if return_elements is not None and not (isinstance(return_elements, (list, tuple))
@@ -162,7 +286,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     graph = get_default_graph()
     given = {k if ":" in k else k + ":0": convert_to_tensor(v) for k, v in (input_map or {}).items()}
     ops, used = {}, set()
-    types = {t.name: t.dtype for node in graph_def.node for t in node.operation.outputs} if given else {}
+    types = {t.name: t.dtype for node in graph_def.node if node.operation for t in node.operation.outputs} if given else {}
 
     def tensor(text):
         full = text if ":" in text else text + ":0"
@@ -176,20 +300,24 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
         return ops[op].outputs[int(index)]
 
     with graph.name_scope(name if name is not None else "import"):
-        for node in graph_def.node:
-            old = node.operation
+        for node in in_order(graph_def.node):
             inputs = tuple(tensor(text) for text in node.input if not text.startswith("^"))
             controls = [ops[text[1:]] for text in node.input if text.startswith("^")]
-            attrs = {k: _plain(node.attr[k].value) if k in node.attr else v for k, v in old.attrs.items()}
+            old = node.operation
+            if old is not None and old.type == node.op:
+                attrs = {k: _plain(node.attr[k].value) if k in node.attr else v for k, v in old.attrs.items()}
+                opdef, groups, attrs = old.opdef, old.groups, copied_bodies(old, attrs, graph, inputs)
+            else:
+                old, (opdef, groups, attrs) = None, described(node, inputs)
             with graph.control_dependencies(controls):
-                op = ops[node.name] = graph._add(old.opdef, inputs, copied_bodies(old, attrs, graph, inputs), node.name,
-                                                 old.groups)
+                op = ops[node.name] = graph._add(opdef, inputs, attrs, node.name, groups)
             rule = node.attr.get("_gradient_op_type")
             if rule is not None and op.override_scope is None:
                 op._set_attr("_gradient_op_type", rule.value)
-            op.attached_rules = old.attached_rules
+            if old is not None:
+                op.attached_rules = old.attached_rules
     if graph_def.gradient_rules:
-        made = {node.operation: ops[node.name] for node in graph_def.node}
+        made = {node.operation: ops[node.name] for node in graph_def.node if node.operation is not None}
         graph.gradient_rules += [o.moved(made) for o in graph_def.gradient_rules]
     missing = given.keys() - used
     if missing:
@@ -200,6 +328,66 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
         return [tensor(e) if ":" in e else ops[e] for e in return_elements]
     except (KeyError, IndexError) as error:
         raise ValueError(f"Requested return_element {return_elements} not found in graph_def: {error}.") from None
+
+
+def in_order(nodes):
+    """Returns nodes so that each stands behind those it needs; as they are where they do so already.
+
+    Raises:
+      ValueError: a node needs one that is not there, or itself.
+    """
+    named, done, order = {n.name: n for n in nodes}, set(), []
+    for node in nodes:
+        stack = [node]
+        while stack:
+            top = stack[-1]
+            needed = dict.fromkeys(text.lstrip("^").partition(":")[0] for text in top.input)
+            missing = [n for n in needed if n not in done]
+            if top.name in done or not missing:
+                stack.pop()
+                if top.name not in done:
+                    done.add(top.name)
+                    order.append(top)
+                continue
+            for name in missing:
+                if name not in named:
+                    raise ValueError(f"Node '{top.name}': Unknown input node '{name}'")
+                if any(n.name == name for n in stack):
+                    raise ValueError(f"Node '{name}' needs itself: TensorFlow's loops of Enter, Merge and Switch cannot be "
+                                     "imported; run the program that builds the graph.")
+            stack += [named[name] for name in missing]
+    return order
+
+
+def described(node, inputs):
+    """Returns (OpDef, groups, attributes) for a node that was read from bytes or made by hand.
+
+    Raises:
+      ValueError: Regrad has no such op type, or the attributes are Python objects of another process.
+    """
+    from regrad.core import gradient_registry
+    from regrad.core.opdef import find_op, op_types
+
+    gradient_registry.complete()
+    opdef = find_op(node.op)
+    if opdef is None:
+        raise ValueError(f"Op type not registered '{node.op}' in Regrad, of node '{node.name}'{nearest(node.op, op_types())}")
+    attrs = {}
+    for key, default in opdef.attrs.items():
+        given = node.attr.get(key)
+        attrs[key] = default if given is None else _plain(given.value)
+    lists = [i for i, arg in enumerate(opdef.args) if arg.is_list]
+    if not lists:
+        return opdef, None, attrs
+    groups = [None] * len(opdef.args)
+    if len(lists) == 1:
+        groups[lists[0]] = len(inputs) - len(opdef.args) + 1
+    else:
+        for i in lists:
+            types = node.attr.get(opdef.args[i].var)
+            count = node.attr.get("N") if types is None or not isinstance(types.value, (tuple, list)) else None
+            groups[i] = count.value if count is not None else len(types.value) if types is not None else 0
+    return opdef, tuple(groups), attrs
 
 
 def node_def(op):
@@ -227,7 +415,13 @@ def _attributes(op):
 
 
 def _plain(value):
-    """Returns a node's attribute as an operation keeps it: sizes of a shape."""
+    """Returns a node's attribute as an operation keeps it: sizes of a shape, a constant's array."""
+    if isinstance(value, Message):
+        from regrad.core.messages import make_ndarray
+
+        return make_ndarray(value)
+    if isinstance(value, ListValue):
+        return tuple(value)
     return value.dims_ if isinstance(value, TensorShape) else value
 
 

@@ -5,9 +5,9 @@ import os
 
 import numpy as np
 
-from regrad.core.convert import make_constant
 from regrad.core.graph import Graph, Tensor
-from regrad.core.graph_def import GraphDef
+from regrad.core.graph_def import AttrValue, GraphDef
+from regrad.core.opdef import find_op
 
 _NO_META = ("a graph is made again by running the program that builds it; then tf.train.Saver().restore(sess, path) gives its "
             "variables their values.")
@@ -61,9 +61,7 @@ def extract_sub_graph(graph_def, dest_nodes):
     """
     if isinstance(dest_nodes, str):
         raise TypeError("dest_nodes must be a list.")
-    part = GraphDef([])
-    part.node = _needed(graph_def, list(dest_nodes))
-    return part
+    return GraphDef(node=_needed(graph_def, list(dest_nodes)))
 
 
 def convert_variables_to_constants(sess, input_graph_def, output_node_names, variable_names_whitelist=None,
@@ -77,27 +75,20 @@ def convert_variables_to_constants(sess, input_graph_def, output_node_names, var
       variable_names_whitelist, variable_names_blacklist: names of the variables to replace, or not to.
     """
     nodes = _needed(input_graph_def, list(output_node_names))
-    chosen = [n for n in nodes if n.operation.opdef.variable
+    chosen = [n for n in nodes if (kind := find_op(n.op)) is not None and kind.variable
               and (variable_names_whitelist is None or n.name in variable_names_whitelist)
               and n.name not in (variable_names_blacklist or ())]
     storage = [sess.graph.get_operation_by_name(n.name).outputs[0] for n in chosen]
-    values = dict(zip((n.name for n in chosen), sess.run(storage)))
-    frozen = Graph()
-    made: dict = {}
-    with frozen.as_default():
-        for node in nodes:
-            old = node.operation
-            if node.name in values:
-                made[node.name] = make_constant(frozen, np.asarray(values[node.name]), old.outputs[0].dtype, node.name).op
-                continue
-            inputs = []
-            for text in node.input:
-                if not text.startswith("^"):
-                    name, _, index = text.partition(":")
-                    inputs.append(made[name].outputs[int(index or 0)])
-            with frozen.control_dependencies([made[t[1:]] for t in node.input if t.startswith("^")]):
-                made[node.name] = frozen._add(old.opdef, tuple(inputs), dict(old.attrs), node.name, old.groups)
-    return frozen.as_graph_def()
+    values = {n.name: (np.asarray(v), t.dtype) for n, v, t in zip(chosen, sess.run(storage), storage)}
+    frozen = GraphDef()
+    for node in nodes:
+        if node.name in values:
+            value, dtype = values[node.name]
+            frozen.node.add(name=node.name, op="Const", device=node.device,
+                            attr={"dtype": AttrValue(dtype), "value": AttrValue(value)})
+        else:
+            frozen.node.append(node)
+    return frozen
 
 
 def remove_training_nodes(input_graph, protected_nodes=None):
