@@ -205,13 +205,6 @@ class GraphDef:
 
         return graph_proto(self).SerializeToString()
 
-    def ParseFromString(self, serialized):
-        """Not available: a Regrad graph is made by running the program that builds it."""
-        raise NotImplementedError("GraphDef.ParseFromString: TensorFlow's graph files (frozen_graph.pb) are not read; run the "
-                                  "program that builds the graph, then restore its variables with tf.train.Saver.")
-
-    FromString = ParseFromString
-
     def ByteSize(self):
         return len(self.SerializeToString())
 
