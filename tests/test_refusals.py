@@ -238,7 +238,6 @@ tf.get_variable('weights', [2])
 os.remove('model.data-00000-of-00001')
 tf.train.Saver().restore(tf.Session(), 'model') #!"""),
     "a path without a name": ("ValueError", "prefix of the files", _SUM + "tf.train.Saver().save(tf.Session(), '') #!"),
-    "a frozen graph": ("ValueError", "Error parsing message", "tf.GraphDef().ParseFromString(b'no graph') #!"),
     # What belongs to later TensorFlows, or is left out.
     "tf.function": ("AttributeError", "built once", "tf.function #!"),
     "tf.keras.Sequential": ("AttributeError", "tf.layers", "tf.keras.Sequential #!"),

@@ -91,3 +91,8 @@ def test_refusals(node, says):
 
     with pytest.raises(ValueError, match=says):
         tf.import_graph_def(graph_def)
+
+
+def test_bytes_that_are_no_graph():
+    with pytest.raises(ValueError, match="Error parsing message"):
+        tf.GraphDef().ParseFromString(b"no graph")
