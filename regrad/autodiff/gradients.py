@@ -4,7 +4,6 @@ One walk, backwards over the operations between xs and ys, newest first. An op i
 creation order is a reverse topological order: no recursion, linear time, and the same result on every run.
 """
 
-import gc
 import heapq
 import warnings
 
@@ -12,7 +11,7 @@ from regrad.autodiff import forward as forward_mode
 from regrad.autodiff import overrides as rules
 from regrad.autodiff.rules import as_rule as rules_as_rule
 from regrad.autodiff.walking import in_forward_mode, in_progress
-from regrad.core import gradient_registry, source
+from regrad.core import collecting, gradient_registry, source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import GradientError, RuleError, RuleTypeError, ShapeError
 from regrad.core.graph import FuncGraph, Operation, RegradWarning, Tensor, get_default_graph
@@ -212,15 +211,9 @@ class Walk:
         """Carries the gradients in `sums` back to the xs, rule by rule."""
         groups = self.resolution.groups()
         steps = grouped_order(self, groups) if groups else reversed(self.path)
-        collecting = gc.isenabled()
-        gc.disable()  # everything made here stays: looking for garbage among it costs more than making it
-        try:
-            with in_progress(self):
-                for op in steps:
-                    self.step(op, sums)
-        finally:
-            if collecting:
-                gc.enable()
+        with collecting.paused(), in_progress(self):
+            for op in steps:
+                self.step(op, sums)
 
     def step(self, op, sums):
         """Applies the rule of one operation (or group) to what has arrived at its outputs."""

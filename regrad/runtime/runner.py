@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 
+from regrad.core import collecting
 from regrad.core.errors import InternalError
 from regrad.core.graph import FuncGraph, RegradWarning, Tensor, op_arguments
 from regrad.core.host import HOST
@@ -196,7 +197,8 @@ class Runner:
 
     def _specialise(self, arrays, key):
         session = self.session
-        program = self.programs[key] = Program(self.plan, arrays, session)
+        with collecting.paused():
+            program = self.programs[key] = Program(self.plan, arrays, session)
         plan = self.plan
         fixed = not (plan.keyed_feeds or plan.keyed_reads) and all(fully_known(t.dims) for t in plan.fed)
         if fixed and not isinstance(plan.graph, FuncGraph):  # what is given to bodies is not compared with their shapes

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 
-from regrad.core import context
+from regrad.core import collecting, context
 from regrad.core.errors import CancelledError, InvalidArgumentError
 from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
 from regrad.runtime import segment as segments
@@ -177,7 +177,8 @@ class Session:
             if runner is None:
                 if len(self._runners) > _MAX_RUNNERS:
                     self._runners.clear()
-                runner = self._runners[plan_key] = Runner(Plan(self.graph, structure.elements, tensors), self)
+                with collecting.paused():
+                    runner = self._runners[plan_key] = Runner(Plan(self.graph, structure.elements, tensors), self)
             if structure in self._fetches.values():
                 self._runners[key] = runner
         return runner
