@@ -10,14 +10,15 @@ from regrad.runtime.plan import Node
 
 
 def rewritten(nodes, infos, outside):
-    """Returns `nodes` with each sum of products of matrices as one product; what nothing reads any more is still among them.
+    """Returns `nodes` with products of matrices gathered or narrowed; what nothing reads any more is still among them.
 
     Args:
       nodes: in order.
       infos: value number -> Spec or Known.
       outside: value numbers that anything but `nodes` reads.
     """
-    if sum(n.op.type == "MatMul" for n in nodes) < _FEWEST:
+    products = sum(n.op.type == "MatMul" for n in nodes)
+    if not products:
         return nodes
     users = dict.fromkeys(outside, 1)
     for n in nodes:
@@ -26,18 +27,20 @@ def rewritten(nodes, infos, outside):
     producer = {v: n for n in nodes for v in n.outs}
     parts, replaced = set(), {}
     for n in reversed(nodes):
-        if n.op.type in _SUMS and n not in parts:
+        if n.op.type in ("Split", "SplitV"):
+            replaced[n] = _part_of_product(n, producer, users, infos) or n
+        elif products >= _FEWEST and n.op.type in _SUMS and n not in parts:
             replaced[n] = _sum_of_products(n, producer, users, infos, parts) or n
     return [replaced.get(n, n) for n in nodes]
 
 
-def _instead(node, opdef, inputs, attrs, groups):
-    """Returns a node that makes the values of `node` by another operation, of inputs given as (value number, tensor)."""
+def _instead(node, opdef, inputs, attrs, groups, output=0):
+    """Returns a node that makes one value of `node` by another operation, of inputs given as (value number, tensor)."""
     old = node.op
     op = Operation(old.graph, old.name, opdef, tuple(t for _, t in inputs), attrs, groups)
-    op.frames, op.forward_op, op.id, op.outputs = old.frames, old.forward_op, old.id, old.outputs
+    op.frames, op.forward_op, op.id, op.outputs = old.frames, old.forward_op, old.id, (old.outputs[output],)
     op._controls, op.override_scope, op._device = (), None, old._device
-    made = Node(op, tuple(v for v, _ in inputs), node.outs, False, ())
+    made = Node(op, tuple(v for v, _ in inputs), (node.outs[output],), False, ())
     made.stage = node.stage
     return made
 
@@ -99,3 +102,44 @@ def _sum_of_products(node, producer, users, infos, parts):
     inputs = [(p.ins[i], p.op.inputs[i]) for i in (0, 1) for p in products]
     return _instead(node, products_op, inputs + rest, {"transpose_x": transpose_x, "transpose_y": transpose_y},
                     (len(products), len(products), len(rest)))
+
+
+# -- products of which only some rows or columns are read: the gradient of [x, h] @ w where x is data ----------------
+
+
+def _part_lower(b, x, y, *, transpose_a, transpose_b, axis, start, stop):
+    """Returns rows (axis 0) or columns `start` to `stop` of the product of `x` and `y`."""
+    part = slice(start, stop)
+    if axis == 0:
+        x = x[:, part] if transpose_a else x[part]
+    else:
+        y = y[part] if transpose_b else y[:, part]
+    return b.np.matmul(x.T if transpose_a else x, y.T if transpose_b else y).astype(x.dtype)
+
+
+def _part_infer(x, y, *, transpose_a, transpose_b, axis, start, stop):
+    dims = [x.dims[1 if transpose_a else 0], y.dims[0 if transpose_b else 1]]
+    dims[axis] = stop - start
+    return Spec(tuple(dims), x.dtype)
+
+
+part_op = OpDef("PartOfProduct", "x, y", _part_infer, _part_lower,
+                attrs={"transpose_a": False, "transpose_b": False, "axis": 1, "start": 0, "stop": 0}, types={}, stateful=False,
+                host=False, static=(), writes=(), reads=True, xla_only=False, shape_only=(), partial=False, variable=False,
+                random=False, single=True)
+
+
+def _part_of_product(node, producer, users, infos):
+    """Returns a node that computes the only piece of a split product that is read; None if `node` is not like that."""
+    by_sizes = node.op.type == "SplitV"
+    value, axis = (node.ins[0], node.ins[2]) if by_sizes else (node.ins[1], node.ins[0])
+    read = [k for k, v in enumerate(node.outs) if users.get(v)]
+    product = producer.get(value)
+    if product is None or product.op.type != "MatMul" or users[value] != 1 or len(read) != 1 or len(node.outs) == 1:
+        return None
+    axis = int(infos[axis].array) % 2
+    widths = [infos[v].dims[axis] for v in node.outs]
+    start = sum(widths[:read[0]])
+    attrs = {name: bool(product.op.attrs[name]) for name in ("transpose_a", "transpose_b")}
+    return _instead(node, part_op, [*zip(product.ins, product.op.inputs)],
+                    {**attrs, "axis": axis, "start": start, "stop": start + widths[read[0]]}, None, read[0])

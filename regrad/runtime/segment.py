@@ -525,7 +525,7 @@ _NS_PER_PRODUCT = 0.03  # multiply-and-add in a matrix product; in a convolution
 
 def _products(op, dims, out):
     """Returns how many products of numbers an op adds up, those of a convolution weighed."""
-    if op.type in ("MatMul", "BatchMatMul", "BatchMatMulV2") and dims[0]:
+    if op.type in ("MatMul", "PartOfProduct", "BatchMatMul", "BatchMatMulV2") and dims[0]:
         transposed = op.attrs.get("transpose_a") or op.attrs.get("adj_x")
         return out * dims[0][-2 if transposed else -1]
     kind = op.opdef.type

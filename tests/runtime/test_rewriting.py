@@ -58,3 +58,34 @@ def test_which_sums_of_products_are_one(monkeypatch):
         assert seen.pop() == []  # the operands are longer than the products
         session.run(tf.add_n(products[:2]), feeds)
         assert seen.pop() == []
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize("transpose_b", [False, True])
+def test_only_the_part_of_a_product_that_is_read_is_computed(transpose_a, transpose_b, compiled, monkeypatch):
+    monkeypatch.setattr(config, "host_runs", 0 if compiled else 3)
+    seen = []
+    inner = program.rewritten
+
+    def noted(*args):
+        nodes = inner(*args)
+        seen.append([(n.op.type, n.op.outputs[0].dims) for n in nodes if n.op.type == "PartOfProduct"])
+        return nodes
+
+    monkeypatch.setattr(program, "rewritten", noted)
+    rng = np.random.default_rng(6)
+    a, b = rng.standard_normal((6, 4)), rng.standard_normal((4, 8))
+    given_a, given_b = a.T if transpose_a else a, b.T if transpose_b else b
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, y = tf.placeholder(tf.float64, given_a.shape), tf.placeholder(tf.float64, given_b.shape)
+        feeds = {x: given_a, y: given_b}
+        product = tf.matmul(x, y, transpose_a, transpose_b)
+        columns, rows = tf.split(product, [2, 5, 1], axis=-1), tf.split(tf.matmul(x, y, transpose_a, transpose_b), 3)
+        np.testing.assert_allclose(session.run(columns[1], feeds), (a @ b)[:, 2:7])
+        np.testing.assert_allclose(session.run(rows[2], feeds), (a @ b)[4:])
+        assert seen == [[("PartOfProduct", (6, 5))], [("PartOfProduct", (2, 8))]]
+        seen.clear()
+        np.testing.assert_allclose(session.run(columns[0] + columns[1][:, :2], feeds), (a @ b)[:, :2] + (a @ b)[:, 2:4])
+        np.testing.assert_allclose(session.run([columns[0], product], feeds)[1], a @ b)
+        assert seen == [[], []]
