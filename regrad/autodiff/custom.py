@@ -117,6 +117,7 @@ def _call(f, args, kwargs):
         rule.forward = forward_mode.Closed(forward_fn[0], n_results, n_leaves)
     rule.__name__ = getattr(grad_fn, "__name__", "grad_fn")
     rule.__wrapped__ = grad_fn
+    rule.passes_by = range(n_results)  # what `f` computed: the rule stands for the way through it
     outputs = identityn_op([*results, *inputs, *reads])
     outputs[0].op.attached_rules = [rule]
     return nest.pack_sequence_as(result, outputs[:n_results])
@@ -276,6 +277,8 @@ def recompute_grad(f):
             return [None] * len(results) + grads
 
         rule.__wrapped__ = f
+        rule.__name__ = getattr(f, "__name__", "recompute_grad")
+        rule.passes_by = range(len(results))
         outputs = identityn_op([*results, *inputs, *reads], name="recompute")
         outputs[0].op.attached_rules = [rule]
         return nest.pack_sequence_as(result, outputs[:len(results)])

@@ -302,7 +302,14 @@ def _forward_of_infer(value, soft):
 
 forward_of_op = define_op("ForwardOf", "value: T, soft: T", infer=_forward_of_infer, shape_only=(1,),
                           lower=lambda b, value, soft: value)
-gradient_registry.RegisterGradient("ForwardOf")(lambda op, dy: (None, dy))
+
+
+@gradient_registry.RegisterGradient("ForwardOf")
+def _forward_of_grad(op, dy):
+    return None, dy
+
+
+_forward_of_grad.passes_by = (0,)
 
 
 def _forward_of(value, soft):

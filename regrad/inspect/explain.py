@@ -63,6 +63,10 @@ class Step:
             text = f"{self.op.outputs[0].dtype.name} carries no gradient"
         return text + (f"; {self.note}" if self.note else "")
 
+    def passes_by(self):
+        """Returns the inputs to which the rule gives None because it stands for the way to them."""
+        return getattr(self.bound.function, "passes_by", ()) if self.bound is not None else ()
+
     def data(self):
         return {"name": self.name, "type": self.type, "status": self.status, "rule": self.rule, "rule_at": self.rule_at,
                 "why": self.why, "at": self.at, "line": self.line, "inputs": self.inputs, "outputs": self.outputs,
@@ -77,15 +81,18 @@ class Cut:
       tensor: the input that gets nothing.
       why, cure: words.
       shape_only: True when the operation asks for no more than the tensor's shape.
+      aside: True for what a function with a gradient of its own computed: its rule stands for the way through it.
     """
 
-    def __init__(self, step, tensor, why, shape_only=False):
+    def __init__(self, step, tensor, why, shape_only=False, aside=False):
         self.op, self.type, self.at, self.line = step.name, step.type, step.at, step.line
         self.rule = step.says()
         self.tensor = tensor
         self.why = why
-        self.cure = cure_for(step.op, shape_only)
+        self.cure = "make it an argument of the function, which its gradient function answers for" if aside else (
+            cure_for(step.op, shape_only))
         self.shape_only = shape_only
+        self.aside = aside
 
     def data(self):
         return dict(vars(self))
@@ -408,8 +415,9 @@ def _target(x, got, ys, steps, sums, walk):
     if not path and x not in ys:
         return Target(x.name, got, [], "" if got else _unconnected(x))
     cuts = _cuts([x], ys, walk.through_gradients, {s.op: s for s in steps}, walk.crossing)
-    # Where only a shape is asked for, no gradient is missed, unless that is all there is.
-    cuts = [c for c in cuts if not c.shape_only] or ([] if got else cuts)
+    # Where only a shape is asked for, or a rule stands for the way through a function, no gradient is missed, unless that is
+    # all there is.
+    cuts = [c for c in cuts if not c.shape_only and not c.aside] or ([] if got else cuts)
     reason = "" if got else "every path to it ends" if cuts else "nothing arrives at it"
     if not got and not walk.flows(x):
         reason = f"it is {x.dtype.name}, which carries no gradient; cast it to a floating type first, and differentiate by that"
@@ -435,9 +443,9 @@ def _cuts(xs, ys, through_gradients, steps, crossing):
             cuts += inner
             ends = [] if inner else ends
         # Of a value that is rounded to an integer, the place to speak of is where it stops being a real number.
-        only = shape_only_positions(op)
-        ends.sort(key=lambda end: end[1] in only)
-        cuts += [Cut(step, t.name, _reason(step, t), i in only) for t, i in ends[:1]]
+        only, aside = shape_only_positions(op), step.passes_by()
+        ends.sort(key=lambda end: end[1] in only or end[1] in aside)
+        cuts += [Cut(step, t.name, _reason(step, t, i), i in only, i in aside) for t, i in ends[:1]]
     return cuts
 
 
@@ -474,7 +482,9 @@ def reached_from(xs, ys):
     return found
 
 
-def _reason(step, tensor):
+def _reason(step, tensor, position):
+    if position in step.passes_by():
+        return f"{step.rule!r} answers for the function's arguments alone, and the way leads past them"
     if step.status == STOPPED:
         return "it is in stop_gradients"
     if step.status == INTEGER:

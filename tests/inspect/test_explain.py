@@ -318,3 +318,18 @@ def test_linear_in_the_graph():
         y = -y
 
     assert len(tf.explain_gradients(y, x).steps) == 3000
+
+
+@pytest.mark.parametrize("make", [
+    lambda x, w: tf.custom_gradient(lambda x: (tf.log(x) * w, lambda dy: dy))(x),
+    lambda x, w: tf.straight_through(tf.round)(x) * tf.stop_gradient(w),
+    lambda x, w: tf.recompute_grad(lambda x: tf.sin(x) * w)(x),
+])
+def test_a_rule_that_stands_for_a_way_cuts_no_path(make):
+    x, w = tf.constant([1.0]), tf.constant([2.0])
+
+    inside, captured = tf.explain_gradients(make(x, w), [x, w]).targets
+
+    assert inside.gradient and inside.cuts == []
+    assert not captured.gradient and len(captured.cuts) == 1
+    assert captured.cuts[0].type == "StopGradient" or "make it an argument" in captured.cuts[0].cure
