@@ -369,7 +369,7 @@ def test_reading_a_written_array_warns_of_nothing():
 @pytest.mark.parametrize(("script", "words"), [
     ("x = (", "SyntaxError"),
     ("import regrad as tf\ntf.constant('a', tf.int32)", "Expected int32"),
-    ("from tensorflow.contrib import seq2seq", "raw_rnn"),
+    ("from tensorflow.contrib import learn", "MonitoredTrainingSession"),
     ("from tensorflow.examples.tutorials.mnist import input_data", "NumPy"),
 ])
 def test_a_scripts_error_begins_at_its_line(script, words, tmp_path, capsys):
