@@ -156,3 +156,56 @@ def test_names_of_the_other_parts():
     assert slim.losses is tf.losses
     with pytest.raises(AttributeError, match="Regrad leaves tf.contrib.learn out"):
         tf.contrib.learn  # noqa: B018
+
+
+def test_an_lstm_in_one_operation_is_the_cell_step_by_step():
+    x = tf.constant(np.random.RandomState(0).rand(4, 2, 3).astype(np.float32))
+    fused = tf.contrib.rnn.LSTMBlockFusedCell(5, use_peephole=True)
+    outputs, state = fused(x, dtype=tf.float32, sequence_length=[4, 2])
+    cell = tf.nn.rnn_cell.LSTMCell(5, use_peepholes=True)
+    steps, last = tf.nn.dynamic_rnn(cell, x, [4, 2], dtype=tf.float32, time_major=True)
+    names = {v.op.name.rpartition("/")[2]: v for v in fused.variables}
+    for v in cell.variables:
+        source = names[v.op.name.rpartition("/")[2]]
+        tf.add_to_collection("same", v.assign(source))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run([v.assign(np.linspace(-1, 1, 5)) for k, v in names.items() if "diag" in k])
+        session.run(tf.get_collection("same"))
+        got, want = session.run([[outputs, state], [steps, last]])
+    np.testing.assert_allclose(got[0], want[0], atol=1e-6)
+    np.testing.assert_allclose(got[1], want[1], atol=1e-6)
+
+
+def test_images_turned_and_moved():
+    x = np.arange(9.0, dtype=np.float32).reshape(3, 3)
+    image = tf.contrib.image
+    both = image.compose_transforms(image.angles_to_projective_transforms(np.pi / 2, 3, 3),
+                                    image.translations_to_projective_transforms([1, 0]))
+    with tf.Session() as session:
+        made = [image.rotate(x, np.pi / 2), image.translate(x, [1, 0]), image.transform(x, both)]
+        turned, moved, composed = session.run(made)
+    np.testing.assert_array_equal(turned, np.rot90(x))
+    np.testing.assert_array_equal(moved, [[0, 0, 1], [0, 3, 4], [0, 6, 7]])
+    np.testing.assert_array_equal(composed, np.pad(np.rot90(x), [[0, 0], [1, 0]])[:, :3])  # turned, then moved
+
+
+def test_gdn_divides_by_the_energy_of_all_channels():
+    x = np.random.RandomState(0).rand(2, 3, 4).astype(np.float32)
+    y, back = layers.gdn(tf.constant(x)), layers.gdn(tf.constant(x), inverse=True, name="back")
+    grads = tf.gradients(y, tf.trainable_variables()[:2])
+    root = np.sqrt(1 + 0.1 * x ** 2)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        got = session.run([y, back, grads])
+    np.testing.assert_allclose(got[0], x / root, rtol=1e-4)
+    np.testing.assert_allclose(got[1], x * root, rtol=1e-4)
+    assert [g.shape for g in got[2]] == [(4,), (4, 4)]
+    # Below its bound a variable is pushed back, and not further down.
+    bound = tf.constant([1.0, 1.0])
+    v = tf.constant([0.5, 2.0])
+    with tf.get_default_graph().gradient_override_map({"Maximum": "GDNLowerBound"}):
+        kept = tf.maximum(v, bound)
+    up, down = (tf.gradients(kept, v, grad_ys=tf.constant([s, s]))[0] for s in (-1.0, 1.0))
+    with tf.Session() as session:
+        assert [list(g) for g in session.run([up, down])] == [[-1, -1], [0, 1]]

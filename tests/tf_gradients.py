@@ -70,23 +70,19 @@ NOT_DIFFERENTIABLE = frozenset("""
 _FRAMES = "a loop or branch is one operation, While, If or Case: there are no frames to enter and leave"
 _LISTS = "TensorFlow's second form of TensorArray, below its second control flow; no function of TensorFlow 1 makes one"
 _RESOURCE = "variables are of one kind: storage is VariableV2, and a read an Identity, as TensorFlow 1's default is"
-_CONTRIB = "waiting: an op of tf.contrib, which brings its own kernels"
-_RAGGED = "waiting: there are no ragged tensors"
 
 ABSENT = {
     **dict.fromkeys("""Enter Exit LoopCond Merge NextIteration Switch RefEnter RefExit RefMerge RefNextIteration
                     RefSwitch""".split(), _FRAMES),
     **{t: _LISTS for t in DIFFERENTIABLE if t.startswith("TensorList")},
     **dict.fromkeys("ReadVariableOp ResourceGather ResourceGatherNd VarIsInitializedOp VariableShape".split(), _RESOURCE),
-    **dict.fromkeys("BlockLSTM BlockLSTMV2 GDNLowerBound ImageProjectiveTransformV2 Resampler".split(), _CONTRIB),
-    **dict.fromkeys("RaggedGather RaggedTensorToSparse".split(), _RAGGED),
+    "GDNLowerBound": "no op type but a rule, that tf.contrib.layers.gdn gives its maxima",
     "BatchNormWithGlobalNormalization": "tf.nn.batch_norm_with_global_normalization is composed, as in TensorFlow 1.15",
     **dict.fromkeys("QuantizeAndDequantize QuantizeAndDequantizeV3".split(), "tf.quantize_and_dequantize makes "
                     "QuantizeAndDequantizeV2, whose range is given beforehand"),
     **dict.fromkeys("NonMaxSuppression NonMaxSuppressionV2".split(), "tf.image.non_max_suppression makes NonMaxSuppressionV3"),
     "ExtractGlimpse": "tf.image.extract_glimpse is composed, and differentiable",
     "RandomCrop": "tf.random_crop is composed of a slice, as in TensorFlow 1.15",
-    "ScaleAndTranslate": "waiting: no function of TensorFlow 1 makes it by itself",
     "TensorArrayCloseV3": "a TensorArray is a tensor: closing it makes a NoOp",
     "TensorArrayGradV3": "a TensorArray is a tensor, and so is its gradient",
     "TensorArrayGradWithShape": "a TensorArray is a tensor, and so is its gradient",

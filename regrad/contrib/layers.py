@@ -8,6 +8,7 @@ Arguments that all have: `reuse` and `scope` (of the variable scope), `outputs_c
 import math as _math
 
 from regrad.contrib.framework import add_arg_scope, model_variable
+from regrad.contrib.gdn import GDN, gdn  # noqa: F401 - public here
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph

@@ -7,4 +7,5 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.nn.rnn_cell": """
         BasicLSTMCell BasicRNNCell CoreRNNCell=RNNCell DeviceWrapper DropoutWrapper GRUCell LSTMCell LSTMStateTuple MultiRNNCell
         RNNCell ResidualWrapper""",
+    "regrad.contrib.lstm_block": "LSTMBlockCell LSTMBlockFusedCell",
 })

@@ -9,17 +9,19 @@ import importlib
 from regrad.core import opdef as opdefs
 
 FAMILIES = (
-    "array", "array_grad", "augment", "barrier", "barrier_grad", "bitwise", "boxes", "candidates", "check",
-    "clip", "clip_grad", "codecs", "compare", "compare_grad", "complex", "complex_grad", "control", "conv",
-    "conv_grad", "counting", "ctc", "cumulative", "cumulative_grad", "diag", "diag_grad", "distort", "einsum",
-    "einsum_grad", "fft", "fft_grad", "files", "flow", "flow_grad", "fractional", "fractional_grad",
-    "functional", "generate", "generate_grad", "handles", "hashing", "image", "image_grad", "indexing",
-    "indexing_grad", "inplace", "inplace_grad", "layout", "layout_grad", "linalg", "linalg_grad", "math",
-    "math_grad", "matmul", "matmul_grad", "nn", "nn_grad", "norm", "norm_grad", "operators", "partition",
-    "partition_grad", "pool", "pool_grad", "quantise", "quantise_grad", "queues", "random", "random_grad",
-    "readers", "reduce", "reduce_grad", "script", "segment", "segment_grad", "sets", "sort", "sort_grad",
-    "sparse", "sparse_grad", "sparse_shape", "special", "special_grad", "spectral", "state", "state_grad",
-    "strings", "summary", "tensor_array", "tensor_array_grad", "train", "train_grad", "vjp",
+    "array", "array_grad", "augment", "barrier", "barrier_grad", "bitwise", "block_lstm",
+    "block_lstm_grad", "boxes", "candidates", "check", "clip", "clip_grad", "codecs", "compare",
+    "compare_grad", "complex", "complex_grad", "control", "conv", "conv_grad", "counting", "ctc",
+    "cumulative", "cumulative_grad", "diag", "diag_grad", "distort", "einsum", "einsum_grad", "fft",
+    "fft_grad", "files", "flow", "flow_grad", "fractional", "fractional_grad", "functional", "generate",
+    "generate_grad", "handles", "hashing", "image", "image_grad", "indexing", "indexing_grad",
+    "inplace", "inplace_grad", "layout", "layout_grad", "linalg", "linalg_grad", "math", "math_grad",
+    "matmul", "matmul_grad", "nn", "nn_grad", "norm", "norm_grad", "operators", "partition",
+    "partition_grad", "pool", "pool_grad", "quantise", "quantise_grad", "queues", "ragged",
+    "ragged_grad", "random", "random_grad", "readers", "reduce", "reduce_grad", "script", "segment",
+    "segment_grad", "sets", "sort", "sort_grad", "sparse", "sparse_grad", "sparse_shape", "special",
+    "special_grad", "spectral", "state", "state_grad", "strings", "summary", "tensor_array",
+    "tensor_array_grad", "train", "train_grad", "vjp", "warp", "warp_grad",
 )
 
 

@@ -126,6 +126,35 @@ resizebicubic_op = _define_resize("ResizeBicubic", "bicubic", dtypes.float32, _A
 resizearea_op = _define_resize("ResizeArea", "area", dtypes.float32, {"align_corners": False})
 
 
+def _resize_back(kind):
+    """Returns the lowering of the transpose of a resizing: `dy` brought back to the height and width of the images."""
+    def lower(b, dy, like, *, align_corners, half_pixel_centers=False):
+        sizes = like.shape[1:3] if hasattr(like, "shape") and len(like.shape) == 4 else [int(n) for n in like]
+        for axis, n in zip((1, 2), sizes):
+            w = resize_weights(kind, n, dy.shape[axis], align_corners, half_pixel_centers).astype(dy.dtype)
+            dy = b.np.moveaxis(b.np.tensordot(dy, w, ((axis,), (0,))), -1, axis)
+        return dy if kind == "nearest" else dy.astype(like.dtype)
+
+    return lower
+
+
+def _nearest_back_infer(dy, size, **attrs):
+    rows, columns = size.partial() or (None, None)
+    batch, channels = (None, None) if dy.dims is None else (dy.dims[0], dy.dims[3])
+    return Spec((batch, rows, columns, channels), dy.dtype)
+
+
+def _define_resize_grad(op_type, kind):
+    return define_op(op_type, "grads: float32, original_image: T", types={"T": FLOATING}, shape_only=(1,), attrs=_ALIGN,
+                     infer=lambda dy, like, **attrs: Spec(like.dims, like.dtype), lower=_resize_back(kind))
+
+
+resizebilineargrad_op = _define_resize_grad("ResizeBilinearGrad", "bilinear")
+resizebicubicgrad_op = _define_resize_grad("ResizeBicubicGrad", "bicubic")
+resizenearestgrad_op = define_op("ResizeNearestNeighborGrad", "grads: T, size: int32", types={"T": REAL}, static=(1,),
+                                 attrs=_ALIGN, infer=_nearest_back_infer, lower=_resize_back("nearest"))
+
+
 def resize_bilinear(images, size, align_corners=False, name=None, half_pixel_centers=False):
     """Returns images [batch, height, width, channels] at another size, float32, by bilinear interpolation.
 

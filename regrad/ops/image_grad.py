@@ -1,9 +1,38 @@
-"""Gradient rules for `image.py`: those of the lowerings."""
+"""Gradient rules for `image.py`: resizing is linear, and its gradient the transpose; the others are those of the lowerings."""
 
-from regrad.ops import image as _image  # noqa: F401 - the op types
+from regrad.core.gradient_registry import RegisterGradient
+from regrad.ops import image
+from regrad.ops.array import shape
 from regrad.ops.vjp import vjp_of_lowering
 
-for _op_type in ("ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic", "ResizeArea"):
-    vjp_of_lowering(_op_type, linear=True)
+vjp_of_lowering("ResizeArea", linear=True)
 for _op_type in ("CropAndResize", "RGBToHSV", "HSVToRGB"):
     vjp_of_lowering(_op_type)
+
+
+def _alignment(op):
+    return {"align_corners": op.get_attr("align_corners"), "half_pixel_centers": op.get_attr("half_pixel_centers")}
+
+
+def _resize_rules(op_type, resize, resize_back):
+    @RegisterGradient(op_type)
+    def grad(op, dy):
+        return resize_back(dy, op.inputs[0], **_alignment(op)), None
+
+    @RegisterGradient(f"{op_type}Grad")
+    def grad_grad(op, dx):
+        return resize(dx, shape(op.inputs[0])[1:3], **_alignment(op)), None
+
+
+_resize_rules("ResizeBilinear", image.resizebilinear_op, image.resizebilineargrad_op)
+_resize_rules("ResizeBicubic", image.resizebicubic_op, image.resizebicubicgrad_op)
+
+
+@RegisterGradient("ResizeNearestNeighbor")
+def _nearest_grad(op, dy):
+    return image.resizenearestgrad_op(dy, shape(op.inputs[0])[1:3], **_alignment(op)), None
+
+
+@RegisterGradient("ResizeNearestNeighborGrad")
+def _nearest_grad_grad(op, dx):
+    return image.resizenearest_op(dx, shape(op.inputs[0])[1:3], **_alignment(op)), None

@@ -6,7 +6,7 @@ import numpy as np
 
 import regrad as tf
 from regrad.core.errors import ShapeError
-from regrad.ops import image
+from regrad.ops import image, math
 from tests.cases import Bad, Case, Edge
 
 X = np.random.RandomState(3).rand(2, 4, 5, 3)
@@ -35,6 +35,14 @@ def nearest(x, m, align, half):
     return x[np.minimum(at, n - 1)]
 
 
+def transposed(kind, dy, x):
+    """The transpose of a resizing, from what it makes of the rows and columns of a unit matrix."""
+    kind = {"ResizeBilinear": "bilinear", "ResizeBicubic": "bicubic", "ResizeNearestNeighbor": "nearest"}[kind]
+    rows, columns = (image.resize_weights(kind, n, m) for n, m in zip(x.shape[1:3], dy.shape[1:3]))
+    out = np.einsum("bmnc,mh,nw->bhwc", dy, rows, columns)
+    return out if kind == "nearest" else out.astype(np.float32)
+
+
 def on_both(f, size, *args):
     def reference(x):
         x = np.moveaxis(f(np.moveaxis(x, 1, 0), size[0], *args), 0, 1)
@@ -53,6 +61,11 @@ _HSV = np.array([[0.1, 0.4, 0.8], [0.55, 0.9, 0.3], [0.9, 0.2, 0.5]])
 CASES = [
     *(Case("ResizeBilinear", lambda x, s=s, a=a, h=h: image.resize_bilinear(x, s, a, half_pixel_centers=h),
            on_both(linear, s, a, h), (X,), dtypes=(), note=f"{s}{a}{h}", **SINGLE) for s in _SIZES for a, h in _KINDS),
+    *(Case(f"{kind}Grad", lambda dy, x, back=back: back(math.cast(dy, "float32"), math.cast(x, "float32")),
+           lambda dy, x, kind=kind: transposed(kind, dy, x), ((2, 3, 7, 3), X), dtypes=(), rtol=3e-5, derivatives=False)
+      for kind, back in (("ResizeBilinear", image.resizebilineargrad_op), ("ResizeBicubic", image.resizebicubicgrad_op))),
+    Case("ResizeNearestNeighborGrad", lambda dy: image.resizenearestgrad_op(dy, np.array([4, 5], np.int32)),
+         lambda dy: transposed("ResizeNearestNeighbor", dy, X), ((2, 3, 7, 3),), dtypes=()),
     *(Case("ResizeNearestNeighbor", lambda x, s=s, a=a, h=h: image.resize_nearest_neighbor(x, s, a, half_pixel_centers=h),
            on_both(nearest, s, a, h), (X,), note=f"{s}{a}{h}") for s in _SIZES[:2] for a, h in _KINDS),
     *(Case("ResizeArea", lambda x, s=s: image.resize_area(x, s), on_both(mean_areas, s), (X,), dtypes=(), note=str(s), **SINGLE)
