@@ -29,6 +29,7 @@ _NAMES = {
     "regrad.core.gradient_registry": "NoGradient NotDifferentiable RegisterForwardGradient RegisterGradient",
     "regrad.core.graph_keys": "GraphKeys",
     "regrad.core.graph_def": "AttrValue GraphDef NodeDef import_graph_def",
+    "regrad.core.graph_proto": "MetaGraphDef",
     "regrad.core.messages": "Event HistogramProto LogMessage SessionLog Summary SummaryMetadata make_ndarray make_tensor_proto",
     "regrad.framework": """add_to_collection add_to_collections colocate_with container control_dependencies
         convert_to_tensor_or_indexed_slices convert_to_tensor_or_sparse_tensor device

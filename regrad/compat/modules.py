@@ -27,8 +27,8 @@ _TREE = {
         training=contrib.training training.python training.python.training
         training.python.training.hparam=contrib.training""",
     "core.lib.core": "error_codes_pb2=core.errors",
-    "core.protobuf": """cluster_pb2 config_pb2 control_flow_pb2 error_codes_pb2=core.errors meta_graph_pb2 queue_runner_pb2
-        rewriter_config_pb2 saver_pb2 tensorflow_server_pb2""",
+    "core.protobuf": """cluster_pb2 config_pb2 control_flow_pb2 error_codes_pb2=core.errors
+        meta_graph_pb2=core.graph_proto queue_runner_pb2 rewriter_config_pb2 saver_pb2=core.graph_proto tensorflow_server_pb2""",
     "core.util": "event_pb2=core.messages",
     "core.example": "example_pb2=core.messages feature_pb2=core.messages",
     "python": """client data=data data.ops data.ops.dataset_ops=data data.ops.iterator_ops=data data.util
@@ -336,6 +336,8 @@ EXTRAS = {
     "tensorflow.python.ops.gradients_impl": {
         "_hessian_vector_product": "regrad.autodiff.derivatives:hessian_vector_product"},
     "tensorflow.python.ops.parallel_for.gradients": {"jacobian": _pfor("jacobian"), "batch_jacobian": _pfor("batch_jacobian")},
+    "tensorflow.python.framework.meta_graph": {
+        "read_meta_graph_file": "regrad.train.graph_files:read_meta_graph"},
     "tensorflow.python.framework.constant_op": {"constant_v1": "regrad.core.convert:constant"},
     "tensorflow.python.framework.random_seed": {
         "DEFAULT_GRAPH_SEED": "regrad.ops.random:DEFAULT_GRAPH_SEED", "get_seed": "regrad.ops.random:get_seed",

@@ -21,7 +21,6 @@ ABSENT = {
     "keras.optimizers": "tf.train has the optimizers",
     "load_op_library": "tf.define_op makes op types, in Python or in C++",
     "lookup": "look words up in a Python dictionary, and feed the indices",
-    "MetaGraphDef": "run the program that builds the graph, then restore with tf.train.Saver",
     "optimizers": "tf.train has the optimizers",
     "ragged": "pad the rows to one length, and mask",
     "RaggedTensor": "pad the rows to one length, and mask",

@@ -268,6 +268,8 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     from regrad.core.copying import copied_bodies
     from regrad.core.graph import get_default_graph
 
+    if type(graph_def).__name__ == "ProtoGraphDef":
+        graph_def = GraphDef.FromString(graph_def.SerializeToString())
     if not isinstance(graph_def, GraphDef):
         raise TypeError(f"graph_def must be a GraphDef proto, one of Regrad's, got {type(graph_def).__name__}: what "
                         "graph.as_graph_def() gives, or tf.GraphDef.FromString of a file's bytes.")
@@ -293,6 +295,11 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
         return ops[op].outputs[int(index)]
 
     with graph.name_scope(name if name is not None else "import"):
+        if not graph._scope:
+            taken = [node.name for node in graph_def.node if node.name in graph._by_name]
+            if taken:
+                raise ValueError(f"Node name '{taken[0]}' already exists in the Graph: give the import a `name`, or import "
+                                 "into an empty graph.")
         for node in in_order(graph_def.node):
             inputs = tuple(tensor(text) for text in node.input if not text.startswith("^"))
             controls = [ops[text[1:]] for text in node.input if text.startswith("^")]
@@ -302,6 +309,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
                 opdef, groups, attrs = old.opdef, old.groups, copied_bodies(old, attrs, graph, inputs)
             else:
                 old, (opdef, groups, attrs) = None, described(node, inputs)
+                attrs = _made_bodies(opdef, attrs, graph, inputs)
             with graph.control_dependencies(controls):
                 op = ops[node.name] = graph._add(opdef, inputs, attrs, node.name, groups)
             rule = node.attr.get("_gradient_op_type")
@@ -381,6 +389,21 @@ def described(node, inputs):
             count = node.attr.get("N") if types is None or not isinstance(types.value, (tuple, list)) else None
             groups[i] = count.value if count is not None else len(types.value) if types is not None else 0
     return opdef, tuple(groups), attrs
+
+
+def _made_bodies(opdef, attrs, graph, inputs):
+    """Returns the attributes with bodies made of what a file holds of them."""
+    if not opdef.extra.get("has_bodies"):
+        return attrs
+    first = attrs.get("n_carry", 0)
+    inputs = inputs[opdef.extra.get("body_offset", 0):]
+
+    def made(value):
+        if isinstance(value, tuple):
+            return tuple(made(v) for v in value)
+        return value.make(graph, inputs, first) if hasattr(value, "make") else value
+
+    return {key: made(value) for key, value in attrs.items()}
 
 
 def node_def(op):

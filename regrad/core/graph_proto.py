@@ -1,16 +1,23 @@
 """A graph as TensorFlow's GraphDef bytes, written and read.
 
-Attributes that are Python objects (the function of a `py_func`, the body of a loop) stand there as text, and an attribute of
-ours says which operation of this process the node was made of, so that reading it here finds them again.
+Where attributes are Python objects (the function of a `py_func`, the body of a loop), an attribute of ours says which operation
+of this process the node was made of, so that reading it here finds them again. For another process they stand there as JSON:
+bodies as graphs, functions by their names in modules; what has no name is lost, and says so where it is called.
 """
 
 import ast
+import base64
+import importlib
 import itertools
+import json
+import secrets
 import weakref
 
 import numpy as np
 
 from regrad.core.dtypes import DType, as_dtype
+from regrad.core.errors import UnimplementedError
+from regrad.core.graph import FuncGraph, Operation, variable_of
 from regrad.core.graph_def import AttrValue, GraphVersions, NodeDef, shape_of
 from regrad.core.messages import TensorProto, make_ndarray, make_tensor_proto
 from regrad.core.proto import Message, fields
@@ -37,6 +44,42 @@ class ProtoGraphDef(Message):
     FIELDS = fields("1 node ProtoNodeDef*; 4 versions ProtoVersions")
 
 
+class SaverDef(Message):
+    """What a file says of a Saver."""
+
+    FIELDS = fields("""1 filename_tensor_name string; 2 save_tensor_name string; 3 restore_op_name string; 4 max_to_keep int32;
+        5 sharded bool; 6 keep_checkpoint_every_n_hours float; 7 version enum""")
+
+
+class CollectionDef(Message):
+    """A collection: names of tensors and operations, bytes (messages of variables among them), or numbers."""
+
+    class NodeList(Message):
+        FIELDS = fields("1 value string*")
+
+    class BytesList(Message):
+        FIELDS = fields("1 value bytes*")
+
+    class Int64List(Message):
+        FIELDS = fields("1 value int64*")
+
+    class FloatList(Message):
+        FIELDS = fields("1 value float*")
+
+    FIELDS = fields("""1 node_list CollectionDef.NodeList kind; 2 bytes_list CollectionDef.BytesList kind;
+        3 int64_list CollectionDef.Int64List kind; 4 float_list CollectionDef.FloatList kind""")
+
+
+class MetaGraphDef(Message):
+    """A graph with its collections, as `tf.train.export_meta_graph` writes it."""
+
+    class MetaInfoDef(Message):
+        FIELDS = fields("1 meta_graph_version string; 4 tags string*; 5 tensorflow_version string")
+
+    FIELDS = fields("""1 meta_info_def MetaGraphDef.MetaInfoDef; 2 graph_def ProtoGraphDef; 3 saver_def SaverDef;
+        4 collection_def map:CollectionDef""")
+
+
 _CASES = [(DType, "type", lambda v: v.as_datatype_enum), (bool, "b", bool), ((int, np.integer), "i", int),
           ((float, np.floating), "f", float), (bytes, "s", bytes), (str, "s", str.encode)]
 
@@ -44,7 +87,8 @@ _CASES = [(DType, "type", lambda v: v.as_datatype_enum), (bool, "b", bool), ((in
 _LIVE = "_regrad_operation"  # the attribute that numbers the operation of a node that holds Python objects
 _operations: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
 _numbers: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
-_count = itertools.count(1)
+_count = itertools.count(secrets.randbits(61))  # no two processes have a number in common
+_RULE = "_regrad_rule"  # the attribute that describes a gradient rule attached to the operation
 _LITERAL = b"python: "  # nested tuples, which no field holds
 
 
@@ -55,6 +99,123 @@ def _field_of(value):
     return "s", str(value).encode()
 
 
+# -- values that only Python has ----------------------------------------------------------------------
+_STORED = b"regrad: "  # a value as JSON
+
+
+class Lost:
+    """Stands for a function or object of the program that made a graph, which its file could not hold."""
+
+    def __init__(self, what):
+        self.what = what
+
+    def __call__(self, *args, **kwargs):
+        raise UnimplementedError(f"{self.what} belongs to the program that made the graph; the file the graph was read from "
+                                 "could not hold it. Build the graph by running that program.")
+
+    def __repr__(self):
+        return f"<lost: {self.what}>"
+
+
+class StoredBody:
+    """A body as a file holds it: what `make` turns into a FuncGraph once there is an operation to hold it."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def make(self, outer, inputs, first):
+        """Returns the body for an operation of `outer`; its inputs stand for `inputs`, captures begin at input `first`."""
+        from regrad.core.graph_def import GraphDef, import_graph_def
+
+        data = self.data
+        body = FuncGraph(data["name"], outer)
+        body._scope = ""
+        for name in ("n_carry", "n_explicit"):
+            if name in data:
+                setattr(body, name, data[name])
+        with body.as_default(), body.control_dependencies(None):
+            import_graph_def(GraphDef.FromString(base64.b64decode(data["graph"])), name="")
+        body.inputs = [body.get_tensor_by_name(name) for name in data["inputs"]]
+        body.outputs = [body.get_tensor_by_name(name) for name in data["outputs"]]
+        given = dict(zip(body.inputs[first:first + data["captures"]], inputs[first:first + data["captures"]]))
+        body._outer_inputs = list(given.values())
+        body.captures = {outside: inside for inside, outside in given.items()}
+        for inside, outside in given.items():
+            if inside.op.attrs.get("variable") is not None:
+                inside.op.attrs = {**inside.op.attrs, "variable": variable_of(outside)}
+        body.built = True
+        return body
+
+
+def _json(value):
+    """Returns a value as JSON can hold it; `_from_json` makes it again."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, (int, np.integer, float, np.floating)):
+        return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, (list, tuple)):
+        return [_json(v) for v in value]
+    if isinstance(value, DType):
+        return {"dtype": value.name}
+    if isinstance(value, bytes):
+        return {"bytes": base64.b64encode(value).decode()}
+    if isinstance(value, TensorShape):
+        return {"shape": None if value.dims_ is None else list(value.dims_)}
+    if isinstance(value, dict):
+        return {"items": [[_json(k), _json(v)] for k, v in value.items()]}
+    if isinstance(value, slice):
+        return {"slice": [value.start, value.stop, value.step]}
+    if isinstance(value, np.ndarray):
+        return {"tensor": base64.b64encode(make_tensor_proto(value).SerializeToString()).decode()}
+    if isinstance(value, FuncGraph):
+        return {"body": _body_json(value)}
+    if isinstance(value, Operation):
+        return {"operation": value.name}
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "<")
+    if callable(value) and module not in (None, "__main__") and _named(module, name) is value:
+        return {"function": f"{module}:{name}"}
+    return {"lost": f"{type(value).__name__} {getattr(value, '__name__', '') or repr(value)}"[:200]}
+
+
+def _from_json(value):
+    if isinstance(value, list):
+        return tuple(_from_json(v) for v in value)
+    if not isinstance(value, dict):
+        return value
+    ((kind, of),) = value.items()
+    if kind == "function":
+        found = _named(*of.split(":"))
+        return Lost(f"the function {of}") if found is None else found
+    made = {"dtype": as_dtype, "bytes": base64.b64decode, "shape": TensorShape, "slice": lambda p: slice(*p),
+            "items": lambda p: {_from_json(k): _from_json(v) for k, v in p}, "body": StoredBody, "lost": Lost,
+            "operation": Lost, "tensor": lambda p: make_ndarray(TensorProto.FromString(base64.b64decode(p)))}
+    return made[kind](of)
+
+
+def _named(module, name):
+    try:
+        found = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError):
+        return None
+    return found
+
+
+def _body_json(body):
+    proto = ProtoGraphDef()
+    for op in body._ops:
+        _write_node(proto, NodeDef(op))
+    data = {"name": body.name, "graph": base64.b64encode(proto.SerializeToString()).decode(),
+            "captures": len(body.outer_inputs), "inputs": [t.name for t in body.inputs], "outputs": [t.name for t in body.outputs]}
+    return data | {name: getattr(body, name) for name in ("n_carry", "n_explicit") if name in body.__dict__}
+
+
+def _python(value):
+    return _STORED + json.dumps(_json(value)).encode()
+
+
+# -- writing --------------------------------------------------------------------------------------------
 def _is_plain(value):
     return value is None or isinstance(value, (DType, bool, int, np.integer, float, np.floating, bytes, str))
 
@@ -99,22 +260,35 @@ def graph_proto(graph_def):
     """Returns the ProtoGraphDef of a GraphDef of Regrad."""
     proto = ProtoGraphDef(versions=ProtoVersions(producer=GraphVersions.producer))
     for node in graph_def.node:
-        made = proto.node.add(name=node.name, op=node.op, input=node.input, device=node.device or "")
-        for key, attr in node.attr.items():
-            made.attr[key].CopyFrom(attr_proto(attr.value))
-        op = node.operation
-        if op is not None and not all(_fits(v) for v in op.attrs.values()):
-            if op not in _numbers:
-                _numbers[op] = next(_count)
-                _operations[_numbers[op]] = op
-            made.attr[_LIVE].i = _numbers[op]
+        _write_node(proto, node)
     return proto
+
+
+def _write_node(proto, node):
+    made = proto.node.add(name=node.name, op=node.op, input=node.input, device=node.device or "")
+    for key, attr in node.attr.items():
+        made.attr[key].CopyFrom(attr_proto(attr.value) if _fits(attr.value) else ProtoAttrValue(s=_python(attr.value)))
+    op = node.operation
+    if op is None:
+        return
+    for key, value in op.attrs.items():
+        if value is None and op.opdef.attrs.get(key) is not None:  # None that is no default
+            made.attr[key].s = _python(None)
+    if op.attached_rules:
+        made.attr[_RULE].s = f"rule attached to {op.name} ({op.location})".encode()
+    if op.attached_rules or not all(_fits(v) for v in op.attrs.values()):
+        if op not in _numbers:
+            _numbers[op] = next(_count)
+            _operations[_numbers[op]] = op
+        made.attr[_LIVE].i = _numbers[op]
 
 
 # -- reading --------------------------------------------------------------------------------------------
 def _text(value):
     if value.startswith(_LITERAL):
         return ast.literal_eval(value[len(_LITERAL):].decode())
+    if value.startswith(_STORED):
+        return _from_json(json.loads(value[len(_STORED):]))
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -142,13 +316,14 @@ def read_nodes(data):
     nodes = []
     for proto in ProtoGraphDef.FromString(data).node:
         attrs = {key: AttrValue(_value(attr)) for key, attr in proto.attr.items()}
-        live = attrs.pop(_LIVE, None)
+        live, rule = attrs.pop(_LIVE, None), attrs.pop(_RULE, None)
         node = NodeDef(name=proto.name, op=proto.op, input=proto.input, device=proto.device, attr=attrs)
-        if live is not None:
-            node.operation = op = _operations.get(live.value)
-            if op is None or op.type != node.op:
-                raise ValueError(f"Node '{node.name}' ({node.op}) holds Python objects, a function or a body, that went with "
-                                 "the graph it was written from: run the program that builds the graph.")
+        op = _operations.get(live.value) if live is not None else None
+        if op is None and rule is not None:
+            # It must not fall back to the plain derivative: a rule of this name has to be registered.
+            node.attr.setdefault("_gradient_op_type", rule)
+        if op is not None:
+            node.operation = op
             for key, value in op.attrs.items():
                 if key in attrs and not _fits(value):
                     attrs[key].value = value

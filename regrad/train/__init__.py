@@ -7,6 +7,7 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
         CheckpointReader CheckpointState NewCheckpointReader checkpoint_exists checkpoints_iterator
         get_checkpoint_mtimes get_checkpoint_state latest_checkpoint list_variables load_checkpoint
         load_variable remove_checkpoint update_checkpoint_state""",
+    "regrad.core.graph_proto": "SaverDef",
     "regrad.core.messages": """
         BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample""",
     "regrad.train.cluster": "ClusterSpec Server replica_device_setter",

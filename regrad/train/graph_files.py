@@ -5,12 +5,18 @@ import os
 
 import numpy as np
 
-from regrad.core.graph import Graph, Tensor
-from regrad.core.graph_def import AttrValue, GraphDef
+from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
+from regrad.core.graph_def import AttrValue, GraphDef, import_graph_def
+from regrad.core.graph_keys import GraphKeys
+from regrad.core.graph_proto import CollectionDef, MetaGraphDef, ProtoGraphDef, SaverDef, graph_proto
+from regrad.core.messages import VariableDef
 from regrad.core.opdef import find_op
+from regrad.variables.variable import Variable
+from regrad.versions import VERSION
 
-_NO_META = ("a graph is made again by running the program that builds it; then tf.train.Saver().restore(sess, path) gives its "
-            "variables their values.")
+# The collections whose variables come back as variables; in others stand names.
+_OF_VARIABLES = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES, GraphKeys.LOCAL_VARIABLES,
+                 GraphKeys.MODEL_VARIABLES, GraphKeys.MOVING_AVERAGE_VARIABLES, GraphKeys.GLOBAL_STEP)
 
 
 def write_graph(graph_or_graph_def, logdir, name, as_text=True):
@@ -26,13 +32,151 @@ def write_graph(graph_or_graph_def, logdir, name, as_text=True):
 def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_def=None, collection_list=None, as_text=False,
                       graph=None, export_scope=None, clear_devices=False, clear_extraneous_savers=False,
                       strip_default_attrs=False, save_debug_info=False, **kwargs):
-    """Not available: Python functions and bodies of loops are part of a graph, and no file holds them."""
-    raise NotImplementedError("tf.train.export_meta_graph: " + _NO_META)
+    """Returns a graph with its collections as a MetaGraphDef, and writes it into a file.
+
+    Functions of modules are kept by name. What has no name (a lambda in a `py_func`, an attached gradient rule) is lost: the
+    graph that is read fails where it would be called. Overrides of the whole graph are not kept either:
+    `tf.overrides_to_json` keeps those.
+
+    Args:
+      filename: where to; nowhere without it.
+      graph_def: the GraphDef to keep, by default that of the graph.
+      collection_list: names of collections, by default all whose items can be kept.
+      as_text: write text, which is for readers only.
+      graph: by default the default graph.
+      export_scope: keep what stands below this scope, which the names lose.
+      clear_devices: without devices.
+
+    Raises:
+      ValueError: something below `export_scope` takes something outside it.
+    """
+    graph = get_default_graph() if graph is None else graph
+    graph_def = graph.as_graph_def() if graph_def is None else graph_def
+    proto = graph_def if isinstance(graph_def, ProtoGraphDef) else graph_proto(graph_def)
+    if export_scope:
+        proto = _below(proto, export_scope.rstrip("/") + "/")
+    if clear_devices:
+        for node in proto.node:
+            node.device = ""
+    meta = MetaGraphDef(meta_info_def={"tensorflow_version": VERSION}, saver_def=saver_def)
+    meta.graph_def.CopyFrom(proto)
+    for key in graph.get_all_collection_keys() if collection_list is None else collection_list:
+        items = [i for i in graph.get_collection(key) if _in_scope(i, export_scope)]
+        kept = _collection_proto(key, items, export_scope) if items else None
+        if kept is not None:
+            meta.collection_def[key].CopyFrom(kept)
+    if filename:
+        os.makedirs(os.path.dirname(filename) or ".", exist_ok=True)
+        with open(filename, "wb") as file:
+            file.write(str(meta).encode() if as_text else meta.SerializeToString())
+    return meta
+
+
+def _below(proto, scope):
+    part = ProtoGraphDef(versions=proto.versions)
+    for old in proto.node:
+        if old.name.startswith(scope):
+            node = part.node.add()
+            node.CopyFrom(old)
+            node.name = old.name[len(scope):]
+            outside = [text for text in old.input if not text.lstrip("^").startswith(scope)]
+            if outside:
+                raise ValueError(f"export_scope={scope!r}: {old.name} takes {outside[0]!r}, which is outside the scope.")
+            node.input[:] = [text.replace(scope, "", 1) for text in old.input]
+    return part
+
+
+def _in_scope(item, scope):
+    return not scope or not hasattr(item, "name") or item.name.startswith(scope.rstrip("/") + "/")
+
+
+def _collection_proto(key, items, export_scope):
+    """Returns the CollectionDef of a collection's items, None where a file cannot hold them."""
+    kept = CollectionDef()
+    if all(isinstance(i, Variable) for i in items) and key in _OF_VARIABLES:
+        kept.bytes_list.value.extend([i.to_proto(export_scope).SerializeToString() for i in items])
+    elif all(isinstance(i, (str, bytes)) for i in items):
+        kept.bytes_list.value.extend([i.encode() if isinstance(i, str) else i for i in items])
+    elif all(isinstance(i, int) and not isinstance(i, bool) for i in items):
+        kept.int64_list.value.extend(items)
+    elif all(isinstance(i, float) for i in items):
+        kept.float_list.value.extend(items)
+    elif all(isinstance(i, (Tensor, Operation, Variable)) for i in items):
+        names = [i.name for i in items]
+        kept.node_list.value.extend([n[len(export_scope.rstrip("/")) + 1:] for n in names] if export_scope else names)
+    else:
+        return None
+    return kept
 
 
 def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, **kwargs):
-    """Not available; see `export_meta_graph`."""
-    raise NotImplementedError("tf.train.import_meta_graph: " + _NO_META)
+    """Adds the graph of a file (or MetaGraphDef) to the default graph, with its collections.
+
+    Args:
+      meta_graph_or_file: a path, such as "model.ckpt-100.meta", or a MetaGraphDef.
+      clear_devices: without devices.
+      import_scope: the scope the graph goes to.
+      kwargs: further arguments of `import_graph_def`: input_map.
+
+    Returns:
+      A Saver of its variables, under the names they had; None where it has none.
+
+    Raises:
+      OSError: there is no such file.
+      ValueError: a name is taken already, an op type does not exist here, or the file is none of `export_meta_graph`.
+    """
+    meta = meta_graph_or_file if isinstance(meta_graph_or_file, MetaGraphDef) else read_meta_graph(meta_graph_or_file)
+    graph_def = GraphDef.FromString(meta.graph_def.SerializeToString())
+    if clear_devices:
+        for node in graph_def.node:
+            node.device = ""
+    graph = get_default_graph()
+    import_graph_def(graph_def, name=import_scope or "", **kwargs)
+    scope = import_scope.rstrip("/") + "/" if import_scope else ""
+    variables: dict = {}
+    for key in sorted(meta.collection_def):
+        kept = meta.collection_def[key]
+        kind = kept.WhichOneof("kind")
+        values = getattr(kept, kind).value if kind else []
+        if kind == "node_list":
+            values = [graph.as_graph_element(scope + name) for name in values]
+        elif kind == "bytes_list" and key in _OF_VARIABLES:
+            values = [_variable(VariableDef.FromString(value), import_scope, variables) for value in values]
+        for value in values:
+            graph.add_to_collection(key, value)
+    if not variables:
+        return None
+    from regrad.train.saver import Saver
+
+    stored = [VariableDef.FromString(value) for value in meta.collection_def[GraphKeys.GLOBAL_VARIABLES].bytes_list.value]
+    named = {d.variable_name.partition(":")[0]: variables[d.variable_name] for d in stored}
+    if any(v._save_slice_info is not None for v in named.values()):
+        return Saver(list(named.values()))
+    options = meta.saver_def if meta.HasField("saver_def") else SaverDef(max_to_keep=5, keep_checkpoint_every_n_hours=10000.0)
+    return Saver(named, max_to_keep=options.max_to_keep, keep_checkpoint_every_n_hours=options.keep_checkpoint_every_n_hours,
+                 allow_empty=True)
+
+
+def _variable(variable_def, import_scope, made):
+    """Returns the Variable of a VariableDef, the same one for all collections it is in."""
+    name = variable_def.variable_name
+    if name not in made:
+        made[name] = Variable.from_proto(variable_def, import_scope)
+    return made[name]
+
+
+def read_meta_graph(path):
+    """Returns the MetaGraphDef that a file holds; OSError where there is none."""
+    path = os.fspath(path)
+    if not os.path.isfile(path):
+        raise OSError(f"File {path} does not exist.")
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        return MetaGraphDef.FromString(data)
+    except ValueError as error:
+        raise ValueError(f"Cannot parse file {path}: {error}. Files of export_meta_graph(as_text=True) are for readers only."
+                         ) from None
 
 
 # -- parts of a GraphDef ----------------------------------------------------------------------------------

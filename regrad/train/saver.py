@@ -79,6 +79,7 @@ class Saver:
         self._save_relative_paths = save_relative_paths
         self._name = name
         self._kept = []  # (prefix, time), oldest first
+        self._written = None  # (what state of a graph, its bytes)
         self._entries = None
         self._assignments = {}
         if not defer_build:
@@ -117,7 +118,9 @@ class Saver:
           global_step: number, variable or tensor.
           latest_filename: name of the file that says which is the latest, "checkpoint" by default.
           write_state: whether to write that file.
-          meta_graph_suffix, write_meta_graph, strip_default_attrs, save_debug_info: accepted; the graph is not saved.
+          write_meta_graph, meta_graph_suffix: whether to write the graph beside it, for `tf.train.import_meta_graph`, and the
+            ending of that file.
+          strip_default_attrs, save_debug_info: accepted.
 
         Raises:
           ValueError: the directory does not exist, or `latest_filename` holds a path.
@@ -143,11 +146,21 @@ class Saver:
             raise ValueError(f"Parent directory of {prefix} doesn't exist, can't save. os.makedirs makes it.")
         arrays = sess.run([[v._variable for v in e.variables] for e in self._entries])
         checkpoint.write(prefix, {e.name: (e.value(a), e.variables[0].dtype) for e, a in zip(self._entries, arrays)})
+        if write_meta_graph:
+            self._write_meta_graph(sess.graph, f"{prefix}.{meta_graph_suffix}")
         self._rotate(prefix)
         if write_state:
             checkpoint.update_checkpoint_state(directory, prefix, self.last_checkpoints, latest_filename,
                                                save_relative_paths=self._save_relative_paths)
         return prefix
+
+    def _write_meta_graph(self, graph, filename):
+        """Writes the graph; its bytes are remembered until it grows."""
+        state = graph, len(graph._ops), graph._revision, sum(map(len, graph._collections.values()))
+        if self._written is None or self._written[0] != state:
+            self._written = state, self.export_meta_graph(graph=graph).SerializeToString()
+        with open(filename, "wb") as file:
+            file.write(self._written[1])
 
     def _rotate(self, prefix):
         """Notes a new checkpoint and deletes the oldest ones beyond `max_to_keep`; without that number nothing is noted."""
@@ -228,13 +241,22 @@ class Saver:
                     f"original dtype {stored[e.name].name} in {save_path}; the variable was made at "
                     f"{e.variables[0].op.location}."))
 
-    def export_meta_graph(self, *args, **kwargs):
-        """Not available: a Regrad graph is made by running the program that builds it."""
-        raise NotImplementedError("Saver.export_meta_graph: graphs are not saved; run the program that builds the graph, then "
-                                  "restore the variables.")
+    def export_meta_graph(self, filename=None, collection_list=None, as_text=False, export_scope=None, clear_devices=False,
+                          clear_extraneous_savers=False, strip_default_attrs=False, save_debug_info=False, graph=None):
+        """Returns the MetaGraphDef of the default graph, and writes it into a file; see `tf.train.export_meta_graph`."""
+        from regrad.train.graph_files import export_meta_graph
+
+        return export_meta_graph(filename, saver_def=self.to_proto(), collection_list=collection_list, as_text=as_text,
+                                 export_scope=export_scope, clear_devices=clear_devices, graph=graph)
 
     def to_proto(self, export_scope=None):
-        raise NotImplementedError("Saver.to_proto: a Saver is made by the program; there is no protocol buffer of it.")
+        """Returns the SaverDef of it: how many checkpoints it keeps."""
+        from regrad.core.graph_proto import SaverDef
+
+        return SaverDef(max_to_keep=self._max_to_keep or 0, keep_checkpoint_every_n_hours=self._keep_every / 3600, version=2)
+
+    def as_saver_def(self):
+        return self.to_proto()
 
 
 def _what_is_there(save_path):

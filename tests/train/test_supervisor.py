@@ -137,7 +137,4 @@ def test_graphs_in_files(tmp_path):
     assert [n.name for n in part.node] == [n.name for n in graph_def.node if n.name in ("x", "w", "w/read", "MatMul")]
     with pytest.raises(AssertionError, match="nothing is not in graph"):
         tf.graph_util.extract_sub_graph(graph_def, ["nothing"])
-    for refused in (tf.train.export_meta_graph, lambda: tf.train.import_meta_graph("m.meta")):
-        with pytest.raises(NotImplementedError, match="running the program"):
-            refused()
     np.testing.assert_equal(len(frozen.node), 5)
