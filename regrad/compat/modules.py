@@ -28,7 +28,8 @@ _TREE = {
         training.python.training.hparam=contrib.training""",
     "core.lib.core": "error_codes_pb2=core.errors",
     "core.protobuf": """cluster_pb2 config_pb2 control_flow_pb2 error_codes_pb2=core.errors
-        meta_graph_pb2=core.graph_proto queue_runner_pb2 rewriter_config_pb2 saver_pb2=core.graph_proto tensorflow_server_pb2""",
+        meta_graph_pb2=core.graph_proto queue_runner_pb2 rewriter_config_pb2
+        saver_pb2=core.graph_proto tensorflow_server_pb2""",
     "core.util": "event_pb2=core.messages",
     "core.example": "example_pb2=core.messages feature_pb2=core.messages",
     "python": """client data=data data.ops data.ops.dataset_ops=data data.ops.iterator_ops=data data.util

@@ -207,7 +207,8 @@ def _body_json(body):
     for op in body._ops:
         _write_node(proto, NodeDef(op))
     data = {"name": body.name, "graph": base64.b64encode(proto.SerializeToString()).decode(),
-            "captures": len(body.outer_inputs), "inputs": [t.name for t in body.inputs], "outputs": [t.name for t in body.outputs]}
+            "captures": len(body.outer_inputs), "inputs": [t.name for t in body.inputs],
+            "outputs": [t.name for t in body.outputs]}
     return data | {name: getattr(body, name) for name in ("n_carry", "n_explicit") if name in body.__dict__}
 
 

@@ -205,8 +205,8 @@ def test_old_checkpoints_are_deleted_and_the_latest_is_known(tmp_path):
     assert tf.train.latest_checkpoint(str(tmp_path)) == paths[2] == state.model_checkpoint_path
     assert state.all_model_checkpoint_paths == paths[1:]
     assert tf.train.latest_checkpoint(str(tmp_path / "elsewhere")) is None
-    assert sorted(os.listdir(tmp_path)) == ["checkpoint", "m-2.data-00000-of-00001", "m-2.index", "m-3.data-00000-of-00001",
-                                            "m-3.index"]
+    assert sorted(os.listdir(tmp_path)) == ["checkpoint", *(f"m-{step}.{ending}" for step in (2, 3) for ending in (
+        "data-00000-of-00001", "index", "meta"))]
 
 
 def test_relative_paths_move_with_their_directory(tmp_path, monkeypatch):
