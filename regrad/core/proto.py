@@ -300,7 +300,7 @@ class Message:
                 value, at = _read_value(data, at, key & 7)
                 if field is not None:
                     self._merge(field, value, key & 7)
-        except (IndexError, struct.error, UnicodeDecodeError) as error:
+        except (IndexError, struct.error, ValueError) as error:
             raise ValueError(f"Error parsing message with type '{type(self).__name__}': {error}") from None
         return len(data)
 
