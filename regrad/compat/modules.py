@@ -11,7 +11,8 @@ _TREE = {
     "core.framework": """attr_value_pb2=core.graph_def function_pb2 graph_pb2=core.graph_def node_def_pb2=core.graph_def
         op_def_pb2 step_stats_pb2 summary_pb2=core.messages tensor_pb2=core.messages tensor_shape_pb2=core.messages types_pb2
         variable_pb2=core.messages versions_pb2""",
-    "contrib": """crf=contrib.crf crf.python crf.python.ops crf.python.ops.crf=contrib.crf seq2seq=contrib.seq2seq
+    "contrib": """distributions=contrib.distributions legacy_seq2seq=contrib.legacy_seq2seq
+        crf=contrib.crf crf.python crf.python.ops crf.python.ops.crf=contrib.crf seq2seq=contrib.seq2seq
         seq2seq.python seq2seq.python.ops seq2seq.python.ops.attention_wrapper=contrib.seq2seq
         seq2seq.python.ops.basic_decoder=contrib.seq2seq seq2seq.python.ops.beam_search_decoder=contrib.seq2seq
         seq2seq.python.ops.decoder=contrib.seq2seq seq2seq.python.ops.helper=contrib.seq2seq

@@ -253,16 +253,20 @@ class Distribution:
     def _asked(self, method, name, *value, **kwargs):
         with self._scope(name):
             values = [convert_to_tensor(v, name="value", preferred_dtype=self.dtype) for v in value]
+            return self._computed(method, values, kwargs)
+
+    def _computed(self, method, values, kwargs, asked=()):
+        """Returns what a method gives, or else the methods in `_INSTEAD` that have not been asked."""
+        try:
+            return getattr(self, f"_{method}")(*values, **kwargs)
+        except NotImplementedError as error:
+            other, how = _INSTEAD.get(method, (None, None))
+            if other is None or other in asked:
+                raise
             try:
-                return getattr(self, f"_{method}")(*values, **kwargs)
-            except NotImplementedError as error:
-                other, how = _INSTEAD.get(method, (None, None))
-                if other is None:
-                    raise
-                try:
-                    return how(getattr(self, f"_{other}")(*values, **kwargs))
-                except NotImplementedError:
-                    raise error from None
+                return how(self._computed(other, values, kwargs, (*asked, method)))
+            except NotImplementedError:
+                raise error from None
 
     def _missing(self, method):
         raise NotImplementedError(f"{method} is not implemented: {type(self).__name__}")
