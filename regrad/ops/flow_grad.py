@@ -49,6 +49,7 @@ class GradGraph(FuncGraph):
         self.saved = {}
         self.shape_of = {}  # {loop variable of `forward`: outer tensor of its shape}
         self._copies = {}
+        self._shapes = {}  # {forward tensor: a copy of which only the shape is asked, and that is never computed}
         self._scope = outer_graph._scope
 
     def encloses(self, graph):
@@ -57,47 +58,72 @@ class GradGraph(FuncGraph):
     def capture(self, tensor):
         if tensor.graph is not self.forward:
             return super().capture(tensor)
-        known = self._copies.get(tensor)
-        if known is None:
-            with self.as_default(), self.control_dependencies(None):
-                known = self._copy(tensor)
-        return known
+        return self._copies[tensor] if tensor in self._copies else self._copied(tensor, self._copies)
 
     def capture_shape(self, tensor):
-        """Returns a tensor of the shape of `tensor`: a loop variable keeps its shape, so its last value will do."""
-        outer = self.shape_of.get(tensor)
-        return self.capture(tensor) if outer is None else super().capture(outer)
+        """Returns a tensor of the shape of `tensor`, for which nothing is saved.
 
-    def _copy(self, tensor):
+        A loop variable keeps its shape, so its last value will do; of anything else a copy, which nothing computes.
+        """
+        if tensor in self.shape_of or tensor.graph is not self.forward:
+            return super().capture(self.shape_of.get(tensor, tensor))
+        if tensor in self._copies:
+            return self._copies[tensor]
+        return self._copied(tensor, self._shapes)
+
+    def _copied(self, tensor, copies):
         """Returns what stands here for a tensor of the forward body, after computing again what that needs."""
-        stack = [tensor]
-        while stack:
-            t = stack[-1]
-            if t in self._copies:
+        with self.as_default(), self.control_dependencies(None):
+            stack = [tensor]
+            while stack:
+                t = stack[-1]
+                if t not in copies:
+                    missing = self._copy(t, copies)
+                    if missing:
+                        stack += missing
+                        continue
                 stack.pop()
-                continue
-            op = t.op
-            if t in self.outer_of:
-                self._copies[t] = super().capture(self.outer_of[t])
-            elif _worth_saving(t):
-                self._copies[t] = self.saved[t] = self._saved_input(t)
-            else:
-                missing = [i for i in op.inputs if i not in self._copies]
-                if missing:
-                    stack += missing
-                    continue
-                scope, self._scope = self._scope, ""
-                copy = self._add(op.opdef, tuple(self._copies[i] for i in op.inputs), op.attrs, op.name, op.groups)
-                self._scope = scope
-                copy.override_scope = op.override_scope
-                copy.attached_rules = op.attached_rules
-                copy.forward_op = None
-                for old, new in zip(op.outputs, copy.outputs):
-                    self._copies[old] = new
-                    if new.dims is None or None in new.dims:
-                        new.set_shape(old.dims)
-            stack.pop()
-        return self._copies[tensor]
+        return copies[tensor]
+
+    def _copy(self, t, copies):
+        """Puts what stands for `t` into `copies`, or returns the inputs that must be there first."""
+        op, only_shape = t.op, copies is self._shapes
+        if t in self.outer_of:
+            copies[t] = super().capture(self.outer_of[t])
+        elif only_shape and (t in self._copies or t in self.shape_of):
+            copies[t] = self.capture_shape(t)
+        elif _worth_saving(t) and not (only_shape and op.opdef.pure() and not op.opdef.extra.get("has_bodies")):
+            copies[t] = self.capture(t) if only_shape else self._saved(t)
+        else:
+            missing = [i for i in op.inputs if i not in copies]
+            if missing:
+                return missing
+            scope, self._scope = self._scope, ""
+            copy = self._add(op.opdef, tuple(copies[i] for i in op.inputs), op.attrs, op.name, op.groups)
+            self._scope = scope
+            copy.override_scope = op.override_scope
+            copy.attached_rules = op.attached_rules
+            copy.forward_op = None
+            for old, new in zip(op.outputs, copy.outputs):
+                copies[old] = new
+                if new.dims is None or None in new.dims:
+                    new.set_shape(old.dims)
+        return ()
+
+    def _saved(self, t):
+        self.saved[t] = self._saved_input(t)
+        return self.saved[t]
+
+    def forget_unread(self):
+        """Leaves of `saved` only what the outputs need: rules also make gradients that nobody asked for."""
+        seen, stack = set(), [t.op for t in self.outputs]
+        while stack:
+            op = stack.pop()
+            if op not in seen:
+                seen.add(op)
+                stack += [t.op for t in op.inputs]
+                stack += op.control_inputs
+        self.saved = {t: inner for t, inner in self.saved.items() if inner.op in seen}
 
     def _saved_input(self, t):
         op_type = "FuncInput"
@@ -165,6 +191,8 @@ def _branches_grad(op, *dys):
         with g.as_default():
             g.outputs = [identity(_local(g, grads[k])) if grads[k] is not None
                          else zeros_like(g.capture(captures[wanted[k]])) for k in used]
+    for g in grad_graphs:
+        g.forget_unread()
     _save(op, grad_graphs, own)
     outers = set_captures(grad_graphs, 0)
     kind = if_op if op.type == "If" else case_op
@@ -258,6 +286,7 @@ def _while_grad(op, *dys):
         new_sums = [add_slices(s, slices[k]) if k in slices else s + capture_grads[k] for s, k in zip(sums, used)]
         used_xs = [k for k, t in enumerate(x_grads) if t is not None]
         g.outputs = [*new_carry, *new_sums, *(identity(x_grads[k]) for k in used_xs)]
+    g.forget_unread()
 
     # What the gradient needs of each forward turn becomes a stacked output of the forward loop.
     have = body.outputs[n:]

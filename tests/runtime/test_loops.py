@@ -85,3 +85,14 @@ def test_few_slow_values_are_saved_and_many_computed_again(size, again):
     for _ in range(TURNS):
         t, slope = np.tanh(t * 0.5), (t + slope * 0.5) * (1 - np.tanh(t * 0.5) ** 2)
     np.testing.assert_allclose(got, slope, rtol=1e-5)
+
+
+@pytest.mark.parametrize("rows", [2, None])
+def test_nothing_is_saved_for_a_shape(rows):
+    x, b = tf.placeholder(tf.float32, [rows, 3]), tf.constant(np.float32([1, 2, 3]))
+    _, h = tf.while_loop(lambda i, h: i < TURNS, lambda i, h: (i + 1, tf.matmul(h, tf.eye(3)) + b), [0, x])
+    gradient = tf.gradients(h, b)[0]
+    loop = next(op for op in gradient.graph.get_operations() if op.type == "While" and "gradients" not in op.name)
+    assert len(loop.outputs) == 3  # i, h and the number of turns
+    with tf.Session() as session:
+        assert session.run(gradient, {x: np.zeros((2, 3))}).tolist() == [2 * TURNS] * 3
