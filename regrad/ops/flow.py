@@ -172,8 +172,25 @@ _BRANCHES = {"branches": (), "n_saved": ()}
 if_op = define_op("If", "cond: bool, input: [Tin]", attrs=_BRANCHES, infer=_branches_infer, lower=_if_lower, single=False)
 case_op = define_op("Case", "branch_index: int32, input: [Tin]", attrs=_BRANCHES, infer=_branches_infer, lower=_case_lower,
                     single=False)
+def _branch_calls(op, inputs, body_dims):
+    return [(g, inputs[1:], 1) for g in op.attrs["branches"]]
+
+
+def _branch_dims(op, inputs, body_dims):
+    found = [body_dims(g, inputs[1:]) for g in op.attrs["branches"]]
+    own = len(found[0]) - op.attrs["n_saved"][0]
+    if any(dims[:own] != found[0][:own] for dims in found):
+        return None
+    return [*found[0][:own], *(d for dims in found for d in dims[own:])]
+
+
 for _op in (if_op, case_op):
-    _op.extra.update(has_bodies=True, body_offset=1)
+    # Functions of the op, Specs of its inputs, and `body_dims`, which gives the dims of a graph's outputs: "calls" gives
+    # [(graph, Specs of its inputs, how often)], "dims" those of the outputs, both None where that depends on values.
+    # "saved_from": the first output that stands for what branches or turns saved, which not
+    # every run has.
+    _op.extra.update(has_bodies=True, body_offset=1, calls=_branch_calls, dims=_branch_dims,
+                     saved_from=lambda op: len(op.attrs["branches"][0].outputs) - op.attrs["n_saved"][0])
 
 
 def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, fn2=None):
@@ -400,9 +417,7 @@ class Rows:
 
 
 def _while_infer(limit, inputs, *, cond, body, n_carry, n_xs, reverse, invariants, host):
-    turns = None
-    if n_xs:
-        turns = inputs[-1].dims[0] if inputs[-1].dims else None
+    turns = _turns_of(limit, inputs, cond, body, n_carry, n_xs) if len(body.outputs) > n_carry else None
     specs = []
     for i in range(n_carry):
         fixed = invariants[i]
@@ -416,6 +431,24 @@ def _while_infer(limit, inputs, *, cond, body, n_carry, n_xs, reverse, invariant
     return specs
 
 
+def _turns_of(limit, inputs, cond, body, n_carry, n_xs):
+    """Returns how many turns a loop makes, as far as Specs tell; None if they do not."""
+    if n_xs:
+        return inputs[-1].dims[0] if inputs[-1].dims else None
+    values = [None] * len(inputs)
+    if cond is not None:
+        counters = _counters(cond, body)
+        if counters is None:
+            return None
+        for i in (*counters[0], *(n_carry + c for c in counters[1])):
+            values[i] = inputs[i].value()
+            if values[i] is None:
+                return None
+            values[i] = np.asarray(values[i])
+    bound = limit.value()
+    return None if bound is None else known_turns(np.asarray(bound), values[:n_carry], values[n_carry:], cond, body)
+
+
 def _while_lower(b, limit, inputs, *, cond, body, n_carry, n_xs, reverse, invariants, host):
     carry, captures = list(inputs[:n_carry]), list(inputs[n_carry:len(inputs) - n_xs])
     xs = list(inputs[len(inputs) - n_xs:])
@@ -426,6 +459,7 @@ def _while_lower(b, limit, inputs, *, cond, body, n_carry, n_xs, reverse, invari
 def _loop_on_host(b, limit, carry, captures, xs, cond, body, reverse):
     limit = int(limit)
     n = len(carry)
+    captures = [np.asarray(c) if isinstance(c, Rows) else c for c in captures]
     turns = min([len(x) for x in xs], default=limit)
     saved = [[] for _ in body.outputs[n:]]
     i = 0
@@ -714,11 +748,40 @@ def _counter_positions(op):
     return (0, *(1 + i for i in counters[0]), *(1 + attrs["n_carry"] + c for c in counters[1]))
 
 
+def _turn_calls(op, inputs, body_dims):
+    turns, specs = _turns_and_specs(op, inputs, body_dims)
+    return None if turns is None else [(op.attrs["body"], specs, turns)]
+
+
+def _turns_and_specs(op, inputs, body_dims):
+    """Returns how many turns a loop makes, None where Specs do not tell, and the Specs of its body's inputs."""
+    attrs = op.attrs
+    n, n_xs = attrs["n_carry"], attrs["n_xs"]
+    turns = _turns_of(inputs[0], inputs[1:], attrs["cond"], attrs["body"], n, n_xs)
+    specs = [Spec(i.dims, i.dtype) for i in inputs[1:1 + n]]  # a value that is known holds for the first turn only
+    specs += inputs[1 + n:len(inputs) - n_xs]
+    specs += [Spec(i.dims[1:], i.dtype) for i in inputs[len(inputs) - n_xs:]] if n_xs else []
+    if any(is_unwritten(i.dims) for i in specs[:n]):  # the first turn settles what rows look like
+        settled = body_dims(attrs["body"], specs)
+        specs[:n] = [Spec(dims, i.dtype) if is_unwritten(i.dims) else i for dims, i in zip(settled, specs[:n])]
+    return turns, specs
+
+
+def _turn_dims(op, inputs, body_dims):
+    turns, specs = _turns_and_specs(op, inputs, body_dims)
+    n, found = op.attrs["n_carry"], body_dims(op.attrs["body"], specs)
+    carried = [i.dims for i in specs[:n]]
+    if found[:n] != carried or turns is None and len(found) > n:
+        return None
+    return [*carried, (), *((turns, *dims) for dims in found[n:])]
+
+
 while_op = define_op("While", "limit: int32, input: [T]", single=False, infer=_while_infer, lower=_while_lower,
                      attrs={"cond": None, "body": None, "n_carry": 0, "n_xs": 0, "reverse": False, "invariants": (),
                             "host": False})
 while_op.extra.update(has_bodies=True, body_offset=1, loop_vars=lambda op: op.attrs["n_carry"], host_if=_must_run_on_host,
-                      more_static=_counter_positions)
+                      more_static=_counter_positions, calls=_turn_calls, dims=_turn_dims, unsettled=is_unwritten,
+                      saved_from=lambda op: op.attrs["n_carry"])
 
 
 def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True, swap_memory=False,

@@ -1,11 +1,12 @@
-"""Branches and bodies: called turn by turn from the host, or traced in place into a segment."""
+"""Branches and bodies: called turn by turn from the host, traced in place into a segment, or run by NumPy inside one."""
 
 import numpy as np
 
 from regrad.core.graph import variable_of
+from regrad.core.host import HOST
 from regrad.core.opdef import Known, Spec
 from regrad.runtime.plan import body_plan
-from regrad.runtime.segment import is_array
+from regrad.runtime.segment import freeze, is_array
 
 
 class HostBodies:
@@ -73,9 +74,7 @@ class XlaBodies:
         for v, t, value in zip(plan.feeds, plan.fed, args):
             env[v] = value
             infos[v] = Known(value, t.dtype) if type(value) is np.ndarray else Spec(tuple(value.shape), t.dtype)
-        from regrad.runtime.program import Stage  # a stage may hold bodies, and a body is one
-
-        stage = Stage(_Inline(plan), 0, infos)
+        stage = _stage(plan, infos)
         for segment in stage.segments:
             seeds = [self._turn(op, iteration) for op in segment.random_ops]
             inner = {op: self._turn(op, iteration) for op in segment.body_random_ops}
@@ -85,14 +84,84 @@ class XlaBodies:
         return [infos[v].array if env[v] is None else env[v] for v in plan.fetches[:len(graph.outputs)]]
 
     def _turn(self, op, iteration):
-        row = self._seeds.get(op)
-        if row is None:  # only shapes are asked for
-            row = np.zeros(3, np.uint64)
-        row, turn = self.np.asarray(row), self.np.asarray(iteration).astype("uint64")
-        # The upper half of the op seed, which TF's seeds leave free, says which turn this is; nested loops mix theirs.
-        half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
-        high = (row[1] >> half) * np.uint64(0x9E3779B1) + turn & low
-        return self.np.stack([row[0], (row[1] & low) | high << half, row[2]])
+        return _of_turn(self.np, self._seeds.get(op), iteration)
+
+
+def _of_turn(np_, row, iteration):
+    """Returns the seed of a random op in one turn of a loop; `row` is None where only shapes are asked for."""
+    if row is None:
+        row = np.zeros(3, np.uint64)
+    row, turn = np_.asarray(row), np_.asarray(iteration).astype("uint64")
+    # The upper half of the op seed, which TF's seeds leave free, says which turn this is; nested loops mix theirs.
+    half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
+    high = (row[1] >> half) * np.uint64(0x9E3779B1) + turn & low
+    return np_.stack([row[0], (row[1] & low) | high << half, row[2]])
+
+
+class NumPyBodies:
+    """The backend of an operation with bodies in a segment that NumPy executes, as long as it is cold.
+
+    Attributes:
+      stages: {(plan, shapes, values that must be known): Stage}, kept by the segment.
+    """
+
+    is_host = True
+    np = np
+    name = "host"
+
+    def __init__(self, seeds, op, stages):
+        self._seeds = seeds
+        self._op = op
+        self._stages = stages
+
+    def call(self, graph, args, iteration=0):
+        """Returns the outputs of `graph` for `args`, arrays, one per graph input."""
+        args = [a if type(a) is np.ndarray else np.asarray(a) for a in args]
+        plan = body_plan(graph)
+        key = (plan, *[a.shape for a in args])
+        if plan.keyed_feeds:
+            key = (*key, *[freeze(args[i]) for i in plan.keyed_feeds])
+        stage = self._stages.get(key)
+        if stage is None:
+            stage = self._stages[key] = body_stage(graph, [
+                Known(a, t.dtype) if i in plan.keyed_feeds else Spec(a.shape, t.dtype)
+                for i, (a, t) in enumerate(zip(args, plan.fed))])
+        env, infos = [None] * plan.size, stage.infos
+        for v, a in zip(plan.feeds, args):
+            env[v] = a
+        for segment in stage.segments:
+            seeds, inner = (), None
+            if segment.random_ops or segment.body_random_ops:
+                seeds = [_of_turn(np, self._seeds.get(op), iteration) for op in segment.random_ops]
+                inner = {op: _of_turn(np, self._seeds.get(op), iteration) for op in segment.body_random_ops}
+            values = segment.evaluate(HOST, [env[v] for v in segment.ins] + segment.constants, seeds, inner, _UNREFUSED)
+            for v, value in zip(segment.outs, values):
+                env[v] = value
+        return [infos[v].array if env[v] is None else env[v] for v in plan.fetches[:len(graph.outputs)]]
+
+
+_UNREFUSED: list = []  # what only values can refuse is not looked at inside branches and bodies, compiled or not
+
+
+def body_stage(graph, specs):
+    """Returns the Stage of a branch or body for inputs of these Specs."""
+    plan = body_plan(graph)
+    infos = [None] * plan.size
+    for v, spec in zip(plan.feeds, specs):
+        infos[v] = spec
+    return _stage(plan, infos)
+
+
+def body_dims(graph, specs):
+    """Returns the dims of what a branch or body gives for inputs of these Specs."""
+    stage = body_stage(graph, specs)
+    return [stage.infos[v].dims for v in body_plan(graph).fetches[:len(graph.outputs)]]
+
+
+def _stage(plan, infos):
+    from regrad.runtime.program import Stage  # a stage may hold bodies, and a body is one
+
+    return Stage(_Inline(plan), 0, infos)
 
 
 class MustRunOnHost(Exception):

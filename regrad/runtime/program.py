@@ -13,7 +13,7 @@ from regrad.core.host import HOST
 from regrad.core.opdef import Known, Spec, refusal_of, spec_text
 from regrad.core.shapes import fully_known, size_of
 from regrad.runtime import config
-from regrad.runtime.bodies import xla_for
+from regrad.runtime.bodies import body_dims, xla_for
 from regrad.runtime.cutting import aligned, data_inputs, recomputing, split
 from regrad.runtime.plan import shape_only_positions, static_positions
 from regrad.runtime.rewriting import rewritten
@@ -138,11 +138,14 @@ class Stage:
             specs = specs[:len(node.outs)] if op.opdef.writes else specs
             for variable in node.written[len(specs) if op.opdef.writes else 0:]:
                 specs.append(Spec(variable.outputs[0].dims, variable.outputs[0].dtype))
-        done = []
+        done, inner = [], None
         for i, spec in enumerate(specs):
             dims = spec.dims
             if not fully_known(dims) and i < len(outputs) and fully_known(outputs[i].dims):
                 dims = outputs[i].dims
+            if not fully_known(dims) and "dims" in op.opdef.extra:
+                inner = inner or op.opdef.extra["dims"](op, inputs, body_dims) or [None] * len(outputs)
+                dims = inner[i] if i < len(outputs) else dims
             if not fully_known(dims):
                 dims = self._traced_dims(op, inputs, i)
             done.append(Spec(dims, spec.dtype))

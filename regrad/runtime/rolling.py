@@ -177,7 +177,8 @@ def _extent(segments, start, made):
     """Returns where a loop that begins at `start` ends, and the kinds of its inputs."""
     inside, kinds, stop = set(), None, start + 1
     first = segments[start]
-    if not first.portable or any((first.donate, first.random_ops, first.constants, first.refusals, first.bounds)):
+    single = first.donate, first.random_ops, first.constants, first.refusals, first.bounds, first.has_bodies
+    if not first.portable or any(single):
         return stop, kinds
     while stop < len(segments):
         before, segment = segments[stop - 1], segments[stop]

@@ -4,6 +4,7 @@ A segment is described by its *structure*: op types, attributes, how values flow
 value. Equal structures compile once per process, whatever graph or session they come from.
 """
 
+import contextlib
 import functools
 import itertools
 import threading
@@ -16,7 +17,7 @@ from regrad.core.graph import FuncGraph, op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import USER_DEFINED, Known, Spec, refusal_of
 from regrad.core.shapes import compatible, fully_known, size_of
-from regrad.runtime import background, buffers, config, disk_cache
+from regrad.runtime import background, blas, buffers, config, disk_cache
 
 _LARGE = 32 << 20  # bytes of temporaries from which a program's place in memory is looked after
 _INLINE = 64  # elements; larger constants are passed as arguments, so that they do not count for the structure
@@ -47,6 +48,8 @@ class Segment:
       refusals: (operation, message) for each operation that only values can refuse; the compiled function's last output
         holds one bool for each, if there are any.
     """
+
+    has_bodies = False  # some operations are loops or branches
 
     def __init__(self, nodes, infos, outs):
         """Args: nodes in order; infos: value number -> Spec or Known; outs: value numbers needed outside."""
@@ -94,21 +97,22 @@ class Segment:
                 inlined.append(v)
             steps.append((node, refs))
             key.append((op.opdef.key, _frozen_attrs(op), op.groups, tuple(_key_of(r) for r in refs), len(node.outs)))
+        self._infos = infos
         self._build(steps, slot_of, in_specs, len(inlined), pending_constants, template)
         self.in_specs = in_specs
         self.key = (tuple(key), tuple((d, t.name) for d, t in in_specs), tuple(slot_of[v] for v in self.outs),
                     tuple(i for i, _ in pending_constants))
         self.bounds = _bounds(nodes, self.ins, infos)
-        self.portable = not any(n.opdef.xla_only or n.opdef.extra.get("has_bodies") for n in nodes)
-        self._infos = infos
+        self.portable = all(numpy_can(n.op) for n in nodes)
 
     def _begin(self):
         """Makes what changes as the segment is used."""
         self.donate = ()
         self.runs = 0
         self._executable = None
-        self._large = False
-        self._lendings = {}
+        self._large = False  # its temporaries are worth looking after
+        self._lendings = {}  # input: memory for large arrays that are passed there
+        self._stages = {}  # of branches and bodies that NumPy executes: (plan, shapes ...) -> Stage
         self._cost = None
 
     def _build(self, steps, slot_of, in_specs, n_made, pending_constants, template):
@@ -150,7 +154,10 @@ class Segment:
                 args.insert(0, base_random + random_at)
                 random_at += 1
             outs = tuple(base_made + slot_of[v][1] for v in node.outs)
-            bodies = bool(node.opdef.extra.get("has_bodies"))
+            bodies = ()
+            if node.opdef.extra.get("has_bodies"):
+                self.has_bodies = True
+                bodies = ([self._infos[v].dims for v in node.outs],)
             refusal = refusal_of(node.op)
             if refusal is not None:
                 self.refusals.append((node.op, refusal.message))
@@ -163,6 +170,8 @@ class Segment:
 
     def on_host(self):
         """True when the next execution is NumPy's: always for a tiny segment, at first where compiling would take longer."""
+        if self.has_bodies:
+            self.cost()  # which finds out whether NumPy may run it
         if not self.portable:
             return False
         if self.tiny():
@@ -173,13 +182,14 @@ class Segment:
 
     def tiny(self):
         """True for a segment that NumPy has done before a compiled program would have been called."""
-        return self.portable and len(self.nodes) <= config.tiny_ops and self.cost() <= config.tiny_cost
+        return (self.portable and not self.has_bodies and len(self.nodes) <= config.tiny_ops
+                and self.cost() <= config.tiny_cost)
 
     def runs_on_host(self):
         """Returns how many runs are NumPy's, which depends on nothing but the segment."""
         if self.cost() <= config.host_cost:
             return config.host_runs
-        on_host = self.cost() + 3_000 * len(self.nodes)
+        on_host = self.cost() + _NS_PER_CALL * len(self.nodes)
         compiling = 50_000_000 + 2_000_000 * len(self.steps) + 60_000_000 * self._n_products
         return min(config.host_runs, 2) if on_host < compiling else 0
 
@@ -197,8 +207,28 @@ class Segment:
             moved = sum(sizes) + sum(size_of(d) or 1 for ds in dims for d in ds if d is not None)
             self._cost = moved + _NS_PER_PRODUCT * sum(products)
             self._n_products = sum(map(bool, products))
+            if self.has_bodies:
+                self._add_bodies()
             self._infos = None
         return self._cost
+
+    def _add_bodies(self):
+        """Adds what branches and bodies cost; where nobody knows how often a body runs, the segment is not NumPy's."""
+        from regrad.runtime.bodies import body_dims, body_stage
+
+        for node in self.nodes:
+            if not node.opdef.extra.get("has_bodies"):
+                continue
+            calls = node.opdef.extra["calls"](node.op, [self._infos[v] if v >= 0 else None for v in node.ins],
+                                               body_dims)
+            if calls is None:
+                self.portable = False
+                return
+            for graph, specs, times in calls:
+                for part in body_stage(graph, specs).segments:
+                    self._cost += times * (part.cost() + _NS_PER_CALL * len(part.nodes))
+                    self._n_products += part._n_products
+                    self.portable = self.portable and part.portable
 
     # -- computing ------------------------------------------------------------------------------
 
@@ -216,7 +246,7 @@ class Segment:
         for i in range(len(self.random_ops)):
             env[self.base_random + i] = seeds[i]
         if b.is_host or len(self.steps) <= config.apart_ops:
-            _take(self.steps, b, env, body_seeds, found)
+            _take(self.steps, b, env, body_seeds, found, self._stages if self.has_bodies else None)
         else:
             self._take_apart(b, env, body_seeds, found)
         return tuple([env[i] for i in self.out_slots])
@@ -267,11 +297,16 @@ class Segment:
 
     def run_host(self, args, seeds):
         """Executes the segment with NumPy."""
-        if self._executable is None and self.compiles_meanwhile():
+        meanwhile = self._executable is None and self.compiles_meanwhile()
+        if meanwhile:
             background.compile_soon(self)
         args = [a if type(a) is np.ndarray else np.asarray(a) for a in args]
-        with np.errstate(all="ignore"):
-            return self.evaluate(HOST, args + self.constants, seeds)
+        inner = None
+        if self.body_random_ops:
+            inner = {op: seeds[len(self.random_ops) + i] for i, op in enumerate(self.body_random_ops)}
+        with np.errstate(all="ignore"), blas.one_thread() if meanwhile or self.has_bodies else contextlib.nullcontext():
+            results = self.evaluate(HOST, args + self.constants, seeds, inner)
+        return [np.asarray(r) if hasattr(r, "rows") else r for r in results] if self.has_bodies else results
 
     @property
     def compiled(self):
@@ -387,8 +422,14 @@ def _refuse_values(values, limit, bounds, op):
         raise
 
 
-def _take(steps, b, env, body_seeds, found):
-    """Runs the lowerings of `steps` on `b`; `env` holds the values by slot, `found` what Refusals have found."""
+def _take(steps, b, env, body_seeds, found, stages=None):
+    """Runs the lowerings of `steps` on `b`.
+
+    Args:
+      env: the values by slot.
+      found: a list for what Refusals have found; on the host they raise if there is none.
+      stages: see `bodies.NumPyBodies`.
+    """
     wrap = not b.is_host
     for op, lower, refs, groups, outs, values, bodies, attrs, refusal in steps:
         if wrap and values and not bodies:
@@ -398,15 +439,17 @@ def _take(steps, b, env, body_seeds, found):
         if groups is not None:
             operands = _grouped(op, operands)
         try:
-            result = lower(_with_bodies(b, body_seeds, op) if bodies else b, *operands, **attrs)
+            result = lower(_with_bodies(b, body_seeds, op, stages) if bodies else b, *operands, **attrs)
         except Exception as error:
             explained(error, op, "executing" if b.is_host else "lowering")
             raise
         if refusal is not None:
-            if b.is_host:
+            if b.is_host and found is None:
                 refuse(refusal, op, result, operands, attrs)
-            elif found is not None:
+            elif found is not None and not b.is_host:
                 found.append(refusal.finds(b, result, *operands, **attrs))
+        if bodies and b.is_host:
+            result = fitting(op, result, *bodies)
         if len(outs) == 1:
             env[outs[0]] = result[0] if type(result) in (tuple, list) else result
         else:
@@ -514,12 +557,43 @@ def random_ops_inside(op):
     return found
 
 
-def _with_bodies(b, seeds, op):
-    from regrad.runtime.bodies import XlaBodies
+def numpy_can(op):
+    """True when NumPy has what the operation needs, in its branches and bodies too."""
+    if op.opdef.xla_only:
+        return False
+    if not op.opdef.extra.get("has_bodies"):
+        return True
+    from regrad.runtime.plan import body_graphs
 
-    return XlaBodies(b, seeds or {}, op)
+    return "calls" in op.opdef.extra and all(numpy_can(inner) for graph in body_graphs(op) for inner in graph._ops)
 
 
+def _with_bodies(b, seeds, op, stages):
+    from regrad.runtime.bodies import NumPyBodies, XlaBodies
+
+    return NumPyBodies(seeds or {}, op, stages) if b.is_host else XlaBodies(b, seeds or {}, op)
+
+
+def fitting(op, result, dims):
+    """Returns what a branch or loop gave NumPy, of the shapes that were worked out for it.
+
+    Raises:
+      MustRunOnHost: they differ: what follows was made ready for other shapes.
+    """
+    from regrad.runtime.bodies import MustRunOnHost
+
+    result = list(result) if isinstance(result, (tuple, list)) else [result]
+    saved, unsettled = op.opdef.extra["saved_from"](op), op.opdef.extra.get("unsettled")
+    for i, (r, wanted) in enumerate(zip(result, dims)):
+        if np.shape(r) != tuple(wanted):
+            if i < saved and not (unsettled and unsettled(np.shape(r))):
+                raise MustRunOnHost(op)
+            # What a branch that was not taken, or a loop of no turns, would have saved or written.
+            result[i] = np.zeros(wanted, op.outputs[i].dtype.as_numpy_dtype)
+    return result
+
+
+_NS_PER_CALL = 3_000  # what NumPy takes for an operation of nothing
 _NS_PER_PRODUCT = 0.03  # multiply-and-add in a matrix product; in a convolution, which is many smaller ones, three times that
 
 
