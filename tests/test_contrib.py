@@ -209,3 +209,47 @@ def test_gdn_divides_by_the_energy_of_all_channels():
     up, down = (tf.gradients(kept, v, grad_ys=tf.constant([s, s]))[0] for s in (-1.0, 1.0))
     with tf.Session() as session:
         assert [list(g) for g in session.run([up, down])] == [[-1, -1], [0, 1]]
+
+
+def test_scipy_minimises_within_bounds_and_tells_of_its_steps():
+    rng = np.random.RandomState(0)
+    w = tf.get_variable("w", [2, 2], tf.float64, initializer=tf.zeros_initializer())
+    b = tf.get_variable("b", initializer=np.float64(3))
+    unused = tf.get_variable("unused", initializer=np.float64(7))
+    scale = tf.placeholder(tf.float64, [])
+    target = rng.randn(2, 2) * 2
+    loss = tf.reduce_sum((w - target) ** 2 * scale) + (b - 1) ** 4
+    optimizer = tf.contrib.opt.ScipyOptimizerInterface(loss, var_to_bounds={w: (-1, np.full([2, 2], 0.5))},
+                                                       options={"maxiter": 100, "ftol": 1e-14, "gtol": 1e-10})
+    losses, steps = [], []
+
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        optimizer.minimize(sess, {scale: 2.0}, fetches=[loss, b], loss_callback=lambda l, b: losses.append((l, b)),
+                           step_callback=lambda x: steps.append(x.shape))
+        got_w, got_b, got_unused = sess.run([w, b, unused])
+
+    np.testing.assert_allclose(got_w, np.clip(target, -1, 0.5), atol=1e-6)
+    np.testing.assert_allclose(got_b, 1, atol=0.02)
+    assert got_unused == 7 and set(steps) == {(6,)}
+    assert losses[0][1] == 3 and losses[-1][0] < losses[0][0]
+
+
+def test_scipy_keeps_constraints():
+    v = tf.get_variable("v", initializer=np.float32([-1, -1]))
+    optimizer = tf.contrib.opt.ScipyOptimizerInterface(tf.reduce_sum(tf.square(v)), equalities=[v[0] + v[1] - 4.0],
+                                                       inequalities=[v[0] - 3.0], method="SLSQP")
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        optimizer.minimize()
+        np.testing.assert_allclose(v.eval(), [3, 1], atol=1e-3)
+
+
+def test_external_optimizers_refuse():
+    a, b = tf.get_variable("a", initializer=1.0), tf.get_variable("b", initializer=1.0)
+    with pytest.raises(ValueError, match="b:0 is not among"):
+        tf.contrib.opt.ScipyOptimizerInterface(a * b, [a], var_to_bounds={b: (0, 1)})
+    with pytest.raises(ValueError, match="no variable is trainable"), tf.Graph().as_default():
+        tf.contrib.opt.ScipyOptimizerInterface(tf.constant(1.0))
+    with pytest.raises(ValueError, match="needs a session"):
+        tf.contrib.opt.ScipyOptimizerInterface(a * b).minimize()
