@@ -153,7 +153,7 @@ def test_names_of_the_other_parts():
     assert tf.contrib.rnn.BasicLSTMCell is tf.nn.rnn_cell.BasicLSTMCell
     assert tf.contrib.opt.AdamWOptimizer is tf.train.AdamWOptimizer
     assert framework.get_or_create_global_step() is tf.train.get_global_step()
-    assert slim.losses is tf.losses
+    assert slim.losses is tf.contrib.losses and slim.metrics is tf.contrib.metrics
     with pytest.raises(AttributeError, match="Regrad leaves tf.contrib.learn out"):
         tf.contrib.learn  # noqa: B018
 
@@ -225,7 +225,7 @@ def test_scipy_minimises_within_bounds_and_tells_of_its_steps():
 
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
-        optimizer.minimize(sess, {scale: 2.0}, fetches=[loss, b], loss_callback=lambda l, b: losses.append((l, b)),
+        optimizer.minimize(sess, {scale: 2.0}, fetches=[loss, b], loss_callback=lambda *seen: losses.append(seen),
                            step_callback=lambda x: steps.append(x.shape))
         got_w, got_b, got_unused = sess.run([w, b, unused])
 
@@ -253,3 +253,85 @@ def test_external_optimizers_refuse():
         tf.contrib.opt.ScipyOptimizerInterface(tf.constant(1.0))
     with pytest.raises(ValueError, match="needs a session"):
         tf.contrib.opt.ScipyOptimizerInterface(a * b).minimize()
+
+
+def test_losses_take_predictions_first():
+    rng = np.random.RandomState(0)
+    logits, one_hot = tf.constant(rng.randn(4, 3), tf.float32), tf.constant(np.eye(3)[[0, 2, 1, 1]], tf.float32)
+    ours = [slim.losses.softmax_cross_entropy(logits, one_hot, weights=[1.0, 0, 1, 1]),
+            slim.losses.sigmoid_cross_entropy(logits, one_hot), slim.losses.log_loss(tf.sigmoid(logits), one_hot),
+            slim.losses.sparse_softmax_cross_entropy(logits, tf.constant([0, 2, 1, 1])),
+            slim.losses.mean_squared_error(logits, one_hot), slim.losses.cosine_distance(logits, one_hot, dim=1)]
+    total = slim.losses.get_total_loss()
+    theirs = [tf.losses.softmax_cross_entropy(one_hot, logits, weights=[1.0, 0, 1, 1]),
+              tf.losses.sigmoid_cross_entropy(one_hot, logits), tf.losses.log_loss(one_hot, tf.sigmoid(logits)),
+              tf.losses.sparse_softmax_cross_entropy([0, 2, 1, 1], logits),
+              tf.losses.mean_squared_error(one_hot, logits), tf.losses.cosine_distance(one_hot, logits, axis=1)]
+    hinge = slim.losses.hinge_loss(logits, one_hot)
+
+    got, want, all_of_them, each = run([ours, theirs, total, hinge])
+    np.testing.assert_allclose(got, want)
+    np.testing.assert_allclose(all_of_them, np.sum(want), rtol=1e-6)
+    assert each.shape == (4, 3)
+    assert len(tf.losses.get_losses()) == 12
+
+
+def test_metrics_take_predictions_first():
+    predictions, labels = tf.constant([1, 0, 1, 1]), tf.constant([1, 1, 0, 1])
+    values, updates = slim.metrics.aggregate_metric_map({
+        "accuracy": tf.contrib.metrics.streaming_accuracy(predictions, labels),
+        "precision": slim.metrics.streaming_precision(predictions, labels),
+        "mean": slim.metrics.streaming_mean(tf.to_float(labels))})
+    now = tf.contrib.metrics.accuracy(predictions, labels, weights=[1.0, 2.0, 0, 1])
+
+    with tf.Session() as sess:
+        sess.run(tf.local_variables_initializer())
+        sess.run(updates)
+        got = sess.run(values)
+        assert {k: round(float(v), 4) for k, v in got.items()} == {"accuracy": 0.5, "precision": 0.6667, "mean": 0.75}
+        assert sess.run(now) == 0.5
+
+
+def test_create_train_op_scales_and_clips_gradients():
+    a, b = tf.get_variable("a", initializer=1.0), tf.get_variable("b", initializer=1.0)
+    ran = tf.get_variable("ran", initializer=0.0, trainable=False)
+    tf.add_to_collection(tf.GraphKeys.UPDATE_OPS, ran.assign_add(1.0))
+    loss = 3.0 * a + 0.5 * b
+    train_op = slim.learning.create_train_op(loss, tf.train.GradientDescentOptimizer(1.0), clip_gradient_norm=2,
+                                             gradient_multipliers={"b": 2.0}, summarize_gradients=True)
+
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        assert sess.run(train_op) == 3.5
+        assert sess.run([a, b, ran, tf.train.get_global_step()]) == [-1, 0, 1, 1]
+    assert len(tf.get_collection(tf.GraphKeys.SUMMARIES)) == 4
+    with pytest.raises(ValueError, match="empty"):
+        slim.learning.multiply_gradients([(a, b)], {})
+
+
+def test_a_loss_that_is_not_a_number_stops_training():
+    a = tf.get_variable("a", initializer=-1.0)
+    train_op = slim.learning.create_train_op(tf.log(a), tf.train.GradientDescentOptimizer(1.0))
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        with pytest.raises(tf.errors.InvalidArgumentError, match="LossTensor is inf or nan"):
+            sess.run(train_op)
+
+
+def test_trains_goes_on_and_evaluates(tmp_path):
+    def build():
+        w = slim.model_variable("w", [1], initializer=tf.ones_initializer())
+        return w, tf.reduce_sum(tf.square(w))
+
+    for steps, want in ((3, 0.8**4), (5, 0.8**8)):  # the loss before the last step
+        with tf.Graph().as_default():
+            _, loss = build()
+            train_op = slim.learning.create_train_op(loss, tf.train.GradientDescentOptimizer(0.1))
+            last = slim.learning.train(train_op, str(tmp_path), number_of_steps=steps, summary_op=None, log_every_n_steps=2)
+            np.testing.assert_allclose(last, want, rtol=1e-5)
+
+    w, loss = build()
+    mean, update = tf.metrics.mean(w)
+    got = slim.evaluation.evaluate_once("", tf.train.latest_checkpoint(str(tmp_path)), eval_op=update, num_evals=2,
+                                        final_op=[mean, loss])
+    np.testing.assert_allclose(got, [0.8**5, 0.8**10], rtol=1e-5)

@@ -24,7 +24,10 @@ _TREE = {
         graph_editor.transform=contrib.graph_editor graph_editor.util=contrib.graph_editor layers=contrib.layers
         layers.python layers.python.layers=contrib.layers layers.python.layers.initializers=contrib.layers
         layers.python.layers.layers=contrib.layers layers.python.layers.regularizers=contrib.layers
-        layers.python.layers.utils=contrib.layers opt=contrib.opt rnn=contrib.rnn slim=contrib.slim
+        layers.python.layers.utils=contrib.layers losses=contrib.losses metrics=contrib.metrics opt=contrib.opt
+        rnn=contrib.rnn slim=contrib.slim slim.evaluation=contrib.learning slim.learning=contrib.learning
+        slim.losses=contrib.losses slim.metrics=contrib.metrics slim.python slim.python.slim
+        slim.python.slim.evaluation=contrib.learning slim.python.slim.learning=contrib.learning
         training=contrib.training training.python training.python.training
         training.python.training.hparam=contrib.training""",
     "core.lib.core": "error_codes_pb2=core.errors",

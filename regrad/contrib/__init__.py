@@ -1,5 +1,5 @@
 """`tf.contrib`: the parts that research programs of TensorFlow 1's time used most: crf, data, distributions, framework,
-graph_editor, image, layers, legacy_seq2seq, opt, resampler, rnn, seq2seq, slim, training.
+graph_editor, image, layers, legacy_seq2seq, losses, metrics, opt, resampler, rnn, seq2seq, slim, training.
 
 The rest raises AttributeError with the nearest name.
 """
@@ -9,7 +9,7 @@ import importlib
 from regrad.core.absent import hint
 
 _PARTS = ("crf", "data", "distributions", "framework", "graph_editor", "image", "layers", "legacy_seq2seq",
-          "opt", "resampler", "rnn", "seq2seq", "slim", "training")
+          "losses", "metrics", "opt", "resampler", "rnn", "seq2seq", "slim", "training")
 
 
 def __getattr__(name):

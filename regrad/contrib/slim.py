@@ -1,8 +1,10 @@
 """`tf.contrib.slim`: the layers and scopes of `tf.contrib` under short names."""
 
+import importlib
+
 from regrad.core.lazy import names_of
 
-__getattr__, __dir__, __all__ = names_of(__name__, {
+_named, __dir__, __all__ = names_of(__name__, {
     "regrad.contrib.framework": """
         add_arg_scope arg_scope arg_scoped_arguments assign_from_checkpoint_fn create_global_step current_arg_scope
         get_global_step get_local_variables get_model_variables get_or_create_global_step get_trainable_variables
@@ -12,5 +14,9 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
         fully_connected instance_norm l1_l2_regularizer l1_regularizer l2_regularizer layer_norm linear max_pool2d
         one_hot_encoding repeat softmax stack sum_regularizer unit_norm variance_scaling_initializer
         xavier_initializer xavier_initializer_conv2d""",
-    "regrad": "losses metrics",
+    "regrad.contrib": "losses metrics",
 })
+
+
+def __getattr__(name):
+    return importlib.import_module("regrad.contrib.learning") if name in ("evaluation", "learning") else _named(name)

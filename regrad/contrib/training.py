@@ -1,6 +1,15 @@
-"""`tf.contrib.training`: settings of a program."""
+"""`tf.contrib.training`: settings of a program, and the parts of `learning.py`."""
 
+import importlib
 import json
+
+_LEARNING = ("add_gradients_summaries", "clip_gradient_norms", "create_train_op", "multiply_gradients")
+
+
+def __getattr__(name):
+    if name in _LEARNING:
+        return getattr(importlib.import_module("regrad.contrib.learning"), name)
+    raise AttributeError(f"module 'regrad.contrib.training' has no attribute {name!r}: it has HParams, {', '.join(_LEARNING)}")
 
 
 class HParams:
