@@ -295,11 +295,6 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
         return ops[op].outputs[int(index)]
 
     with graph.name_scope(name if name is not None else "import"):
-        if not graph._scope:
-            taken = [node.name for node in graph_def.node if node.name in graph._by_name]
-            if taken:
-                raise ValueError(f"Node name '{taken[0]}' already exists in the Graph: give the import a `name`, or import "
-                                 "into an empty graph.")
         for node in in_order(graph_def.node):
             inputs = tuple(tensor(text) for text in node.input if not text.startswith("^"))
             controls = [ops[text[1:]] for text in node.input if text.startswith("^")]

@@ -84,3 +84,18 @@ def test_refusals(node, says):
 def test_bytes_that_are_no_graph():
     with pytest.raises(ValueError, match="Error parsing message"):
         tf.GraphDef().ParseFromString(b"no graph")
+
+
+def test_names_that_are_taken_are_made_unique():
+    def build(x):
+        return tf.multiply(x, 2.0, name="mul")
+
+    with tf.Graph().as_default() as graph:
+        build(tf.placeholder(tf.float32, name="x"))
+    graph_def = _read(graph)
+    build(tf.constant(1.0))
+
+    out, = tf.import_graph_def(graph_def, name="", return_elements=["mul:0"])
+
+    assert [op.name for op in tf.get_default_graph().get_operations()] == ["Const", "mul/y", "mul", "x", "mul/y_1", "mul_1"]
+    assert out.name == "mul_1:0"
