@@ -56,7 +56,9 @@ def test_op_types_are_listed():
 
 
 def _in_ops(name):
-    return gradient_registry.find(name).where.startswith("regrad/ops/")
+    op_type = opdef.defined(name)  # another test may have defined one of its own, with a rule made of its lowering
+    own = op_type is None or opdef.USER_DEFINED not in op_type.key
+    return own and gradient_registry.find(name).where.startswith("regrad/ops/")
 
 
 def test_every_rule_has_a_row():
