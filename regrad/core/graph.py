@@ -362,7 +362,9 @@ class Graph:
         else:
             if not _OP_NAME.match(name) and not (self._scope and name and _SCOPE_NAME.match(name)):
                 raise _bad_name(name)
-            name = self.unique_name(name)
+            asked, name = name, self.unique_name(name)
+            while name in self._by_name:  # one that was taken as it is, of a converted input
+                name = self.unique_name(asked)
         op = Operation(self, name, opdef, inputs, attrs, groups)
         op.frames = source.user_frames()
         if specs is None:
