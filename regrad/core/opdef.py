@@ -293,11 +293,12 @@ class Bounds:
     @staticmethod
     def hold(values, limit):
         """True when all `values` lie in [0, limit)."""
-        if not values.size or values.dtype.kind not in "iu":
+        if not values.size:
             return True
-        if values.min() < 0:
-            return False
-        return values.max() < limit if type(limit) is int else bool((values.reshape(-1, len(limit)).max(0) < limit).all())
+        unsigned = values.view(f"u{values.itemsize}")  # in which what is negative is too large
+        if type(limit) is int:
+            return np.maximum.reduce(unsigned, axis=None) < limit
+        return bool((np.maximum.reduce(unsigned.reshape(-1, len(limit))) < limit).all())
 
 
 def refusal_of(op):
