@@ -11,7 +11,8 @@ _TREE = {
     "core.framework": """attr_value_pb2=core.graph_def function_pb2 graph_pb2=core.graph_def node_def_pb2=core.graph_def
         op_def_pb2 step_stats_pb2 summary_pb2=core.messages tensor_pb2=core.messages tensor_shape_pb2=core.messages types_pb2
         variable_pb2=core.messages versions_pb2""",
-    "contrib": """distributions=contrib.distributions legacy_seq2seq=contrib.legacy_seq2seq
+    "contrib": """rnn.python rnn.python.ops rnn.python.ops.core_rnn_cell=contrib.rnn rnn.python.ops.rnn_cell=contrib.rnn
+        rnn.python.ops.rnn=contrib.rnn distributions=contrib.distributions legacy_seq2seq=contrib.legacy_seq2seq
         crf=contrib.crf crf.python crf.python.ops crf.python.ops.crf=contrib.crf seq2seq=contrib.seq2seq
         seq2seq.python seq2seq.python.ops seq2seq.python.ops.attention_wrapper=contrib.seq2seq
         seq2seq.python.ops.basic_decoder=contrib.seq2seq seq2seq.python.ops.beam_search_decoder=contrib.seq2seq
@@ -370,6 +371,9 @@ EXTRAS = {
     "tensorflow.python.ops.weights_broadcast_ops": {"broadcast_weights": _broadcast_weights,
                                                     "assert_broadcastable": _assert_broadcastable},
     "tensorflow.python.ops.confusion_matrix": {"remove_squeezable_dimensions": _without_last_axis},
+    "tensorflow.python.ops.rnn_cell_impl": {"_linear": "regrad.contrib.cells:linear"},
+    "tensorflow.python.ops.rnn_cell": {"_linear": "regrad.contrib.cells:linear"},
+    "tensorflow.contrib.rnn.python.ops.core_rnn_cell": {"_linear": "regrad.contrib.cells:linear"},
     "tensorflow.python.ops.cond_v2": {"cond_v2": "regrad.ops.flow:cond"},
     "tensorflow.python.ops.array_ops": {"shape_internal": "regrad.ops.array:shape", "size_internal": "regrad.ops.array:size",
                                         "rank_internal": "regrad.ops.array:rank"},

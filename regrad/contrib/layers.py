@@ -461,3 +461,32 @@ def linear(inputs, num_outputs, **kwargs):
 relu = fully_connected
 convolution2d = convolution = conv2d
 convolution2d_transpose = conv2d_transpose
+
+
+def embed_sequence(ids, vocab_size=None, embed_dim=None, unique=False, initializer=None, regularizer=None, trainable=True,
+                   scope=None, reuse=None):
+    """Returns the embeddings of ids, [..., embed_dim], looked up in the variable "embeddings" [vocab_size, embed_dim].
+
+    Args:
+      unique: accepted.
+
+    Raises:
+      ValueError: a new table without `vocab_size` and `embed_dim`.
+    """
+    from regrad.nn.embedding import embedding_lookup
+
+    if not (reuse or vocab_size and embed_dim):
+        raise ValueError(f"Must specify vocab size and embedding dimension when not reusing. Got vocab_size={vocab_size} "
+                         f"and embed_dim={embed_dim}")
+    with variable_scope(scope, "EmbedSequence", [ids], reuse=reuse):
+        shape = [vocab_size, embed_dim] if vocab_size and embed_dim else None
+        table = model_variable("embeddings", shape, initializer=initializer, regularizer=regularizer, trainable=trainable)
+        return embedding_lookup(table, ids)
+
+
+def __getattr__(name):
+    if name in ("optimize_loss", "OPTIMIZER_CLS_NAMES", "OPTIMIZER_SUMMARIES"):
+        from regrad.contrib import optimize
+
+        return getattr(optimize, name)
+    raise AttributeError(f"module 'regrad.contrib.layers' has no attribute {name!r}")
