@@ -12,7 +12,7 @@ import numpy as np
 
 from regrad.core.graph import op_arguments
 from regrad.core.host import HOST
-from regrad.core.opdef import Known
+from regrad.core.opdef import USER_DEFINED, Known
 from regrad.runtime.buffers import kept
 from regrad.runtime.plan import shape_only_positions
 from regrad.runtime.segment import ShapeOf, declared_attrs, explained, refuse, results_of_host
@@ -54,7 +54,9 @@ class _Writer:
 
     def function(self, stages):
         plan = self.plan
-        self.quiet = not any(stage.hosts for stage in stages)
+        nodes = [n for stage in stages for segment in stage.segments for n in segment.nodes]
+        # Code of the user's runs in the context of its caller.
+        self.quiet = not any(stage.hosts for stage in stages) and not any(USER_DEFINED in n.opdef.key for n in nodes)
         for i, v in enumerate(plan.feeds):
             self._line(f"    v{v} = arrays[{i}]")
             self.value[v] = f"v{v}"

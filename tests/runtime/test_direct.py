@@ -1,5 +1,7 @@
 """Small programs written out as one function: they do what the general way does, and fail as it fails."""
 
+import contextvars
+
 import numpy as np
 import pytest
 
@@ -114,3 +116,17 @@ def test_what_it_is_not_for(session, build):
     for _ in range(RUNS):
         session.run(y, {x: [1.0, -1.0]})
     assert all(p.direct is None for r in session._runners.values() for p in r.programs.values() if r.plan.fed == (x,))
+
+
+def test_numpy_does_not_warn_and_the_users_code_runs_in_its_callers_context(session):
+    x = tf.placeholder(tf.float32, [3])
+    scale = contextvars.ContextVar("scale", default=1.0)
+    scaled = tf.define_op("ScaledByTheCaller", "x", infer=lambda x: x, lower=lambda b, x: x * np.float32(scale.get()))
+    plain, own = tf.log(x), scaled(x)
+    for runs in range(RUNS):
+        scale.set(float(runs))
+        with np.errstate(all="raise"):
+            assert session.run(plain, {x: np.zeros(3)})[0] == -np.inf
+        assert session.run(own, {x: np.ones(3)})[0] == runs
+    assert np.geterr()["divide"] == "warn"
+    assert len([p for r in set(session._runners.values()) for p in r.programs.values() if p.direct is not None]) == 2
