@@ -1,7 +1,11 @@
 """Ctrl-C while variables are being replaced waits until they are."""
 
 import signal
+import sys
 import threading
+
+_signal = sys.modules.get("_signal", signal)  # what `signal` wraps in ten microseconds of enumerations for each call
+_SIGINT = int(signal.SIGINT)
 
 
 class _Uninterrupted:
@@ -16,9 +20,9 @@ class _Uninterrupted:
         if threading.current_thread() is threading.main_thread():
             self.depth += 1
             if self.depth == 1:
-                self.old = signal.getsignal(signal.SIGINT)
+                self.old = _signal.getsignal(_SIGINT)
                 if callable(self.old):
-                    signal.signal(signal.SIGINT, self._defer)
+                    _signal.signal(_SIGINT, self._defer)
 
     def _defer(self, number, frame):
         self.pending = number, frame
@@ -27,7 +31,7 @@ class _Uninterrupted:
         if threading.current_thread() is threading.main_thread():
             self.depth -= 1
             if self.depth == 0 and callable(self.old):
-                signal.signal(signal.SIGINT, self.old)
+                _signal.signal(_SIGINT, self.old)
                 pending, self.pending = self.pending, None
                 if pending is not None:
                     self.old(*pending)
