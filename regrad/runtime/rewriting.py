@@ -74,12 +74,13 @@ def _sum_of_products(node, producer, users, infos, parts):
     """Returns a node that multiplies the operands of all products in the sum `node` as one; None where that is no gain.
 
     It is one where the stacked operands are no longer than the products they make superfluous: the processor is at its best
-    with long sums, and a product that is written and read again costs memory's time. Sums inside the sum go to `parts`.
+    with long sums, and a product that is written and read again costs memory's time. Sums inside the sum go to `parts`:
+    none is looked at twice, so that a long chain of them costs what it is long.
     """
     dims = infos[node.outs[0]].dims
     if len(dims) != 2 or node.op.outputs[0].dtype.name not in ("float32", "float64"):
         return None
-    terms, products, rest, sums = [*zip(node.ins, node.op.inputs)], [], [], set()
+    terms, products, rest = [*zip(node.ins, node.op.inputs)], [], []
     while terms:
         v, t = terms.pop()
         made = producer.get(v)
@@ -88,7 +89,7 @@ def _sum_of_products(node, producer, users, infos, parts):
         if made is None or users[v] != 1:
             rest.append((v, t))
         elif made.op.type in _SUMS:
-            sums.add(made)
+            parts.add(made)
             terms += zip(made.ins, made.op.inputs)
         elif made.op.type == "MatMul":
             products.append(made)
@@ -98,7 +99,6 @@ def _sum_of_products(node, producer, users, infos, parts):
     length = sum(infos[p.ins[0]].dims[0 if t else 1] for p, t in zip(products, transpose_x))
     if len(products) < _FEWEST or length * sum(dims) > len(products) * dims[0] * dims[1]:
         return None
-    parts |= sums
     inputs = [(p.ins[i], p.op.inputs[i]) for i in (0, 1) for p in products]
     return _instead(node, products_op, inputs + rest, {"transpose_x": transpose_x, "transpose_y": transpose_y},
                     (len(products), len(products), len(rest)))
