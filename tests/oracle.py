@@ -122,9 +122,9 @@ def _missing(name):
 
 def pretend(tf):
     """Makes `import regrad...` give TensorFlow's names."""
-    ops = [p.stem for p in (HERE.parent / "regrad" / "ops").glob("*.py")]
-    for name in ["regrad", "regrad.core", "regrad.core.errors", "regrad.core.dtypes", "regrad.core.indexed_slices",
-                 "regrad.nn", "regrad.nn.functions", "regrad.ops", *(f"regrad.ops.{m}" for m in ops)]:
+    core, ops = ([p.stem for p in (HERE.parent / "regrad" / part).glob("*.py")] for part in ("core", "ops"))
+    for name in ["regrad", "regrad.core", *(f"regrad.core.{m}" for m in core), "regrad.nn", "regrad.nn.functions", "regrad.ops",
+                 *(f"regrad.ops.{m}" for m in ops)]:
         sys.modules[name] = Names(name, tf)
     for name in list(sys.modules):
         if name.startswith("regrad."):

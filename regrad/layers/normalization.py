@@ -8,6 +8,7 @@ from regrad.core.shapes import TensorShape
 from regrad.layers.base import InputSpec, Layer, call_once
 from regrad.layers.core import smart_cond
 from regrad.ops import array, math, norm, state
+from regrad.ops.reduce import reduce_mean
 from regrad.variables.initializers import Ones, Zeros
 
 
@@ -31,6 +32,10 @@ class BatchNormalization(Layer):
       renorm: Batch Renormalisation, Ioffe 2017: training too uses running moments, through corrections that are clipped
         by `renorm_clipping` ({"rmax", "rmin", "dmax"}) and followed with `renorm_momentum`.
       fused: use the fused op, which takes images; None does so when it can.
+      virtual_batch_size: while training, take moments over parts of the batch: of n / virtual_batch_size parts every one
+        holds each so-manieth example. The batch size must be a multiple of it.
+      adjustment: function of the shape of the inputs that returns (scale, bias), applied to the normalised values while
+        training.
       trainable, name: as for `Dense`.
     """
 
@@ -40,8 +45,6 @@ class BatchNormalization(Layer):
                  beta_constraint=None, gamma_constraint=None, renorm=False, renorm_clipping=None, renorm_momentum=0.99,
                  fused=None, trainable=True, virtual_batch_size=None, adjustment=None, name=None, **kwargs):
         super().__init__(trainable=trainable, name=name, **kwargs)
-        if virtual_batch_size is not None or adjustment is not None:
-            raise NotImplementedError("BatchNormalization: virtual_batch_size and adjustment are not supported.")
         if renorm and fused:
             raise ValueError("Passing both `fused=True` and `renorm=True` is not supported")
         unknown = set(renorm_clipping or ()) - {"rmax", "rmin", "dmax"}
@@ -57,6 +60,7 @@ class BatchNormalization(Layer):
         self.beta_constraint, self.gamma_constraint = beta_constraint, gamma_constraint
         self.renorm, self.renorm_clipping, self.renorm_momentum = renorm, renorm_clipping or {}, renorm_momentum
         self.fused = fused
+        self.virtual_batch_size, self.adjustment = virtual_batch_size, adjustment
 
     def build(self, input_shape):
         shape = TensorShape(input_shape)
@@ -71,14 +75,20 @@ class BatchNormalization(Layer):
             if size is None:
                 raise ValueError(f"Input has undefined `axis` dimension. Input shape: {shape}, axis {a}")
         self.input_spec = InputSpec(ndim=rank, axes=channels)
-        can_fuse = rank == 4 and self.axis in ([1], [3]) and not self.renorm
-        if self.fused and not can_fuse:
+        plain = self.virtual_batch_size is None and self.adjustment is None
+        can_fuse = rank == 4 and self.axis in ([1], [3]) and not self.renorm and plain
+        if self.fused and plain and not can_fuse:
             raise ValueError("Batch normalization layers with `fused=True` take 4-D inputs and axis 1 or 3, got shape "
                              f"{shape} and axis {self.axis}")
-        self.fused = can_fuse if self.fused is None else self.fused
+        self.fused = can_fuse and self.fused is not False
         self._format = "NCHW" if self.axis == [1] else "NHWC"
         # Several axes: the variables have all axes, of size 1 where they are shared.
-        of = [sizes[self.axis[0]]] if len(self.axis) == 1 else [channels.get(i, 1) for i in range(rank)]
+        of = [sizes[self.axis[0]]] if len(self.axis) == 1 and self.virtual_batch_size is None else [
+            channels.get(i, 1) for i in range(rank)]
+        if self.virtual_batch_size is not None:
+            self._check_parts()
+            of.insert(1, 1)  # the axis of the parts
+            self.axis = [a + 1 for a in self.axis]
         dtype = float32 if self._dtype in (float16, bfloat16) else self._dtype
         self.gamma = self.add_weight("gamma", of, dtype, self.gamma_initializer, self.gamma_regularizer,
                                      constraint=self.gamma_constraint) if self.scale else None
@@ -97,8 +107,27 @@ class BatchNormalization(Layer):
             self.renorm_mean = self.add_weight("renorm_mean", of, dtype, self.moving_mean_initializer, trainable=False)
             self.renorm_stddev = self.add_weight("renorm_stddev", of, dtype, root, trainable=False)
 
+    def _check_parts(self):
+        if self.virtual_batch_size <= 0:
+            raise ValueError("virtual_batch_size must be a positive integer that divides the true batch size of the input "
+                             "Tensor")
+        if 0 in self.axis:
+            raise ValueError("When using virtual_batch_size, the batch dimension must be 0 and thus axis cannot be 0. Received "
+                             f"axis={self.axis}")
+        if self.adjustment is not None:
+            raise ValueError("When using virtual_batch_size, adjustment cannot be specified")
+
     def call(self, inputs, training=False):
-        return self._fused_call(inputs, training) if self.fused else self._call_in_parts(inputs, training)
+        if self.fused:
+            return self._fused_call(inputs, training)
+        if self.virtual_batch_size is None:
+            return self._call_in_parts(inputs, training)
+        sizes = array.shape(inputs)
+        parts = array.reshape(inputs, array.concat([[self.virtual_batch_size, -1], sizes[1:]], 0))
+        parts.set_shape([self.virtual_batch_size, None, *inputs.dims[1:]])
+        outputs = array.reshape(self._call_in_parts(parts, training), sizes)
+        outputs.set_shape(inputs.shape)
+        return outputs
 
     def compute_output_shape(self, input_shape):
         return TensorShape(input_shape)
@@ -124,8 +153,9 @@ class BatchNormalization(Layer):
 
     def _call_in_parts(self, inputs, training):
         rank = len(inputs.dims)
-        axes = [i for i in range(rank) if i not in self.axis]
-        several = len(self.axis) > 1
+        in_parts = self.virtual_batch_size is not None
+        axes = [i for i in range(rank) if i not in self.axis and not (in_parts and i == 1)]
+        several = len(self.axis) > 1 or in_parts
         shape = [d if i in self.axis else 1 for i, d in enumerate(inputs.dims)]
 
         def spread(v):
@@ -134,6 +164,12 @@ class BatchNormalization(Layer):
             return v if v is None or several or self.axis == [rank - 1] else array.reshape(v, shape)
 
         scale, offset = spread(self.gamma), spread(self.beta)
+        if self.adjustment is not None and _known(training) is not False:
+            more, bias = self.adjustment(array.shape(inputs))
+            more = smart_cond(training, lambda: more, lambda: array.ones_like(more))
+            bias = smart_cond(training, lambda: bias, lambda: array.zeros_like(bias))
+            offset = bias if offset is None else offset + (bias if scale is None else bias * scale)
+            scale = more if scale is None else more * scale
         if _known(training) is False:
             mean, variance = self.moving_mean.value(), self.moving_variance.value()
         else:
@@ -147,6 +183,8 @@ class BatchNormalization(Layer):
                 offset = (d if scale is None else d * scale) if offset is None else (
                     d if scale is None else d * scale) + offset
                 scale = r if scale is None else r * scale
+            if in_parts:
+                batch_mean, batch_variance = (reduce_mean(v, 1, keepdims=True) for v in (batch_mean, batch_variance))
             self._follow(training, batch_mean, batch_variance)
         outputs = norm.batch_normalization(inputs, spread(mean), spread(variance), offset, scale, self.epsilon)
         outputs.set_shape(inputs.shape)

@@ -6,10 +6,12 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, REAL, as_dtype
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op
+from regrad.core.opdef import Spec, define_op, rank_is
 
 
 def _range_infer(start, limit, delta):
+    for what, v in (("start", start), ("limit", limit), ("delta", delta)):
+        rank_is(v, 0, what)
     values = start.value(), limit.value(), delta.value()
     if any(v is None for v in values):
         return Spec((None,), start.dtype)

@@ -18,7 +18,7 @@ from regrad.core.dtypes import FLOATING, INDEX, REAL, as_dtype
 from regrad.core.errors import BadValue, ShapeError
 from regrad.core.graph import FuncGraph, get_default_graph
 from regrad.core.opdef import Spec, broadcasted, define_op, rank_is, spec_text
-from regrad.core.shapes import as_dims, fully_known, size_of
+from regrad.core.shapes import as_dims, compatible, fully_known, size_of
 from regrad.ops import array, math
 
 # -- seeds -----------------------------------------------------------------------------------
@@ -392,10 +392,21 @@ def _of_shape(op_type, draw):
                      draw(b, _Stream(rng), _dims(shape), dtype))
 
 
+def _seeded(infer, at=1):
+    """Returns the shape rule of a stateless op: `infer` of its other operands, after a look at the seed, operand `at`."""
+    def checked(*operands, **attrs):
+        seed = operands[at]
+        if not compatible(seed.dims, (2,)):
+            raise ShapeError(f"seed must be two integers, got {spec_text(seed)}; Shape must be [2]")
+        return infer(*operands[:at], *operands[at + 1:], **attrs)
+
+    return checked
+
+
 def _of_seed(op_type, draw):
     """Defines the stateless form: the numbers are a function of the operand `seed`, two integers."""
     return define_op(op_type, "shape: T, seed: Tseed", types={"T": INDEX, "Tseed": INDEX}, attrs={"dtype": dtypes.float32},
-                     static=(0,), infer=lambda shape, seed, *, dtype: _shape_infer(shape, dtype=dtype),
+                     static=(0,), infer=_seeded(_shape_infer),
                      lower=lambda b, shape, seed, *, dtype: draw(b, _Stream.of_seed(b, seed), _dims(shape), dtype))
 
 
@@ -424,7 +435,7 @@ randomuniformint_op = define_op("RandomUniformInt", "shape: T, minval: Tout, max
                                 types={"T": INDEX, "Tout": INDEX}, static=(0,), infer=_int_infer, lower=_int_lower)
 statelessrandomuniformint_op = define_op(
     "StatelessRandomUniformInt", "shape: T, seed: Tseed, minval: Tout, maxval: Tout", static=(0,),
-    types={"T": INDEX, "Tseed": INDEX, "Tout": INDEX}, infer=lambda shape, seed, low, high: _int_infer(shape, low, high),
+    types={"T": INDEX, "Tseed": INDEX, "Tout": INDEX}, infer=_seeded(_int_infer),
     lower=lambda b, shape, seed, low, high:
     _integers(b, _Stream.of_seed(b, seed), _dims(shape), as_dtype(low.dtype), low, high))
 
@@ -619,8 +630,7 @@ multinomial_op = define_op(
     _categorical(b, _Stream(rng), logits, n, output_dtype))
 statelessmultinomial_op = define_op(
     "StatelessMultinomial", "logits: T, num_samples: int32, seed: Tseed", attrs={"output_dtype": dtypes.int64}, static=(1,),
-    types={"T": REAL, "Tseed": INDEX}, infer=lambda logits, n, seed, *, output_dtype:
-    _multinomial_infer(logits, n, output_dtype=output_dtype), lower=lambda b, logits, n, seed, *, output_dtype:
+    types={"T": REAL, "Tseed": INDEX}, infer=_seeded(_multinomial_infer, 2), lower=lambda b, logits, n, seed, *, output_dtype:
     _categorical(b, _Stream.of_seed(b, seed), logits, n, output_dtype))
 
 

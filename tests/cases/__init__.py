@@ -143,7 +143,7 @@ def families():
 
 NOT_FINITE = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.0, 1e100, np.inf, -np.inf, np.nan])
 # Where TensorFlow's own answer is an accident of the algorithm, or no gradient passes.
-_FINITE = {"linalg", "fft", "conv", "counting", "generate", "image", "random", "strings", "train"}
+_FINITE = {"linalg", "fft", "conv", "counting", "ctc", "generate", "image", "random", "strings", "train"}
 
 
 def nonfinite(rows):

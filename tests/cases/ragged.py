@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import BadValue, InvalidArgumentError
 from regrad.ops import ragged
 from tests.cases import Bad, Case
@@ -14,7 +15,11 @@ def _sparse(*splits):
 
 
 def _gather(*splits):
-    return lambda v, i, rank=None: ragged.raggedgather_op(list(splits), v, i, OUTPUT_RAGGED_RANK=rank)
+    def build(values, indices, rank=None):
+        out = ragged.raggedgather_op([convert_to_tensor(s) for s in splits], values, indices, OUTPUT_RAGGED_RANK=rank)
+        return [*out[0], out[1]] if isinstance(out[0], list) else list(out)  # TensorFlow gives the splits as a list
+
+    return build
 
 
 def _int(*rows):

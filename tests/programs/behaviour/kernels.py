@@ -919,4 +919,41 @@ run(tf.sparse_concat(0, parts).values)"""),
     _refused("reverse_sequence: axis left out", "TypeError", "", "tf.reverse_sequence(tf.ones([2, 2]), [1, 1])"),
     _refused("quantize: range upside down", "InvalidArgumentError", "Invalid range", """
 run(tf.quantization.quantize_and_dequantize(tf.ones([2]), 2., -2., range_given=True))"""),
+    Row("batch normalisation in virtual batches", """
+x = tf.constant(np.random.RandomState(0).rand(4, 3).astype(np.float32))
+training = tf.placeholder(tf.bool, [])
+y = tf.layers.batch_normalization(x, training=training, virtual_batch_size=2)
+updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
+result = [run([y, tf.gradients(y * y, x)], {training: True}), run(updates, {training: True}) and None,
+          run([y] + tf.global_variables(), {training: False})]"""),
+    Row("batch normalisation that is adjusted", """
+x = tf.constant(np.random.RandomState(0).rand(4, 3).astype(np.float32))
+training = tf.placeholder(tf.bool, [])
+y = tf.layers.batch_normalization(x, training=training, adjustment=lambda shape: (
+    tf.constant([[1., 2, 3]]), tf.constant([[.1, .2, .3]])))
+result = [run([y, tf.gradients(y * y, x)], {training: t}) for t in (True, False)]"""),
+    _refused("virtual batches: none", "ValueError", "virtual_batch_size must be a positive integer",
+             "tf.layers.batch_normalization(tf.ones([4, 3]), training=True, virtual_batch_size=0)", asked=False),
+    _refused("virtual batches that do not divide the batch", "InvalidArgumentError", "",
+             "run(tf.layers.batch_normalization(tf.placeholder_with_default(tf.ones([4, 3]), [None, 3]), training=True, "
+             "virtual_batch_size=3))"),
+    _refused("virtual batches, adjusted", "ValueError", "adjustment cannot be specified", """
+tf.layers.batch_normalization(tf.ones([4, 3]), virtual_batch_size=2, adjustment=lambda shape: (1., 2.))"""),
+    _refused("stateless seed of one number", "ValueError", "2", "tf.random.stateless_normal([3], [1])"),
+    _refused("range from a vector", "ValueError", "must be rank 0 but is rank 1", "tf.range([1], 5)"),
+    Row("an LSTM in one operation", """
+r = np.random.RandomState(0)
+shapes = ((4, 2, 3), (2, 5), (2, 5), (8, 20), (5,), (5,), (5,), (20,))
+inputs = [tf.constant(r.uniform(-1, 1, s).astype(np.float32)) for s in shapes]
+names = ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
+out = tf.raw_ops.BlockLSTM(seq_len_max=tf.constant(3, tf.int64), cell_clip=.4, use_peephole=True, forget_bias=.5,
+                           **dict(zip(names, inputs)))
+result = [run([out[1], out[6]]), run(tf.gradients([out[1], out[6]], inputs))]"""),
+    Row("rows of a ragged tensor", """
+splits, values = [tf.constant([0, 2, 3], tf.int64), tf.constant([0, 2, 2, 3], tf.int64)], tf.constant([1., 2, 3])
+got = list(tf.raw_ops.RaggedGather(params_nested_splits=splits, params_dense_values=values, indices=[1, 0, 0],
+                                   OUTPUT_RAGGED_RANK=2))
+outer, inner, found = (got[0][0], got[0][1], got[1]) if isinstance(got[0], list) else got
+grad = tf.convert_to_tensor(tf.gradients(found * [1., 2, 3, 4, 5], values)[0])
+result = run([outer, inner, found, grad])"""),
 ]
