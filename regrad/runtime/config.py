@@ -5,7 +5,8 @@ Attributes:
   segment_ops: device operations per compiled segment, where there are more.
   call_ops: operations that XLA optimises together, at most, in a segment of more than `apart_ops`.
   host_runs: how often, at most, a cold segment is executed with NumPy before it is compiled; 0 compiles at once. It is twice
-    for one of more than host_cost that NumPy has done before it could be compiled; the second time, another thread compiles.
+    for one of more than host_cost that NumPy has done before it could be compiled, and for the small ones of the same
+    program; the second time, another thread compiles.
   host_cost: estimated work (nanoseconds of NumPy's) up to which a segment counts as small.
   random_cost: the same for the very first execution, per op that draws random numbers.
   tiny_ops, tiny_cost: a segment of so few operations and so little work is always executed with NumPy, which has its

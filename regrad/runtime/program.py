@@ -309,6 +309,10 @@ class Stage:
         self._donate()
         if len(parts) > 1 and isinstance(self.program, Program):
             self.segments = roll(self.segments, self._outside_uses(), self.program.number)
+            # The program is compiled for the most part: what is small in it should not make a later run wait for that.
+            beside = any(s.cost() > config.host_cost for s in self.segments)
+            for segment in self.segments:
+                segment.beside = beside
 
     def _donate(self):
         """Lets segments overwrite the old values of variables that the run replaces.

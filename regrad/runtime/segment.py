@@ -50,6 +50,7 @@ class Segment:
     """
 
     has_bodies = False  # some operations are loops or branches
+    beside = False  # other segments of the program are worth compiling while NumPy runs
 
     def __init__(self, nodes, infos, outs):
         """Args: nodes in order; infos: value number -> Spec or Known; outs: value numbers needed outside."""
@@ -188,14 +189,15 @@ class Segment:
     def runs_on_host(self):
         """Returns how many runs are NumPy's, which depends on nothing but the segment."""
         if self.cost() <= config.host_cost:
-            return config.host_runs
+            return min(config.host_runs, 2) if self.beside else config.host_runs
         on_host = self.cost() + _NS_PER_CALL * len(self.nodes)
         compiling = 50_000_000 + 2_000_000 * len(self.steps) + 60_000_000 * self._n_products
         return min(config.host_runs, 2) if on_host < compiling else 0
 
     def compiles_meanwhile(self):
         """True when another thread should compile the segment during the next execution, the last of NumPy's."""
-        return self.cost() > config.host_cost and self.runs + 1 == self.runs_on_host()
+        worth = self.cost() > config.host_cost or self.beside and not self.tiny()
+        return worth and self.runs + 1 == self.runs_on_host()
 
     def cost(self):
         """Returns an estimate of NumPy's time in nanoseconds, but for what calling it costs: whether compiling pays."""

@@ -92,3 +92,22 @@ def test_a_program_that_ends_while_the_thread_compiles_ends_well(tmp_path):
                        "print('done')\n")
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout == "done\n" and done.stderr == ""
+
+
+def test_small_parts_of_a_large_program_are_compiled_with_the_others(session, monkeypatch):
+    for name, value in (("whole_ops", 30), ("segment_ops", 20), ("host_cost", 3000)):
+        monkeypatch.setattr(tf.config, name, value)
+    x = tf.constant(np.linspace(-1, 1, 601, dtype=np.float32)) + tf.placeholder(tf.float32, [])
+    for _ in range(20):
+        x = tf.tanh(x)  # 1,202 elements read and written, 20 times
+    y = tf.reduce_sum(x)
+    for _ in range(25):
+        y = tf.sin(y) * 1.5
+    queued = []
+    monkeypatch.setattr(background, "compile_soon", queued.append)
+    results, sizes = [], []
+    for _ in range(4):
+        results.append(session.run(y, {"Placeholder:0": 0.5}))
+        sizes.append(len(queued))
+    assert sizes[0] == 0 and sizes[1] > 1 and sizes[1:] == [sizes[1]] * 3
+    assert results[0] == results[1] and results[2] == results[3]
