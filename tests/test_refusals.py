@@ -30,6 +30,11 @@ BASICS = {
     "a variable as a number": ("TypeError", "w:0 has no value", "w = tf.get_variable('w', [])\nfloat(w) #!"),
     "a variable's length": ("TypeError", "w:0 is not known", "w = tf.get_variable('w', [2])\nlen(w) #!"),
     # Names, shapes, dtypes, graphs.
+    "two graphs": ("ValueError", r"Tensor 'Const:0' \(made at user.py:[24]\) must be from the same graph", """
+a = tf.constant(1.0)
+with tf.Graph().as_default():
+    b = tf.constant(1.0)
+    tf.add_n([b, a]) #!"""),
     "a name that is no string": ("TypeError", "name must be a string, got 3", "tf.constant(1.0, name=3) #!"),
     "a scope that is no string": ("TypeError", "must be a string", "with tf.get_default_graph().name_scope(3): pass #!"),
     "a name with blanks": ("ValueError", "no blanks", "with tf.name_scope('my scope'): pass #!"),
@@ -49,6 +54,11 @@ BASICS = {
 }
 
 SESSIONS = {
+    "more memory than there is": ("ResourceExhaustedError", "largest result is float32.*bytes, of 'zeros'", """
+n = tf.placeholder(tf.int32, [])
+y = tf.zeros([n, n]) + tf.random_normal([1]) #!
+tf.config.host_runs = tf.config.tiny_ops = 0
+tf.Session().run(y, {n: 10 ** 7})"""),
     "another graph's tensor": ("ValueError", r"not an element of this graph.*user.py:2.*tf.Session\(graph=g\)", """
 with tf.Graph().as_default(): y = tf.constant(2.0)
 tf.constant(1.0)

@@ -440,12 +440,12 @@ def _graph_for(default, inputs, opdef):
                 graph, source = theirs, v
             else:
                 raise ValueError(f"{opdef.type}: {_named(source)} and {_named(v)} must be from the same graph; build both "
-                                 "inside one `with graph.as_default():`.")
+                                 "inside one `with graph.as_default():`. A thread begins with the process's default graph.")
     return graph
 
 
 def _named(x):
-    return f"Tensor {x.name!r}" if isinstance(x, Tensor) else repr(x)
+    return f"Tensor {x.name!r} (made at {x.op.location})" if isinstance(x, Tensor) else repr(x)
 
 
 _FILLED = 1000  # elements

@@ -200,6 +200,8 @@ def lowering_failure(error, op):
     """
     if isinstance(error, (ValueError, TypeError, IndexError, ZeroDivisionError)):
         return InvalidArgumentError(None, op, f"{op.type}: {error}")
+    if isinstance(error, MemoryError):
+        return ResourceExhaustedError(None, op, f"OOM when allocating the result of {op.type}: {error}")
     return None
 
 

@@ -1,5 +1,7 @@
 """Sequences: range, linspace."""
 
+import math as pymath
+
 import numpy as np
 
 from regrad.core import dtypes
@@ -20,7 +22,8 @@ def _range_infer(start, limit, delta):
     start_, limit_, delta_ = (v.item() for v in map(np.asarray, values))
     if start_ > limit_ and delta_ > 0 or start_ < limit_ and delta_ < 0:
         raise ValueError(f"start {start_} does not reach limit {limit_} in steps of {delta_}")
-    return Spec((len(np.arange(start_, limit_, delta_)),), start.dtype)
+    steps = (limit_ - start_) / delta_ if isinstance(delta_, float) else -(-(limit_ - start_) // delta_)
+    return Spec((pymath.ceil(steps),), start.dtype)
 
 
 range_op = define_op("Range", "start: Tidx, limit: Tidx, delta: Tidx", types={"Tidx": REAL}, static=(0, 1, 2), partial=True,

@@ -12,10 +12,16 @@ import threading
 import numpy as np
 
 from regrad.core import errors
-from regrad.core.errors import InvalidArgumentError, UnknownError, exception_type_from_error_code, lowering_failure
+from regrad.core.errors import (
+    InvalidArgumentError,
+    ResourceExhaustedError,
+    UnknownError,
+    exception_type_from_error_code,
+    lowering_failure,
+)
 from regrad.core.graph import FuncGraph, op_arguments
 from regrad.core.host import HOST
-from regrad.core.opdef import USER_DEFINED, Known, Spec, refusal_of
+from regrad.core.opdef import USER_DEFINED, Known, Spec, refusal_of, spec_text
 from regrad.core.shapes import compatible, fully_known, size_of
 from regrad.runtime import background, blas, buffers, config, disk_cache
 
@@ -211,6 +217,7 @@ class Segment:
             self._n_products = sum(map(bool, products))
             if self.has_bodies:
                 self._add_bodies()
+            self._largest = max(((n.op, self._infos[v]) for n in self.nodes for v in n.outs), key=lambda made: _bytes(made[1]))
             self._infos = None
         return self._cost
 
@@ -338,6 +345,13 @@ class Segment:
         np.copyto(buffer, array)
         return buffer
 
+    def _exhausted(self, message):
+        """Returns the error for memory that ran out, which names the largest tensor here: it need not be the one."""
+        self.cost()
+        op, spec = self._largest
+        return ResourceExhaustedError(None, op, f"{message} Of {len(self.nodes)} operations computed as one, the largest "
+                                      f"result is {spec_text(spec)}, {_bytes(spec):,} bytes, of {op.name!r}.")
+
     def run_compiled(self, args, seeds):
         """Executes the segment with XLA."""
         executable = self._executable or self.executable()
@@ -361,10 +375,12 @@ class Segment:
             results = executable(*args)
         except Exception as error:
             own = [n.op for n in self.nodes if USER_DEFINED in n.opdef.key]
+            code, _, message = str(error).partition(": ")
+            if code == "RESOURCE_EXHAUSTED":
+                raise self._exhausted(message) from None
             if not own:
                 raise
             # Compiled code of the user's refused: with the name of a status code, and not knowing which operation it is.
-            code, _, message = str(error).partition(": ")
             kind = exception_type_from_error_code(getattr(errors, code)) if hasattr(errors, code) else UnknownError
             translated = kind(None, own[0] if len(own) == 1 else None, message or str(error))
             for op in own[:3]:
@@ -386,6 +402,10 @@ def temporaries(executable):
         return executable.memory_analysis().temp_size_in_bytes
     except Exception:  # not every backend keeps it
         return 0
+
+
+def _bytes(spec):
+    return (size_of(spec.dims) or 0) * spec.dtype.size
 
 
 def refuse(refusal, op, result, operands, attrs):
