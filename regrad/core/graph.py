@@ -353,26 +353,14 @@ class Graph:
         """Makes an operation of converted inputs; `name` may end in "/" to be taken as it is."""
         if self._finalized:
             raise _finalized(f"no operation {name!r} ({opdef.type}) can be added")
-        if not isinstance(name, str):
-            raise TypeError(f"{opdef.type}: name must be a string, got {name!r}.")
-        if name[-1:] == "/":
-            name = name[:-1]
-            if name in self._by_name:
-                name = self.unique_name(name, absolute=True)
-        else:
-            if not _OP_NAME.match(name) and not (self._scope and name and _SCOPE_NAME.match(name)):
-                raise _bad_name(name)
-            asked, name = name, self.unique_name(name)
-            while name in self._by_name:  # one that was taken as it is, of a converted input
-                name = self.unique_name(asked)
+        name = self._name_for(opdef, name)
         op = Operation(self, name, opdef, inputs, attrs, groups)
         op.frames = source.user_frames()
         if specs is None:
             try:
-                if opdef.has_lists:
-                    specs = opdef.infer(*op_arguments(op), **attrs)
-                else:
-                    specs = opdef.infer(*inputs, **attrs)
+                specs = opdef.infer(*(op_arguments(op) if opdef.has_lists else inputs), **attrs)
+                if type(specs) is not list and not hasattr(specs, "dims"):
+                    raise TypeError(f"its infer must return a tf.Spec, or a list of one for each output; it returned {specs!r}")
             except (ShapeError, TypeError, ValueError) as error:
                 self._names_in_use.pop(name.lower(), None)
                 _explain_inference(error, op)
@@ -382,11 +370,7 @@ class Graph:
         if type(specs) is list:
             op.outputs = [Tensor(op, i, s.dims, s.dtype) for i, s in enumerate(specs)]
         else:
-            try:
-                op.outputs = [Tensor(op, 0, specs.dims, specs.dtype)]
-            except AttributeError:
-                raise TypeError(f"{opdef.type}: its infer must return a tf.Spec, or a list of one for each output; it returned "
-                                f"{specs!r}. Made at {op.location}.") from None
+            op.outputs = [Tensor(op, 0, specs.dims, specs.dtype)]
         op._device = self._device
         if self._device_by_op:
             op._device = ""
@@ -419,6 +403,20 @@ class Graph:
             op.attrs = {**op.attrs, "_class": sorted(groups)}
             op._device = self._colocation[-1].device
         return op
+
+    def _name_for(self, opdef, name):
+        """Returns the name that an operation asked to be called `name` gets; one that ends in "/" is taken as it is."""
+        if not isinstance(name, str):
+            raise TypeError(f"{opdef.type}: name must be a string, got {name!r}.")
+        if name[-1:] == "/":
+            name = name[:-1]
+            return self.unique_name(name, absolute=True) if name in self._by_name else name
+        if not _OP_NAME.match(name) and not (self._scope and name and _SCOPE_NAME.match(name)):
+            raise _bad_name(name)
+        found = self.unique_name(name)
+        while found in self._by_name:  # one that was taken as it is, of a converted input
+            found = self.unique_name(name)
+        return found
 
     def _given_attrs(self, op):
         """Returns the attributes that open blocks of `_attr_scope` give `op`."""

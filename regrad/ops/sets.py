@@ -10,7 +10,7 @@ from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.opdef import Spec, spec_text
 from regrad.core.shapes import compatible
 from regrad.ops.hosted import host_op
-from regrad.ops.sparse import SparseTensor, SparseTensorValue
+from regrad.ops.sparse import SparseTensor, SparseTensorValue, parts
 
 
 def _groups(indices, values):
@@ -108,10 +108,6 @@ def _operand(x):
     return convert_to_tensor(x)
 
 
-def _parts(x):
-    return x.indices, x.values, x.dense_shape
-
-
 def _operation(a, b, kind, validate_indices):
     a, b = _operand(a), _operand(b)
     for what, x in (("a", a), ("b", b)):
@@ -122,9 +118,9 @@ def _operation(a, b, kind, validate_indices):
         a, b, kind = b, a, {"a-b": "b-a", "b-a": "a-b"}.get(kind, kind)
     more = {"set_operation": kind, "validate_indices": validate_indices}
     if isinstance(a, SparseTensor):
-        return SparseTensor(*sparsetosparsesetoperation_op(*_parts(a), *_parts(b), **more))
+        return SparseTensor(*sparsetosparsesetoperation_op(*parts(a), *parts(b), **more))
     if isinstance(b, SparseTensor):
-        return SparseTensor(*densetosparsesetoperation_op(a, *_parts(b), **more))
+        return SparseTensor(*densetosparsesetoperation_op(a, *parts(b), **more))
     return SparseTensor(*densetodensesetoperation_op(a, b, **more))
 
 
@@ -157,4 +153,4 @@ def set_size(a, validate_indices=True):
     a = _operand(a)
     if not isinstance(a, SparseTensor):
         raise TypeError("Expected `SparseTensor`, got a dense tensor.")
-    return setsize_op(*_parts(a), validate_indices=validate_indices)
+    return setsize_op(*parts(a), validate_indices=validate_indices)

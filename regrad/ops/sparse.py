@@ -141,7 +141,8 @@ def _check_parts(indices, values, dense_shape):
         merge(indices.dims[1:], dense_shape.dims, "the number of columns of indices and the rank of a sparse tensor,")
 
 
-def _parts(x):
+def parts(x):
+    """Returns (indices, values, dense_shape) of a sparse tensor, or of the value of one."""
     x = SparseTensor.from_value(x)
     return x.indices, x.values, x.dense_shape
 
@@ -202,7 +203,7 @@ def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0
 
 def sparse_tensor_to_dense(sp_input, default_value=None, validate_indices=True, name=None):
     """Returns the dense tensor, `default_value` (0) where nothing is given. The gradient reaches the values."""
-    indices, values, dims = _parts(sp_input)
+    indices, values, dims = parts(sp_input)
     if default_value is None:
         default_value = b"" if values.dtype is dtypes.string else 0
     return sparse_to_dense(indices, dims, values, default_value, validate_indices, name)
@@ -256,7 +257,7 @@ def sparse_tensor_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=N
 
     Gradient: to the values of `sp_a` and to `b`.
     """
-    return sparsetensordensematmul_op(*_parts(sp_a), b, adjoint_a=adjoint_a, adjoint_b=adjoint_b, name=name)
+    return sparsetensordensematmul_op(*parts(sp_a), b, adjoint_a=adjoint_a, adjoint_b=adjoint_b, name=name)
 
 
 def positions_in(b, indices, dense_dims):
@@ -350,10 +351,10 @@ def sparse_add(a, b, threshold=None, thresh=None, name=None):
         raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
     if not all(sparse):
         a, b = (a, b) if sparse[0] else (b, a)
-        return sparsetensordenseadd_op(*_parts(a), convert_to_tensor(b), name=name)
+        return sparsetensordenseadd_op(*parts(a), convert_to_tensor(b), name=name)
     a = SparseTensor.from_value(a)
     thresh = convert_to_tensor(0 if threshold is None else threshold, dtype=a.dtype.real_dtype)
-    return SparseTensor(*sparseadd_op(*_parts(a), *_parts(b), thresh, name=name))
+    return SparseTensor(*sparseadd_op(*parts(a), *parts(b), thresh, name=name))
 
 
 def reduced(axes, rank):
@@ -401,7 +402,7 @@ def sparse_reduce_sum(sp_input, axis=None, keepdims=None, reduction_axes=None, k
     """Returns the sum of a sparse tensor's elements over `axis` (an axis, a list of them, None for all), a dense tensor."""
     axis = one_of("axis", axis, "reduction_axes", reduction_axes)
     keep = keepdims if keepdims is not None else keep_dims
-    indices, values, dims = _parts(sp_input)
+    indices, values, dims = parts(sp_input)
     axes = range_(size(dims)) if axis is None else axis
     return sparsereducesum_op(indices, values, dims, convert_to_tensor(axes, dtype=dtypes.int32), keep_dims=bool(keep))
 
@@ -423,7 +424,7 @@ sparsereorder_op = define_op("SparseReorder", "input_indices: int64, input_value
 
 def sparse_reorder(sp_input, name=None):
     """Returns the SparseTensor with its elements in row-major order."""
-    indices, values, dims = _parts(sp_input)
+    indices, values, dims = parts(sp_input)
     return SparseTensor(*sparsereorder_op(indices, values, dims, name=name), dims)
 
 
@@ -445,7 +446,7 @@ sparseslice_op = define_op("SparseSlice", "indices: int64, values: T, shape: int
 
 def sparse_slice(sp_input, start, size, name=None):
     """Returns the part of a SparseTensor that begins at `start` and is of `size`, as far as there is so much."""
-    return SparseTensor(*sparseslice_op(*_parts(sp_input), convert_to_tensor(start, dtype=dtypes.int64),
+    return SparseTensor(*sparseslice_op(*parts(sp_input), convert_to_tensor(start, dtype=dtypes.int64),
                                         convert_to_tensor(size, dtype=dtypes.int64), name=name))
 
 
@@ -490,7 +491,7 @@ sparsefillemptyrows_op = define_op(
 
 def sparse_fill_empty_rows(sp_input, default_value, name=None):
     """Returns (SparseTensor with `default_value` in the first column of each row that was empty, bool vector: which)."""
-    indices, values, dims = _parts(sp_input)
+    indices, values, dims = parts(sp_input)
     out = sparsefillemptyrows_op(indices, values, dims, convert_to_tensor(default_value, dtype=values.dtype), name=name)
     return SparseTensor(out[0], out[1], dims), out[2]
 
@@ -533,5 +534,5 @@ sparsesoftmax_op = define_op("SparseSoftmax", "sp_indices: int64, sp_values: T, 
 
 def sparse_softmax(sp_input, name=None):
     """Returns the SparseTensor of softmax over the last axis, of the elements that are given (in row-major order)."""
-    indices, values, dims = _parts(sp_input)
+    indices, values, dims = parts(sp_input)
     return SparseTensor(indices, sparsesoftmax_op(indices, values, dims, name=name), dims)

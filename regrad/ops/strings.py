@@ -9,12 +9,12 @@ from regrad.core import dtypes, nest
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import INDEX, as_dtype
 from regrad.core.errors import BadValue, InvalidArgumentError, ShapeError
-from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.graph import Tensor
-from regrad.core.opdef import Spec, define_op, rank_is, spec_text
+from regrad.core.opdef import Spec, rank_is, spec_text
 from regrad.core.shapes import broadcast, compatible, merge
 from regrad.ops.array import one_of, rank
 from regrad.ops.generate import range as range_
+from regrad.ops.hosted import host_op
 
 
 def _each(function, *arrays):
@@ -28,14 +28,6 @@ def _each(function, *arrays):
 
 def _bytes(x):
     return x if isinstance(x, bytes) else str(x).encode()
-
-
-_op_types: list = []
-
-
-def _define(op_type, signature, infer, lower, **more):
-    _op_types.append(op_type)
-    return define_op(op_type, signature, infer=infer, lower=lower, host=True, **more)
 
 
 def _strings(x, *rest, **attrs):
@@ -62,7 +54,7 @@ def _as_string_lower(b, x, *, precision, scientific, shortest, width, fill):
     return _each(lambda v: _number_text(v, bool(flags), flags, f".{precision}" if precision > -1 else "", letter), x)
 
 
-asstring_op = _define("AsString", "input", _strings, _as_string_lower,
+asstring_op = host_op("AsString", "input", _strings, _as_string_lower,
                       attrs={"precision": -1, "scientific": False, "shortest": False, "width": -1, "fill": ""})
 
 
@@ -106,7 +98,7 @@ def _to_number(b, x, *, out_type):
     return np.array([number(t) for t in x.reshape(-1)], out_type.as_numpy_dtype).reshape(x.shape)
 
 
-stringtonumber_op = _define("StringToNumber", "string_tensor: string",
+stringtonumber_op = host_op("StringToNumber", "string_tensor: string",
                             lambda x, *, out_type: Spec(x.dims, out_type), _to_number,
                             attrs={"out_type": dtypes.float32})
 
@@ -185,7 +177,7 @@ def _format_lower(b, inputs, *, template, placeholder, summarize):
     return np.array(text.encode(), object)
 
 
-stringformat_op = _define("StringFormat", "inputs: [T]", lambda xs, **attrs: Spec((), dtypes.string), _format_lower,
+stringformat_op = host_op("StringFormat", "inputs: [T]", lambda xs, **attrs: Spec((), dtypes.string), _format_lower,
                           attrs={"template": "%s", "placeholder": "%s", "summarize": 3})
 
 
@@ -214,7 +206,7 @@ def _join_infer(xs, *, separator):
     return Spec(dims, dtypes.string)
 
 
-stringjoin_op = _define("StringJoin", "inputs: N*string", _join_infer, attrs={"separator": ""},
+stringjoin_op = host_op("StringJoin", "inputs: N*string", _join_infer, attrs={"separator": ""},
                         lower=lambda b, xs, *, separator: _each(lambda *p: separator.encode().join(p), *xs))
 
 
@@ -257,7 +249,7 @@ def _reduce_join_lower(b, x, axes, *, keep_dims, separator):
     return out.reshape([1 if i in reduced else d for i, d in enumerate(x.shape)]) if keep_dims else out
 
 
-reducejoin_op = _define("ReduceJoin", "inputs: string, reduction_indices: int32", _reduce_join_infer,
+reducejoin_op = host_op("ReduceJoin", "inputs: string, reduction_indices: int32", _reduce_join_infer,
                         _reduce_join_lower, attrs={"keep_dims": False, "separator": ""}, static=(1,))
 
 
@@ -294,7 +286,7 @@ def _substr_infer(x, pos, n, *, unit):
     return Spec(broadcast(x.dims, merge(pos.dims, n.dims)), dtypes.string)
 
 
-substr_op = _define("Substr", "input: string, pos: T, len: T", _substr_infer,
+substr_op = host_op("Substr", "input: string, pos: T, len: T", _substr_infer,
                     _substr_lower, attrs={"unit": "BYTE"}, types={"T": INDEX})
 
 
@@ -314,7 +306,7 @@ def _length_lower(b, x, *, unit):
     return np.array([count(t) for t in x.reshape(-1)], np.int32).reshape(x.shape)
 
 
-stringlength_op = _define("StringLength", "input: string", lambda x, *, unit: Spec(x.dims, dtypes.int32), _length_lower,
+stringlength_op = host_op("StringLength", "input: string", lambda x, *, unit: Spec(x.dims, dtypes.int32), _length_lower,
                           attrs={"unit": "BYTE"})
 
 
@@ -340,7 +332,7 @@ def _split_lower(b, x, delimiter, *, skip_empty):
             np.array([len(rows), max(map(len, rows), default=0)], np.int64))
 
 
-stringsplit_op = _define("StringSplit", "input: string, delimiter: string", _split_infer, _split_lower,
+stringsplit_op = host_op("StringSplit", "input: string, delimiter: string", _split_infer, _split_lower,
                          attrs={"skip_empty": True})
 
 
@@ -368,7 +360,7 @@ def _split_v2_lower(b, x, sep, *, maxsplit):
             np.array([len(rows), max(map(len, rows), default=0)], np.int64))
 
 
-stringsplitv2_op = _define("StringSplitV2", "input: string, sep: string",
+stringsplitv2_op = host_op("StringSplitV2", "input: string, sep: string",
                            lambda x, sep, *, maxsplit: _split_infer(x, sep, skip_empty=True), _split_v2_lower,
                            attrs={"maxsplit": -1})
 
@@ -414,7 +406,7 @@ def _regex_replace_lower(b, x, pattern, rewrite, *, replace_global):
     return _each(lambda t: regex.sub(function, t, count=0 if replace_global else 1), x)
 
 
-regexreplace_op = _define("RegexReplace", "input: string, pattern: string, rewrite: string", _strings,
+regexreplace_op = host_op("RegexReplace", "input: string, pattern: string, rewrite: string", _strings,
                           _regex_replace_lower, attrs={"replace_global": True})
 
 
@@ -433,7 +425,7 @@ def _full_match_lower(b, x, pattern):
     return np.array([regex.fullmatch(t) is not None for t in x.reshape(-1)], bool).reshape(x.shape)
 
 
-regexfullmatch_op = _define("RegexFullMatch", "input: string, pattern: string",
+regexfullmatch_op = host_op("RegexFullMatch", "input: string, pattern: string",
                             lambda x, p: Spec(x.dims, dtypes.bool_), _full_match_lower)
 
 
@@ -443,7 +435,7 @@ def regex_full_match(input, pattern, name=None):
 
 
 def _per_string(op_type, function, doc, name):
-    op = _define(op_type, "input: string", _strings, lambda b, x: _each(function, x))
+    op = host_op(op_type, "input: string", _strings, lambda b, x: _each(function, x))
 
     def public(input, name=None):
         return op(input, name=name)
@@ -459,7 +451,7 @@ def _cased(op_type, change, words):
     def lower(b, x, *, encoding):
         return _each(change if not encoding else lambda text: _utf8(getattr(text.decode(), change.__name__)()), x)
 
-    op = _define(op_type, "input: string", _strings, lower, attrs={"encoding": ""})
+    op = host_op(op_type, "input: string", _strings, lower, attrs={"encoding": ""})
 
     def public(input, encoding="", name=None):
         if encoding not in ("", "utf-8"):
@@ -490,7 +482,7 @@ def _base64_encoded(text, pad):
     return code if pad else code.rstrip(b"=")
 
 
-encodebase64_op = _define("EncodeBase64", "input: string", _strings, attrs={"pad": False},
+encodebase64_op = host_op("EncodeBase64", "input: string", _strings, attrs={"pad": False},
                           lower=lambda b, x, *, pad: _each(lambda t: _base64_encoded(t, pad), x))
 decode_base64 = _per_string("DecodeBase64", _base64_decoded, "Returns what web-safe base64 strings encode.",
                             "decode_base64")
@@ -513,7 +505,7 @@ def _decode_raw_lower(b, x, *, out_type, little_endian):
     return data.reshape(*x.shape, -1) if x.size else np.zeros((*x.shape, 0), out_type.as_numpy_dtype)
 
 
-decoderaw_op = _define("DecodeRaw", "bytes: string",
+decoderaw_op = host_op("DecodeRaw", "bytes: string",
                        lambda x, *, out_type, little_endian: Spec(None if x.dims is None else (*x.dims, None), out_type),
                        _decode_raw_lower, attrs={"out_type": None, "little_endian": True})
 
@@ -549,7 +541,3 @@ class _Blank:
 
     def __repr__(self):
         return self.TEXT
-
-
-for _op_type in _op_types:
-    NotDifferentiable(_op_type)
