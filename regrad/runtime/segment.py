@@ -217,7 +217,8 @@ class Segment:
             self._n_products = sum(map(bool, products))
             if self.has_bodies:
                 self._add_bodies()
-            self._largest = max(((n.op, self._infos[v]) for n in self.nodes for v in n.outs), key=lambda made: _bytes(made[1]))
+            self._largest = max(((n.op, self._infos[v]) for n in self.nodes for v in n.outs), default=None,
+                                key=lambda made: _bytes(made[1]))
             self._infos = None
         return self._cost
 
