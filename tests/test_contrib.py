@@ -335,3 +335,35 @@ def test_trains_goes_on_and_evaluates(tmp_path):
     got = slim.evaluation.evaluate_once("", tf.train.latest_checkpoint(str(tmp_path)), eval_op=update, num_evals=2,
                                         final_op=[mean, loss])
     np.testing.assert_allclose(got, [0.8**5, 0.8**10], rtol=1e-5)
+
+
+def test_values_of_a_checkpoint_and_of_arrays_are_assigned(tmp_path):
+    a, b = slim.model_variable("net/a", [2], initializer=tf.ones_initializer()), tf.get_variable("b", initializer=5.0)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        path = tf.train.Saver([a]).save(sess, str(tmp_path / "model"))
+        sess.run([a.assign([7, 7]), b.assign(7.0)])
+        sess.run(*slim.assign_from_checkpoint(path, [a, b], ignore_missing_vars=True))
+        assert sess.run([a[0], b]) == [1, 7]
+        framework.assign_from_values_fn({"net/a": [2.0, 3.0], "b": 4.0})(sess)
+        assert sess.run([a[1], b]) == [3, 4]
+
+    with pytest.raises(ValueError, match=r"missing variable \[b\]"):
+        slim.assign_from_checkpoint(path, [b])
+    with pytest.raises(ValueError, match=r"has \[2\], the variable \[\]"):
+        slim.assign_from_checkpoint(path, {"net/a": b})
+    with pytest.raises(ValueError, match="c was not found"):
+        framework.get_unique_variable("c")
+    assert framework.list_variables(path) == [("net/a", [2])]
+    assert framework.filter_variables([a, b], ["^net", "b"], ["a$"]) == [b]
+    assert framework.filter_variables([a, b], ["a"], reg_search=False) == []
+
+
+def test_small_parts():
+    counter = framework.local_variable(3, name="counter")
+    framework.add_model_variable(counter)
+    framework.add_model_variable(counter)
+    assert tf.local_variables() == tf.model_variables() == [counter] and tf.global_variables() == []
+    assert tf.contrib.util.constant_value(tf.constant(4)) == 4
+    np.testing.assert_array_equal(run(tf.contrib.stateless.stateless_random_normal([3], [1, 2])),
+                                  run(tf.random.stateless_normal([3], [1, 2])))

@@ -30,7 +30,9 @@ _TREE = {
         slim.losses=contrib.losses slim.metrics=contrib.metrics slim.python slim.python.slim
         slim.python.slim.evaluation=contrib.learning slim.python.slim.learning=contrib.learning
         training=contrib.training training.python training.python.training
-        training.python.training.hparam=contrib.training""",
+        training.python.training.hparam=contrib.training image=contrib.image opt.python opt.python.training
+        opt.python.training.external_optimizer=contrib.opt resampler=contrib.resampler stateless=contrib.stateless
+        util=contrib.util""",
     "core.lib.core": "error_codes_pb2=core.errors",
     "core.protobuf": """cluster_pb2 config_pb2 control_flow_pb2 error_codes_pb2=core.errors
         meta_graph_pb2=core.graph_proto queue_runner_pb2 rewriter_config_pb2
@@ -320,7 +322,7 @@ _TYPE_NUMBERS = """FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BO
 
 EXTRAS = {
     "tensorflow.core.framework.types_pb2": {f"DT_{name}": i for i, name in enumerate(_TYPE_NUMBERS, 1)},
-    "tensorflow": {"__version__": "regrad.versions:VERSION"},
+    "tensorflow": {"__file__": "regrad:__file__", "__version__": "regrad.versions:VERSION"},
     "tensorflow.python.framework.function": {"Defun": "regrad.autodiff.defun:Defun"},
     "tensorflow.python.framework.ops": {
         "RegisterGradient": "regrad.core.gradient_registry:RegisterGradient",

@@ -2,12 +2,21 @@
 
 import contextlib
 import functools
+import re
 import threading
 
 from regrad.core.graph import get_default_graph, is_tensor  # noqa: F401 - part of this namespace
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.nest import flatten, pack_sequence_as  # noqa: F401 - tf.contrib.framework.nest's
-from regrad.train.saver import Saver
+from regrad.ops.array import placeholder
+from regrad.ops.control import group
+from regrad.train.checkpoint import (  # noqa: F401 - part of this namespace
+    checkpoint_exists,
+    list_variables,
+    load_checkpoint,
+    load_variable,
+)
+from regrad.train.saver import Saver, init_from_checkpoint  # noqa: F401 - part of this namespace
 from regrad.train.steps import (  # noqa: F401 - part of this namespace
     assert_global_step,
     create_global_step,
@@ -15,6 +24,7 @@ from regrad.train.steps import (  # noqa: F401 - part of this namespace
     get_or_create_global_step,
 )
 from regrad.variables.scope import get_variable
+from regrad.variables.variable import Variable
 
 _stack = threading.local()
 
@@ -162,3 +172,91 @@ def assign_from_checkpoint_fn(model_path, var_list, ignore_missing_vars=False, r
         return None
     saver = Saver(named, reshape=reshape_variables)
     return lambda session: saver.restore(session, model_path)
+
+
+def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
+    """Returns (operation, feeds): `session.run(operation, feeds)` gives variables the values of a checkpoint.
+
+    Args:
+      var_list: list of variables, or {name in the checkpoint: variable}.
+      ignore_missing_vars: leave out those that the checkpoint has not.
+
+    Raises:
+      ValueError: the checkpoint lacks a variable, or has one of another shape.
+    """
+    reader = load_checkpoint(model_path)
+    named = dict(var_list) if isinstance(var_list, dict) else {v.op.name: v for v in var_list}
+    values = {}
+    for name, v in named.items():
+        if not reader.has_tensor(name):
+            if ignore_missing_vars:
+                continue
+            raise ValueError(f"Checkpoint is missing variable [{name}]")
+        value = reader.get_tensor(name)
+        if list(value.shape) != v.shape.as_list():
+            raise ValueError(f"Total size of new array must be unchanged for {name}: the checkpoint has {list(value.shape)}, "
+                             f"the variable {v.shape.as_list()}.")
+        values[v.op.name] = value
+    return assign_from_values(values)
+
+
+def assign_from_values(var_names_to_values):
+    """Returns (operation, feeds): `session.run(operation, feeds)` gives variables values.
+
+    Args:
+      var_names_to_values: {name of a variable's operation: array}.
+
+    Raises:
+      ValueError: there is no variable of that name.
+    """
+    assigned, feeds = [], {}
+    for name, value in var_names_to_values.items():
+        v = get_unique_variable(name)
+        feed = placeholder(v.dtype, v.shape)
+        assigned.append(v.assign(feed))
+        feeds[feed] = value
+    return group(*assigned), feeds
+
+
+def assign_from_values_fn(var_names_to_values):
+    """Returns a function of a session that gives variables values; see `assign_from_values`."""
+    operation, feeds = assign_from_values(var_names_to_values)
+    return lambda session: session.run(operation, feeds)
+
+
+def get_unique_variable(var_op_name):
+    """Returns the variable whose operation has the name `var_op_name`.
+
+    Raises:
+      ValueError: there is none.
+    """
+    for v in get_variables():
+        if v.op.name == var_op_name:
+            return v
+    raise ValueError(f"Variable {var_op_name} was not found in the graph")
+
+
+def filter_variables(var_list, include_patterns=None, exclude_patterns=None, reg_search=True):
+    """Returns the variables whose operations' names one of `include_patterns` meets, and none of `exclude_patterns`.
+
+    Args:
+      include_patterns, exclude_patterns: regular expressions; without any, all are included, none excluded.
+      reg_search: search them anywhere in the name; False asks for them at its beginning.
+    """
+    meets = re.search if reg_search else re.match
+    return [v for v in var_list
+            if (not include_patterns or any(meets(p, v.op.name) for p in include_patterns))
+            and not any(meets(p, v.op.name) for p in exclude_patterns or ())]
+
+
+def add_model_variable(var):
+    """Adds a variable to the collection MODEL_VARIABLES, unless it is there."""
+    graph = get_default_graph()
+    if not any(v is var for v in graph.get_collection(GraphKeys.MODEL_VARIABLES)):
+        graph.add_to_collection(GraphKeys.MODEL_VARIABLES, var)
+
+
+def local_variable(initial_value, validate_shape=True, name=None, use_resource=None):
+    """Returns a variable of the collection LOCAL_VARIABLES that is not trained."""
+    return Variable(initial_value, trainable=False, collections=[GraphKeys.LOCAL_VARIABLES], validate_shape=validate_shape,
+                    name=name)
