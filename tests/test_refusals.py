@@ -351,6 +351,19 @@ def test_activations_and_initializers_have_keras_names(name, want):
         np.testing.assert_allclose(sess.run(y), [want], rtol=1e-6)
 
 
+def test_a_folder_for_programs_that_is_none_is_warned_of_and_the_program_runs(tmp_path, monkeypatch, config):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("REGRAD_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(tf.config, "cache_dir", str(tmp_path / "file"))
+    tf.config.host_runs = tf.config.tiny_ops = 0
+    x = tf.placeholder(tf.float32, [7])
+
+    with pytest.warns(tf.RegradWarning, match="REGRAD_CACHE_DIR"):
+        value = tf.Session().run(tf.erfc(x) * 2.0 + tf.lgamma(x), {x: np.ones(7)})
+
+    np.testing.assert_allclose(value, np.full(7, 0.3145984), rtol=1e-4)
+
+
 def test_a_lost_write_is_warned_of():
     array = tf.TensorArray(tf.float32, 1)
     array.write(0, 1.0)

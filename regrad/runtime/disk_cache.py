@@ -7,7 +7,9 @@ switches it off.
 
 import functools
 import os
+import warnings
 
+from regrad.core.graph import RegradWarning
 from regrad.core.opdef import USER_DEFINED
 from regrad.runtime import config
 
@@ -117,12 +119,26 @@ def store(name, executable):
         os.makedirs(directory(), exist_ok=True)
         data = pickle.dumps(serialize(executable))
         handle, temporary = tempfile.mkstemp(dir=directory())
-        with os.fdopen(handle, "wb") as f:
-            f.write(data)
-        os.replace(temporary, os.path.join(directory(), name))
+        try:
+            with os.fdopen(handle, "wb") as f:
+                f.write(data)
+            os.replace(temporary, os.path.join(directory(), name))
+        except OSError:
+            os.remove(temporary)
+            raise
         _prune()
-    except Exception:  # a full disk or an executable that does not serialise must not fail the run
+    except OSError as error:
+        if "REGRAD_CACHE_DIR" in os.environ:
+            _warn_of(directory(), str(error))
+    except Exception:  # an executable that does not serialise must not fail the run
         return
+
+
+@functools.lru_cache(maxsize=1)
+def _warn_of(folder, error):
+    """Says once that the folder somebody asked for is of no use."""
+    warnings.warn(f"REGRAD_CACHE_DIR={folder}: compiled programs are not kept there, so every process compiles anew: {error}",
+                  RegradWarning, stacklevel=2)
 
 
 def _prune():
