@@ -356,6 +356,28 @@ class TestCase(unittest.TestCase):
         """Fails unless minv <= value <= maxv."""
         self.assertTrue(minv <= value <= maxv, msg or f"{value!r} unexpectedly not between {minv!r} and {maxv!r}")
 
+    @contextlib.contextmanager
+    def captureWritesToStream(self, stream):
+        """Context manager that keeps what is written to `stream`, by Python or below it: `contents()` gives it."""
+        stream.flush()
+        try:
+            number = stream.fileno()
+        except (AttributeError, OSError):  # a stream that is no file: a test runner's
+            number = None
+        with tempfile.TemporaryFile("w+") as file, contextlib.ExitStack() as stack:
+            if number is None:
+                name = "stderr" if stream is sys.stderr else "stdout"
+                stack.enter_context(getattr(contextlib, f"redirect_{name}")(file))
+            else:
+                saved = os.dup(number)
+                stack.callback(os.close, saved)
+                os.dup2(file.fileno(), number)
+                stack.callback(os.dup2, saved, number)
+            captured = _Captured()
+            stack.callback(lambda: captured.read(file))
+            stack.callback(stream.flush)
+            yield captured
+
     def assertItemsEqual(self, expected_seq, actual_seq, msg=None):
         """Fails unless both hold the same items, in any order."""
         self.assertCountEqual(expected_seq, actual_seq, msg)
@@ -434,6 +456,21 @@ def _scalar(text):
         return text
 
 
+class _Captured:
+    """What `captureWritesToStream` kept."""
+
+    def __init__(self):
+        self._contents = ""
+
+    def read(self, file):
+        file.flush()
+        file.seek(0)
+        self._contents = file.read()
+
+    def contents(self):
+        return self._contents
+
+
 class _CheckedThread:
     """A thread whose exception is raised, as a failure of its test, by `join`."""
 
@@ -471,7 +508,7 @@ def _object_array(items):
 
 
 def _bytes(x):
-    return x.encode() if isinstance(x, str) else bytes(x)
+    return x.encode() if isinstance(x, str) else x if x is None else bytes(x)
 
 
 # -- gradients ------------------------------------------------------------------------------------------

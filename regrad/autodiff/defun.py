@@ -57,6 +57,8 @@ class Defun:
             return self._call(func, name or function_name, args)
 
         call.name = function_name
+        call.declared_input_types, call.python_grad_func = self._types, self._python_grad_func
+        call.add_to_graph = lambda graph: None  # calls build their operations where they stand
         return call
 
     def _call(self, func, name, args):

@@ -263,6 +263,53 @@ def _reduced_shape(input_shape, axes):
     return tf.where(hit, tf.ones_like(shape), shape)
 
 
+def _update_of_storage(op_name):
+    """Returns the function of a variable's handle and a value that makes the operation which writes it."""
+
+    def update(resource, value, name=None):
+        from regrad.ops import state
+
+        return getattr(state, op_name)(resource, value, name=name).op
+
+    return update
+
+
+def _read_storage(resource, dtype=None, name=None):
+    """Returns the value of a variable by its handle."""
+    from regrad.ops.array import identity
+
+    return identity(resource, name=name)
+
+
+def _listed(x):
+    return list(x) if isinstance(x, (list, tuple)) else [x]
+
+
+def _functional_if(cond, inputs, then_branch, else_branch, name=None):
+    """Returns a list: what one of two functions gives for `inputs`."""
+    import regrad as tf
+
+    return tf.cond(tf.cast(cond, tf.bool), lambda: _listed(then_branch(*inputs)), lambda: _listed(else_branch(*inputs)),
+                   strict=True, name=name)
+
+
+def _functional_while(input_, cond, body, name=None, hostmem=None):
+    """Returns a list: `input_` after `body` was applied while `cond` held."""
+    import regrad as tf
+
+    return _listed(tf.while_loop(lambda *v: tf.cast(cond(*v), tf.bool), lambda *v: _listed(body(*v)), list(input_), name=name))
+
+
+def _functional_for(start, limit, delta, inputs, body, name=None, hostmem=None, rewrite_with_while=None):
+    """Returns a list: `inputs` after `body(i, *inputs)` for i from `start` below `limit` in steps of `delta`."""
+    import regrad as tf
+
+    delta = tf.convert_to_tensor(delta)
+    return list(tf.while_loop(lambda i, *_: tf.where(delta > 0, i < limit, i > limit),
+                              lambda i, *v: [i + delta, *_listed(body(i, *v))], [tf.convert_to_tensor(start), *inputs],
+                              name=name)[1:])
+
+
 def _is_dense(x):
     """True for tensors and variables."""
     import regrad as tf
@@ -389,7 +436,10 @@ EXTRAS = {
                                              "variable_creator_scope_v1": "regrad.variables.variable:variable_creator_scope"},
     "tensorflow.python.ops.resource_variable_ops": {
         "ResourceVariable": "regrad.variables.variable:Variable",
-        "is_resource_variable": lambda v: type(v).__name__ == "Variable"},
+        "is_resource_variable": lambda v: type(v).__name__ == "Variable",
+        "assign_variable_op": _update_of_storage("assign_op"), "assign_add_variable_op": _update_of_storage("assignadd_op"),
+        "assign_sub_variable_op": _update_of_storage("assignsub_op"), "read_variable_op": _read_storage},
+    "tensorflow.python.ops.functional_ops": {"If": _functional_if, "While": _functional_while, "For": _functional_for},
     "tensorflow.python.lib.io.file_io": {
         "FileIO": "regrad.gfile:GFile", "file_exists": "regrad.gfile:Exists", "delete_file": "regrad.gfile:Remove",
         "create_dir": "regrad.gfile:MkDir", "recursive_create_dir": "regrad.gfile:MakeDirs", "copy": "regrad.gfile:Copy",
