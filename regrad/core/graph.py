@@ -874,6 +874,7 @@ class FuncGraph(Graph):
       outputs: what it returns.
     """
 
+    runs_all = False  # whether effects run that no output needs, as in TensorFlow's functions but not in its loops and branches
     built = False  # whether the function has returned: nobody outside may use its tensors from then on
 
     def __init__(self, name, outer_graph):
@@ -883,6 +884,7 @@ class FuncGraph(Graph):
         self.inputs = []
         self.captures = {}
         self.outputs = []
+        self.waits_outside = []  # operations of enclosing graphs that a block of control dependencies names
         self.seed = outer_graph.seed
         self._override_scope = outer_graph._override_scope
         self._forward_op = outer_graph._forward_op
@@ -987,7 +989,9 @@ class _Controls:
             if not hasattr(c, "graph") or getattr(c, "graph", None) is graph or isinstance(c, str):
                 element = graph.as_graph_element(c)
             elif isinstance(graph, FuncGraph) and graph.encloses(c.graph):
-                continue  # an op of an enclosing graph has run before the body does
+                outside = c if isinstance(c, Operation) else getattr(c, "op", c)
+                graph.waits_outside.append(outside)  # runs before the operation that holds the body does
+                continue
             else:
                 element = graph.as_graph_element(c)
             self.ops.append(element if isinstance(element, Operation) else element.op)

@@ -64,6 +64,7 @@ class ElementFunction:
             return function(*element) if type(element) is tuple else function(element)
 
         self.graph, self.returned = trace(f"Dataset_{name}", body, specs)
+        self.graph.runs_all = True
         tensors = self.returned.tensors if isinstance(self.returned, Dataset) else leaves(self.returned)
         for leaf in tensors:
             if leaf is None:

@@ -54,6 +54,15 @@ def trace(name, function, specs=(), input_names=None):
     return graph, returned
 
 
+def after_waits(graphs):
+    """Context manager: what is made inside runs after the outer operations that control dependencies in bodies name."""
+    outer, waits = get_default_graph(), dict.fromkeys(op for g in graphs for op in g.waits_outside)
+    for op in waits:
+        if op.graph is not outer:  # further out: the body around this one waits
+            outer.waits_outside.append(op)
+    return outer.control_dependencies([op for op in waits if op.graph is outer])
+
+
 def set_captures(graphs, n_explicit):
     """Gives several bodies of one op the same captures, in the same order; returns the outer tensors."""
     outers = list(dict.fromkeys(t for g in graphs for t in g.outer_inputs))
@@ -243,7 +252,8 @@ def _choose(op, selector, functions, strict, names):
                 raise ValueError(f"Outputs of {names[0]} and {n} must have the same type(s): output {i} is {spec_text(a)} "
                                 f"and {spec_text(b)}.")
     captures = set_captures(graphs, 0)
-    made = op(selector, captures, branches=tuple(graphs), n_saved=(0,) * len(graphs), name="If")
+    with after_waits(graphs):
+        made = op(selector, captures, branches=tuple(graphs), n_saved=(0,) * len(graphs), name="If")
     if isinstance(made, Operation):
         return made
     return rebuild([identity(t, name="Merge") for t in made])
@@ -850,8 +860,9 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         for g in (cond_graph, body_graph):
             g.n_carry = len(start)
         captures = set_captures([cond_graph, body_graph], len(start))
-        outputs = while_op(limit, [*start, *captures], cond=cond_graph, body=body_graph, n_carry=len(start), n_xs=0,
-                           reverse=False, invariants=tuple(invariants), host=False, name="While")
+        with after_waits([cond_graph, body_graph]):
+            outputs = while_op(limit, [*start, *captures], cond=cond_graph, body=body_graph, n_carry=len(start), n_xs=0,
+                               reverse=False, invariants=tuple(invariants), host=False, name="While")
         outputs = [identity(t, name="Exit") for t in outputs[:len(start)]]
         if not back_prop:
             from regrad.ops.array import stop_gradient

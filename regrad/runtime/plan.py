@@ -277,10 +277,22 @@ def written_variables(op):
     if op.opdef.extra.get("has_bodies"):
         found = {}
         for graph in body_graphs(op):
-            for inner in graph._ops:
+            for inner in _wanted_in(graph):
                 found |= dict.fromkeys(written_variables(inner))
         return tuple(found)
     return ()
+
+
+def _wanted_in(graph):
+    """Returns the operations of a body that its outputs need, in the order they were made: as in any run, others do not run."""
+    seen, stack = set(), [t.op for t in graph.outputs]
+    while stack:
+        op = stack.pop()
+        if op not in seen:
+            seen.add(op)
+            stack += [t.op for t in op.inputs]
+            stack += op.control_inputs
+    return [op for op in graph._ops if op in seen]
 
 
 def needs_host(op):
@@ -329,10 +341,10 @@ def static_positions(op):
 
 
 def body_plan(graph):
-    """Returns the Plan of a function body: its inputs fed, its outputs fetched, everything it assigns run."""
+    """Returns the Plan of a body: its inputs fed, its outputs fetched; in an element function of tf.data every effect runs."""
     plan = graph.__dict__.get("_plan")
     if plan is None or plan.version != graph.version:
-        effects = [op for op in graph._ops if written_variables(op) or op.opdef.stateful and needs_host(op)]
+        effects = [op for op in graph._ops if op.opdef.stateful and needs_host(op)] if graph.runs_all else []
         plan = graph._plan = Plan(graph, [*graph.outputs, *effects], tuple(graph.inputs))
         plan.version = graph.version
     return plan

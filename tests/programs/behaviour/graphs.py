@@ -204,4 +204,25 @@ s.run(update)"""),
     _refused("a getter that is no function", "ValueError", "not callable", "tf.get_variable('q', [], custom_getter=3)"),
     _refused("a variable that is read late and trained", "ValueError", "only for non-trainable variables",
              "tf.get_variable('w', [], trainable=True, synchronization=tf.VariableSynchronization.ON_READ)", asked=False),
+    # What runs.
+    Row("what no output of a body needs does not run", """
+v = tf.Variable(0.0)
+def body(i):
+    tf.assign_add(v, 1.0)
+    return i + 1
+r = tf.while_loop(lambda i: i < 3, body, [0])
+c = tf.cond(tf.constant(True), lambda: (tf.assign_add(v, 10.0), tf.constant(1))[1], lambda: tf.constant(2))
+def counted(i):
+    with tf.control_dependencies([tf.assign_add(v, 100.0)]):
+        return i + 1
+n = tf.while_loop(lambda i: i < 2, counted, [0])
+run([r, c, n])
+result = run(v)"""),
+    Row("one step before a loop, for all turns", """
+v = tf.Variable(0.0)
+up = v.assign_add(1.0)
+def body(i):
+    with tf.control_dependencies([up]):
+        return i + 1
+result = [run(tf.while_loop(lambda i: i < 3, body, [0])), run(v)]"""),
 ]
