@@ -123,7 +123,7 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
 
     Raises:
       OSError: there is no such file.
-      ValueError: a name is taken already, an op type does not exist here, or the file is none of `export_meta_graph`.
+      ValueError: an op type does not exist here, or the file is none of `export_meta_graph`.
     """
     meta = meta_graph_or_file if isinstance(meta_graph_or_file, MetaGraphDef) else read_meta_graph(meta_graph_or_file)
     graph_def = GraphDef.FromString(meta.graph_def.SerializeToString())
