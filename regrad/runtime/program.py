@@ -144,7 +144,7 @@ class Stage:
             if not fully_known(dims) and i < len(outputs) and fully_known(outputs[i].dims):
                 dims = outputs[i].dims
             if not fully_known(dims) and "dims" in op.opdef.extra:
-                inner = inner or op.opdef.extra["dims"](op, inputs, body_dims) or [None] * len(outputs)
+                inner = inner or self._inner_dims(op, inputs)
                 dims = inner[i] if i < len(outputs) else dims
             if not fully_known(dims):
                 dims = self._traced_dims(op, inputs, i)
@@ -159,6 +159,13 @@ class Stage:
             given = ", ".join(spec_text(i) for i in inputs)
             raise InvalidArgumentError(None, op, f"{op.type}: {error} (inputs: {given})") from None
         return specs if type(specs) is list else [specs]
+
+    def _inner_dims(self, op, inputs):
+        """Returns the dims of what a branch or loop gives, as its bodies' shape rules tell; None for those that they do not."""
+        try:
+            return op.opdef.extra["dims"](op, inputs, body_dims) or [None] * len(op.outputs)
+        except (InvalidArgumentError, ValueError):  # a branch that is not taken may not fit the shapes of this run
+            return [None] * len(op.outputs)
 
     def _traced_dims(self, op, inputs, index):
         """Asks JAX for an output's shape, where the shape rule does not tell."""

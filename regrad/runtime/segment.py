@@ -229,13 +229,17 @@ class Segment:
         for node in self.nodes:
             if not node.opdef.extra.get("has_bodies"):
                 continue
-            calls = node.opdef.extra["calls"](node.op, [self._infos[v] if v >= 0 else None for v in node.ins],
-                                               body_dims)
+            specs = [self._infos[v] if v >= 0 else None for v in node.ins]
+            try:
+                calls = node.opdef.extra["calls"](node.op, specs, body_dims)
+                stages = [(body_stage(graph, specs), times) for graph, specs, times in calls or ()]
+            except (InvalidArgumentError, ValueError):
+                calls = None  # a branch that is not taken may not fit the shapes of this run: its lowering knows what to do
             if calls is None:
                 self.portable = False
                 return
-            for graph, specs, times in calls:
-                for part in body_stage(graph, specs).segments:
+            for stage, times in stages:
+                for part in stage.segments:
                     self._cost += times * (part.cost() + _NS_PER_CALL * len(part.nodes))
                     self._n_products += part._n_products
                     self.portable = self.portable and part.portable
