@@ -191,6 +191,7 @@ def train(train_op, logdir, train_step_fn=train_step, train_step_kwargs=None, lo
                 loss, done = train_step_fn(sess, train_op, global_step, train_step_kwargs)
         except OutOfRangeError as error:
             logging.info("Caught OutOfRangeError. Stopping Training. %s", error)
+        supervisor.stop(close_summary_writer=False, ignore_live_threads=True)  # else an older save might end after the last
         if logdir and is_chief:
             supervisor.saver.save(sess, supervisor.save_path, global_step=supervisor.global_step)
     return loss
