@@ -26,14 +26,19 @@ def _is_pointwise(windows):
     return all(w.k == 1 and not w.lo and not w.hi for w in windows)
 
 
+def _rows(x):
+    """Returns `x` as a matrix of its last axis; sizes may be 0, where -1 would say nothing."""
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+
+
 def _dot(x, w):
     """Returns the product of `x`, along its last axis, with the matrix `w`."""
-    return (x.reshape(-1, x.shape[-1]) @ w).reshape(*x.shape[:-1], w.shape[-1])
+    return (_rows(x) @ w).reshape(*x.shape[:-1], w.shape[-1])
 
 
 def _matrices(w):
     """Returns the filter as a stack of matrices [taps, input channels, output channels]."""
-    return w.reshape(-1, *w.shape[-2:])
+    return w.reshape(math.prod(w.shape[:-2]), *w.shape[-2:])
 
 
 def _by_group(b, function, groups, *arrays):
@@ -51,20 +56,20 @@ def _forward_of_few(b, x, w, windows):
     """Returns the convolution of an input of so few channels that XLA's own has short inner products to do."""
     for v in reversed(windows):  # along one axis after the other: fewer, longer copies
         x = b.np.concatenate(taps(b, x, [v]), -1)
-    return _dot(x, w.reshape(-1, w.shape[-1]))
+    return _dot(x, _rows(w))
 
 
 def _input_by_taps(b, w, dy, windows):
     # One product for all taps, then each tap's part put where its input came from.
     m = _matrices(w)
-    parts = _dot(dy, m.reshape(-1, m.shape[-1]).T).reshape(*dy.shape[:-1], *m.shape[:2])
+    parts = _dot(dy, _rows(m).T).reshape(*dy.shape[:-1], *m.shape[:2])
     terms = (untap(b, parts[..., i, :], windows, at) for i, at in enumerate(places(windows)))
     return cropped(b, sum(terms), windows)
 
 
 def _filter_by_taps(b, x, dy, windows):
-    rows = dy.reshape(-1, dy.shape[-1])
-    products = [tap.reshape(-1, tap.shape[-1]).T @ rows for tap in taps(b, x, windows)]
+    rows = _rows(dy)
+    products = [_rows(tap).T @ rows for tap in taps(b, x, windows)]
     return b.np.stack(products).reshape(*(w.k for w in windows), x.shape[-1], dy.shape[-1])
 
 
@@ -146,7 +151,7 @@ def by_filter(b, x, shape, dy, windows):
 def depthwise(b, x, w, windows):
     """Returns each channel of `x` convolved with its own filters `w` [*window, channels, multiplier]."""
     y = sum(tap[..., None] * m for tap, m in zip(taps(b, x, windows), _matrices(w)))
-    return y.reshape(*y.shape[:-2], -1)
+    return y.reshape(*y.shape[:-2], math.prod(y.shape[-2:]))
 
 
 def depthwise_by_input(b, shape, w, dy, windows):

@@ -956,4 +956,9 @@ got = list(tf.raw_ops.RaggedGather(params_nested_splits=splits, params_dense_val
 outer, inner, found = (got[0][0], got[0][1], got[1]) if isinstance(got[0], list) else got
 grad = tf.convert_to_tensor(tf.gradients(found * [1., 2, 3, 4, 5], values)[0])
 result = run([outer, inner, found, grad])"""),
+    Row("convolutions of nothing, and into nothing", """
+x, none = tf.ones([1, 4, 4, 2]), tf.zeros([0, 4, 4, 2])
+y = [tf.nn.conv2d(x, tf.ones([2, 2, 2, 0]), 1, "VALID"), tf.nn.conv2d(none, tf.ones([2, 2, 2, 3]), 1, "SAME"),
+     tf.nn.depthwise_conv2d(none, tf.ones([2, 2, 2, 3]), [1, 1, 1, 1], "SAME")]
+result = [run(y), run(tf.gradients(y, [x, none]))]"""),
 ]
