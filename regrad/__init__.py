@@ -152,6 +152,7 @@ _RENAMED = {  # public name -> (module, name there)
     "bool": ("regrad.core.dtypes", "bool_"),
     "matrix_square_root": ("regrad.ops.linalg", "sqrtm"),
     "no_gradient": ("regrad.core.gradient_registry", "NotDifferentiable"),
+    "concat_v2": ("regrad.ops.array", "concat"),
     "neg": ("regrad.ops.math", "negative"),
     "sub": ("regrad.ops.math", "subtract"),
     "mul": ("regrad.ops.math", "multiply"),

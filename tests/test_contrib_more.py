@@ -118,3 +118,53 @@ def test_optimize_loss():
             layers.optimize_loss(loss, step, *arguments)
     with pytest.raises(ValueError, match="vocab size"):
         layers.embed_sequence([1])
+
+
+def test_lazy_adam_leaves_other_rows():
+    lazy, plain = (tf.Variable(tf.ones([4, 2])) for _ in range(2))
+    ids = tf.placeholder(tf.int32, [None])
+
+    def trained(v, opt):
+        return opt.minimize(tf.reduce_sum(tf.gather(v, ids) ** 2), var_list=[v])
+
+    steps = [trained(lazy, tf.contrib.opt.LazyAdamOptimizer(0.1)), trained(plain, tf.train.AdamOptimizer(0.1))]
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for chosen in ([0, 2, 2], [2]):
+            sess.run(steps, {ids: chosen})
+        a, b = sess.run([lazy, plain])
+    np.testing.assert_allclose(a[2], b[2], rtol=1e-6)  # a row in every gradient: the same
+    assert b[0, 0] < 0.85 < a[0, 0] < 0.95 and (a[[1, 3]] == 1).all()
+
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+def test_separable_convolution(data_format):
+    layers = tf.contrib.layers
+    x = RNG.randn(2, 6, 5, 3).astype("f")
+    given = tf.constant(x if data_format == "NHWC" else x.transpose(0, 3, 1, 2))
+    y = layers.separable_conv2d(given, 4, 3, 2, stride=2, data_format=data_format, scope="s")
+    each = layers.separable_conv2d(given, None, [3, 3], 1, data_format=data_format, activation_fn=None, scope="d")
+    variables = {v.op.name: v for v in tf.trainable_variables()}
+    assert {n: v.shape.as_list() for n, v in variables.items()} == {
+        "s/depthwise_weights": [3, 3, 3, 2], "s/pointwise_weights": [1, 1, 6, 4], "s/biases": [4],
+        "d/depthwise_weights": [3, 3, 3, 1], "d/biases": [3]}
+    want = tf.nn.relu(tf.nn.separable_conv2d(x, variables["s/depthwise_weights"], variables["s/pointwise_weights"],
+                                             [1, 2, 2, 1], "SAME"))
+    alone = tf.nn.depthwise_conv2d(x, variables["d/depthwise_weights"], [1, 1, 1, 1], "SAME")
+    got = run([y, each, want, alone])
+    for a, b in zip(got[:2], got[2:]):
+        np.testing.assert_allclose(a if data_format == "NHWC" else a.transpose(0, 2, 3, 1), b, rtol=1e-4, atol=1e-5)
+
+
+def test_small_layers_and_summaries():
+    layers = tf.contrib.layers
+    x = tf.constant([[1.0, 5.0, 2.0, -3.0]])
+    relu = tf.nn.relu6(x, name="r")
+    tf.add_to_collection("watched", relu)
+    made = [layers.summarize_activation(relu), *layers.summarize_collection("watched", "r"), layers.summarize_tensor(3.0, "t")]
+    assert len(tf.get_collection(tf.GraphKeys.SUMMARIES)) == 5 and len(run(made)) == 3
+    assert run(layers.maxout(x, 2)).tolist() == [[5, 2]] and layers.elu(x, 2).op.type == "Elu"
+    assert layers.relu6(x, 2).op.type == "Relu6" and run(tf.concat_v2([x, x], 1)).shape == (1, 8)
+    with pytest.raises(ValueError, match="not a multiple"):
+        layers.maxout(x, 3)
+    assert tf.contrib.framework.load_variable is tf.train.load_variable

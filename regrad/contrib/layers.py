@@ -6,6 +6,7 @@ Arguments that all have: `reuse` and `scope` (of the variable scope), `outputs_c
 """
 
 import math as _math
+import re
 
 from regrad.contrib.framework import add_arg_scope, model_variable
 from regrad.contrib.gdn import GDN, gdn  # noqa: F401 - public here
@@ -16,12 +17,13 @@ from regrad.core.graph_keys import GraphKeys
 from regrad.core.shapes import as_int
 from regrad.layers.core import smart_cond
 from regrad.nn import functions
-from regrad.ops import array, conv, math, nn, norm, pool
+from regrad.ops import array, conv, math, nn, norm, pool, summary
+from regrad.ops.compare import equal
 from regrad.ops.control import with_dependencies
 from regrad.ops.indexing import one_hot
 from regrad.ops.matmul import matmul
 from regrad.ops.random import random_uniform, truncated_normal
-from regrad.ops.reduce import reduce_sum
+from regrad.ops.reduce import reduce_max, reduce_mean, reduce_sum
 from regrad.train.moving_averages import assign_moving_average
 from regrad.variables.initializers import Ones, Zeros
 from regrad.variables.scope import variable_scope
@@ -244,6 +246,38 @@ def conv2d_transpose(inputs, num_outputs, kernel_size, stride=1, padding="SAME",
         return _collected(_finished(layer.call(inputs), num_outputs, settings), outputs_collections)
 
 
+@add_arg_scope
+def separable_conv2d(inputs, num_outputs, kernel_size, depth_multiplier=1, stride=1, padding="SAME", data_format="NHWC",
+                     rate=1, activation_fn=nn.relu, normalizer_fn=None, normalizer_params=None, weights_initializer=None,
+                     pointwise_initializer=None, weights_regularizer=None, biases_initializer=_ZEROS, biases_regularizer=None,
+                     reuse=None, variables_collections=None, outputs_collections=None, trainable=True, scope=None):
+    """Returns activation_fn(each channel convolved on its own, then mixed by a 1 x 1 convolution, + biases).
+
+    Args:
+      num_outputs: channels of the result; None: no mixing.
+      depth_multiplier: filters per channel.
+      pointwise_initializer: of the mixing weights; by default `weights_initializer`.
+      The rest as for `conv2d`. Variables are "depthwise_weights", "pointwise_weights" and "biases".
+    """
+    settings = dict(locals())
+    with variable_scope(scope, "SeparableConv2d", [inputs], reuse=reuse):
+        inputs = convert_to_tensor(inputs)
+        channels = inputs.dims[_channels(data_format)]
+
+        def made(name, shape, initializer):
+            return model_variable(name, shape, inputs.dtype, initializer or xavier_initializer(), weights_regularizer,
+                                  trainable, _of(variables_collections, "weights"))
+
+        kernel = made("depthwise_weights", [*_pair(kernel_size), channels, depth_multiplier], weights_initializer)
+        strides = [1, *_pair(stride), 1] if data_format == "NHWC" else [1, 1, *_pair(stride)]
+        outputs = conv.depthwise_conv2d(inputs, kernel, strides, padding, rate=_pair(rate), data_format=data_format)
+        size = channels * depth_multiplier
+        if num_outputs is not None:
+            mixing = made("pointwise_weights", [1, 1, size, num_outputs], pointwise_initializer or weights_initializer)
+            outputs, size = conv.conv2d(outputs, mixing, [1, 1, 1, 1], "VALID", data_format=data_format), num_outputs
+        return _collected(_finished(outputs, size, settings), outputs_collections)
+
+
 def _pooled(function, default, inputs, kernel_size, stride, padding, data_format, collections, scope):
     with get_default_graph().name_scope(scope or default):
         spatial = [1, *_pair(kernel_size), 1], [1, *_pair(stride), 1]
@@ -453,12 +487,68 @@ def stack(inputs, layer, stack_args, **kwargs):
         return inputs
 
 
+@add_arg_scope
+def maxout(inputs, num_units, axis=-1, scope=None):
+    """Returns the largest of each group of neighbours along an axis, of which `num_units` groups remain.
+
+    Raises:
+      ValueError: the size of the axis is no multiple of `num_units`.
+    """
+    with get_default_graph().name_scope(scope or "MaxOut"):
+        inputs = convert_to_tensor(inputs)
+        axis = axis % inputs.rank
+        if inputs.dims[axis] % num_units:
+            raise ValueError(f"number of features({inputs.dims[axis]}) is not a multiple of num_units({num_units})")
+        sizes = [array.shape(inputs)[i] if d is None else d for i, d in enumerate(inputs.dims)]
+        sizes[axis:axis + 1] = [num_units, inputs.dims[axis] // num_units]
+        return reduce_max(array.reshape(inputs, sizes), axis + 1)
+
+
+def summarize_activation(op):
+    """Returns the histogram summary of a layer's output, and adds a summary of how many of a relu's are 0."""
+    name = op.op.name
+    if op.op.type in ("Relu", "Softplus", "Relu6"):
+        summary.scalar(f"{name}/zeros", functions.zero_fraction(op))
+    if op.op.type == "Relu6":
+        summary.scalar(f"{name}/sixes", reduce_mean(math.cast(equal(op, 6.0), dtypes.float32)))
+    return summary.histogram(f"{name}/activation", op)
+
+
+def summarize_tensor(tensor, tag=None):
+    """Returns a scalar summary of a scalar, a histogram of any other tensor, called `tag` or the tensor's name."""
+    tensor = convert_to_tensor(tensor)
+    tag = tag or tensor.op.name
+    return summary.scalar(tag, tensor) if tensor.rank == 0 else summary.histogram(tag, tensor)
+
+
+def summarize_tensors(tensors, summarizer=summarize_tensor):
+    """Returns the summaries of a list of tensors."""
+    return [summarizer(t) for t in tensors]
+
+
+def summarize_collection(collection, name_filter=None, summarizer=summarize_tensor):
+    """Returns the summaries of a collection's tensors whose names match a regular expression."""
+    found = get_default_graph().get_collection(collection)
+    return summarize_tensors([t for t in found if name_filter is None or re.match(name_filter, t.op.name)], summarizer)
+
+
 def linear(inputs, num_outputs, **kwargs):
     """Returns `fully_connected` without an activation."""
     return fully_connected(inputs, num_outputs, activation_fn=None, **kwargs)
 
 
+def relu6(inputs, num_outputs, **kwargs):
+    """Returns `fully_connected` with relu6."""
+    return fully_connected(inputs, num_outputs, activation_fn=nn.relu6, **kwargs)
+
+
+def elu(inputs, num_outputs, **kwargs):
+    """Returns `fully_connected` with elu."""
+    return fully_connected(inputs, num_outputs, activation_fn=nn.elu, **kwargs)
+
+
 relu = fully_connected
+separable_convolution2d = separable_conv2d
 convolution2d = convolution = conv2d
 convolution2d_transpose = conv2d_transpose
 

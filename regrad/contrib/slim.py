@@ -14,7 +14,8 @@ _named, __dir__, __all__ = names_of(__name__, {
     "regrad.contrib.layers": """
         apply_regularization avg_pool2d batch_norm bias_add conv2d conv2d_transpose convolution2d dropout flatten
         fully_connected instance_norm l1_l2_regularizer l1_regularizer l2_regularizer layer_norm linear max_pool2d
-        one_hot_encoding repeat softmax stack sum_regularizer unit_norm variance_scaling_initializer
+        one_hot_encoding repeat separable_conv2d separable_convolution2d softmax stack sum_regularizer unit_norm
+        variance_scaling_initializer
         xavier_initializer xavier_initializer_conv2d""",
     "regrad.contrib": "losses metrics",
 })
