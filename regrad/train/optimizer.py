@@ -10,7 +10,9 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import Operation, Tensor, get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.indexed_slices import IndexedSlices
-from regrad.ops import control, state
+from regrad.ops import array, control, state
+from regrad.ops.partition import unique
+from regrad.ops.segment import unsorted_segment_sum
 from regrad.ops.train import sum_repeated_rows
 from regrad.train import slots
 from regrad.variables.lifting import init_scope
@@ -216,12 +218,16 @@ class Optimizer:
         """Returns the operation that updates `var` by an IndexedSlices whose indices may repeat: sums those first."""
         if type(self)._apply_sparse is Optimizer._apply_sparse:
             return self._resource_apply_sparse_duplicate_indices(grad.values, var, grad.indices)
-        values, indices = sum_repeated_rows(grad.values, grad.indices, var.dims[0] if var.dims else None)
+        summed = _distinct_rows
+        if all(getattr(vars(c)["_apply_sparse"], "_only_writes", False) for c in type(self).__mro__
+               if "_apply_sparse" in vars(c) and c is not Optimizer):
+            summed = sum_repeated_rows
+        values, indices = summed(grad.values, grad.indices, var.dims[0] if var.dims else None)
         return self._apply_sparse(IndexedSlices(values, indices, grad.dense_shape), var)
 
     def _resource_apply_sparse_duplicate_indices(self, grad, handle, indices):
         """As `_apply_sparse_duplicate_indices`, for rows `grad` of the variable `handle`."""
-        rows, indices = sum_repeated_rows(grad, indices, handle.dims[0] if handle.dims else None)
+        rows, indices = _distinct_rows(grad, indices)
         return self._resource_apply_sparse(rows, handle, indices)
 
     def _finish(self, update_ops, name_scope):
@@ -292,6 +298,19 @@ class Optimizer:
             raise (ValueError if value is None else TypeError)(
                 f"{type(self).__name__}: {name} must be a number or a scalar tensor, got {value!r}.")
         return convert_to_tensor(value, name=name)
+
+
+def only_writes(apply_sparse):
+    """Decorator of an `_apply_sparse` that only writes to the rows it is given: of repeated indices all but one may then be
+    out of range, where nothing is written, so that the number of rows is known before the run."""
+    apply_sparse._only_writes = True
+    return apply_sparse
+
+
+def _distinct_rows(values, indices, num_rows=None):
+    """Returns (values, indices) with the values of equal indices summed; how many there are is known when they are."""
+    distinct, places = unique(indices)
+    return unsorted_segment_sum(values, places, array.size(distinct)), distinct
 
 
 def _storage(variable):

@@ -12,7 +12,7 @@ from regrad.core.shapes import fully_known
 from regrad.ops import array, control, math
 from regrad.ops.state import assign_op, assignsub_op, scatteradd_op
 from regrad.ops.train import OPS
-from regrad.train.optimizer import Optimizer
+from regrad.train.optimizer import Optimizer, only_writes
 from regrad.variables.initializers import Constant, Ones
 
 
@@ -57,6 +57,7 @@ class _Simple(Optimizer):
         return OPS[self.op_type](*self._refs(var), *self._operands(grad, var), use_locking=self._use_locking,
                                  **self._attrs()).op
 
+    @only_writes
     def _apply_sparse(self, grad, var):
         op = find_op("Sparse" + self.op_type)
         return op(*self._refs(var), *self._operands(grad.values, var), grad.indices, use_locking=self._use_locking,
@@ -139,6 +140,7 @@ class AdamOptimizer(_Simple):
         values = {name: math.cast(t, var.dtype) for name, t in self._tensors.items()}
         return [*powers, values["lr"], values["beta1"], values["beta2"], values["epsilon"], grad]
 
+    @only_writes
     def _apply_sparse(self, grad, var):
         # As TF does: the running means of all rows decay, then the given rows gain; all rows move.
         beta1_power, beta2_power, lr, beta1, beta2, epsilon, g = self._operands(grad.values, var)
@@ -170,6 +172,7 @@ class NadamOptimizer(AdamOptimizer):
     def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False, name="Nadam"):
         super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
 
+    @only_writes
     def _apply_sparse(self, grad, var):
         return _dense_only(self)
 
@@ -197,6 +200,7 @@ class AdaMaxOptimizer(_Simple):
         power = math.cast(self._power.value(), var.dtype)
         return [power, values["lr"], values["beta1"], values["beta2"], values["epsilon"], grad]
 
+    @only_writes
     def _apply_sparse(self, grad, var):
         return _dense_only(self)
 
@@ -415,6 +419,7 @@ class AddSignOptimizer(_Simple):
                       sign_decay=(1.0 if sign_decay_fn is None else sign_decay_fn, "sign_decay"),
                       beta=(beta, "beta"))
 
+    @only_writes
     def _apply_sparse(self, grad, var):
         return _dense_only(self)
 
@@ -433,6 +438,7 @@ class PowerSignOptimizer(_Simple):
                       sign_decay=(1.0 if sign_decay_fn is None else sign_decay_fn, "sign_decay"),
                       beta=(beta, "beta"))
 
+    @only_writes
     def _apply_sparse(self, grad, var):
         return _dense_only(self)
 
@@ -480,6 +486,7 @@ class DecoupledWeightDecayExtension:
         with var.graph.control_dependencies(self._decayed(var)):
             return super()._apply_dense(grad, var)
 
+    @only_writes
     def _apply_sparse(self, grad, var):
         with var.graph.control_dependencies(self._decayed(var)):
             return super()._apply_sparse(grad, var)
