@@ -3,8 +3,6 @@
 ABSENT = {
     "autograph": "tf.cond and tf.while_loop choose and repeat",
     "compat.v2": "Regrad is TensorFlow 1's graph mode",
-    "config.experimental": "XLA decides on devices and memory; print(tf.config.__doc__) has the settings there are",
-    "config.list_physical_devices": "tf.test.is_gpu_available() tells, and jax.devices() lists",
     "contrib.learn": "train with tf.train.MonitoredTrainingSession, and feed arrays",
     "distribute": "one process computes",
     "estimator": "train with tf.train.MonitoredTrainingSession, and feed arrays",
@@ -15,8 +13,6 @@ ABSENT = {
     "keras.Model": "compose functions of tf.layers, and train with an optimizer of tf.train",
     "keras.Sequential": "compose functions of tf.layers, and train with an optimizer of tf.train",
     "keras.datasets": "load the data with NumPy, and feed it; sklearn.datasets.load_digits() has digits",
-    "keras.layers": "tf.layers has the layers",
-    "keras.losses": "tf.losses has the losses",
     "keras.models": "compose functions of tf.layers, and train with an optimizer of tf.train",
     "keras.optimizers": "tf.train has the optimizers",
     "load_op_library": "tf.define_op makes op types, in Python or in C++",

@@ -8,4 +8,5 @@ __all__ = ["initializers"]
 def __getattr__(name):
     from regrad.core.absent import hint
 
-    raise AttributeError(f"module 'regrad.keras' has no attribute {name!r}{hint('regrad.keras', name)}", name=name)
+    others = ": of Keras there are initializers; tf.layers and tf.losses have layers and losses"
+    raise AttributeError(f"module 'regrad.keras' has no attribute {name!r}{hint('regrad.keras', name) or others}", name=name)

@@ -77,6 +77,12 @@ _KINDS = {"keep_memory": bool, "synchronous": bool, "cache_dir": (str, os.PathLi
 _NUMBERS = tuple(name for name, value in globals().items() if type(value) is int)
 
 
+_OTHERS = {  # of the module that TensorFlow 2 calls `tf.config`
+    "experimental": ": XLA decides on devices and memory.",
+    "list_physical_devices": ": tf.test.is_gpu_available() tells, and jax.devices() lists.",
+}
+
+
 class _Settings(types.ModuleType):
     """This module: a name that is no setting, or a value that is none of its, is refused where it is written."""
 
@@ -92,9 +98,7 @@ class _Settings(types.ModuleType):
         super().__setattr__(name, value)
 
     def __getattr__(self, name):
-        from regrad.core.absent import hint
-
-        raise AttributeError(f"regrad.config has no setting {name!r}{hint('regrad.config', name) or _nearest_setting(name)}")
+        raise AttributeError(f"regrad.config has no setting {name!r}{_OTHERS.get(name) or _nearest_setting(name)}")
 
 
 def _nearest_setting(name):
