@@ -434,6 +434,9 @@ def _while_infer(limit, inputs, *, cond, body, n_carry, n_xs, reverse, invariant
         dims = inputs[i].dims if fixed is None else fixed
         if is_unwritten(dims):
             dims = None  # a TensorArray whose rows get their shape in the body
+        elif dims is not None:  # a size that this run knows need not last: the body may change what is not fixed
+            after = body.outputs[i].dims
+            dims = None if after is None else tuple(d if a is not None else None for d, a in zip(dims, after))
         specs.append(Spec(dims, inputs[i].dtype))
     specs.append(Spec((), dtypes.int32))
     for y in body.outputs[n_carry:]:

@@ -96,3 +96,11 @@ def test_nothing_is_saved_for_a_shape(rows):
     assert len(loop.outputs) == 3  # i, h and the number of turns
     with tf.Session() as session:
         assert session.run(gradient, {x: np.zeros((2, 3))}).tolist() == [2 * TURNS] * 3
+
+
+def test_the_shape_of_a_variable_that_changes_its_size_is_that_of_the_last_turn():
+    x = tf.placeholder(tf.float32, [None])
+    _, y = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.concat([v, v], 0)), [0, x],
+                         shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])])
+    with tf.Session() as session:
+        assert session.run(tf.shape(y), {x: [1.0, 2.0]}).tolist() == [16]
