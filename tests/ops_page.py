@@ -45,7 +45,7 @@ def kind(op_type):
 
 def built_in():
     """Returns the op types that Regrad defines, sorted."""
-    for package in ("core", "ops", "autodiff", "variables", "train", "nn"):
+    for package in ("core", "ops", "autodiff", "variables", "train", "nn", "data"):
         path = ROOT / "regrad" / package
         for file in sorted(path.glob("*.py")):
             importlib.import_module(f"regrad.{package}.{file.stem}" if file.stem != "__init__" else f"regrad.{package}")

@@ -19,6 +19,14 @@ def session(monkeypatch):
         yield session
 
 
+@pytest.fixture(autouse=True)
+def interruptible():
+    """Ctrl-C raises, also where the tests run in the background of a shell, which has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def compiled(monkeypatch):
     monkeypatch.setattr(tf.config, "host_runs", 0)
