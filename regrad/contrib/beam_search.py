@@ -2,7 +2,7 @@
 
 import collections
 
-from regrad.contrib.decoding import Decoder, _embedding
+from regrad.contrib.decoding import Decoder, _embedding, _ends
 from regrad.core import dtypes, nest
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import Tensor
@@ -86,12 +86,7 @@ class BeamSearchDecoder(Decoder):
         if coverage_penalty_weight:
             raise NotImplementedError("BeamSearchDecoder: coverage_penalty_weight is not offered.")
         self._cell, self._embed, self._output_layer = cell, _embedding(embedding), output_layer
-        self._start_tokens = convert_to_tensor(start_tokens, dtype=dtypes.int32, name="start_tokens")
-        self._end_token = convert_to_tensor(end_token, dtype=dtypes.int32, name="end_token")
-        if self._start_tokens.rank != 1:
-            raise ValueError("start_tokens must be a vector")
-        if self._end_token.rank != 0:
-            raise ValueError("end_token must be a scalar")
+        self._start_tokens, self._end_token = _ends(start_tokens, end_token)
         self._beam_width, self._penalty = int(beam_width), length_penalty_weight
         self._batch = self._start_tokens.dims[0] or array.size(self._start_tokens)
         self._initial_state = nest.map_structure(self._split, initial_state)

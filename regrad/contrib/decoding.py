@@ -322,6 +322,17 @@ def _embedding(embedding):
     return embedding if callable(embedding) else lambda ids: embedding_lookup(embedding, ids)
 
 
+def _ends(start_tokens, end_token):
+    """Returns the tokens that begin and end sequences as tensors: a vector, one for each sequence, and a scalar."""
+    start_tokens = convert_to_tensor(start_tokens, dtype=dtypes.int32, name="start_tokens")
+    end_token = convert_to_tensor(end_token, dtype=dtypes.int32, name="end_token")
+    if start_tokens.rank != 1:
+        raise ValueError("start_tokens must be a vector")
+    if end_token.rank != 0:
+        raise ValueError("end_token must be a scalar")
+    return start_tokens, end_token
+
+
 class GreedyEmbeddingHelper(Helper):
     """The next input is the embedding of the likeliest id.
 
@@ -333,12 +344,7 @@ class GreedyEmbeddingHelper(Helper):
 
     def __init__(self, embedding, start_tokens, end_token):
         self._embed = _embedding(embedding)
-        self._start_tokens = convert_to_tensor(start_tokens, dtype=dtypes.int32, name="start_tokens")
-        self._end_token = convert_to_tensor(end_token, dtype=dtypes.int32, name="end_token")
-        if self._start_tokens.rank != 1:
-            raise ValueError("start_tokens must be a vector")
-        if self._end_token.rank != 0:
-            raise ValueError("end_token must be a scalar")
+        self._start_tokens, self._end_token = _ends(start_tokens, end_token)
 
     batch_size = property(lambda self: array.size(self._start_tokens))
 

@@ -971,6 +971,28 @@ def variable_of(tensor):
     return op.attrs.get("variable") if op.opdef.type == "FuncInput" else None
 
 
+def needed(fetches, fed=()):
+    """Returns the set of operations that the fetches, tensors or operations, depend on, stopping at fed tensors."""
+    seen = set()
+    stack = list(fetches)
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Tensor):
+            if item in fed:
+                continue
+            item = item.op
+        if item in seen:
+            continue
+        seen.add(item)
+        for t in item.inputs:
+            if t.op not in seen and t not in fed:
+                stack.append(t.op)
+        for c in item.control_inputs:
+            if c not in seen:
+                stack.append(c)
+    return seen
+
+
 class _Controls:
     """The block of `control_dependencies`."""
 

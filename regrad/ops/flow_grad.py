@@ -8,7 +8,7 @@ functions ...) become further outputs of the forward operation, saved when it ru
 from regrad.autodiff import walking
 from regrad.core.convert import convert_to_tensor
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
-from regrad.core.graph import FuncGraph, Tensor, get_default_graph, variable_of
+from regrad.core.graph import FuncGraph, Tensor, get_default_graph, needed, variable_of
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec
 from regrad.core.shapes import fully_known, size_of
@@ -116,14 +116,8 @@ class GradGraph(FuncGraph):
 
     def forget_unread(self):
         """Leaves of `saved` only what the outputs need: rules also make gradients that nobody asked for."""
-        seen, stack = set(), [t.op for t in self.outputs]
-        while stack:
-            op = stack.pop()
-            if op not in seen:
-                seen.add(op)
-                stack += [t.op for t in op.inputs]
-                stack += op.control_inputs
-        self.saved = {t: inner for t, inner in self.saved.items() if inner.op in seen}
+        read = needed(self.outputs)
+        self.saved = {t: inner for t, inner in self.saved.items() if inner.op in read}
 
     def _saved_input(self, t):
         op_type = "FuncInput"

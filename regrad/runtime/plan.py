@@ -13,7 +13,7 @@ node gets the earliest stage that respects this: device nodes of stage s, then h
 """
 
 from regrad.core.errors import InvalidArgumentError
-from regrad.core.graph import FuncGraph, Tensor, variable_of
+from regrad.core.graph import FuncGraph, Tensor, needed, variable_of
 from regrad.core.shapes import size_of, text
 
 _RUNTIME_NAMES = {"float32": "float", "float64": "double", "float16": "half"}  # what TensorFlow's runtime calls them
@@ -74,7 +74,7 @@ class Plan:
                 self._version[variable] = v
         # A variable fetched by itself is a read like any other that waits for no assignment.
         before = {f: self._value(f) for f in fetches if isinstance(f, Tensor) and variable_of(f) is not None}
-        ops = _ordered(_needed(fetches, set(fed)))
+        ops = _ordered(needed(fetches, set(fed)))
         for op in ops:
             self._add(op)
         self.fetches = [before[f] if f in before else self._value(f) if isinstance(f, Tensor) else -1 for f in fetches]
@@ -218,28 +218,6 @@ class Plan:
         return "\n".join(lines)
 
 
-def _needed(fetches, fed):
-    """Returns the operations that the fetches depend on, stopping at fed tensors."""
-    seen = set()
-    stack = list(fetches)
-    while stack:
-        item = stack.pop()
-        if isinstance(item, Tensor):
-            if item in fed:
-                continue
-            item = item.op
-        if item in seen:
-            continue
-        seen.add(item)
-        for t in item.inputs:
-            if t.op not in seen and t not in fed:
-                stack.append(t.op)
-        for c in item.control_inputs:
-            if c not in seen:
-                stack.append(c)
-    return seen
-
-
 def _ordered(ops):
     """Returns the operations in execution order (see the top of this file)."""
     ops = sorted(ops, key=lambda op: op.id)
@@ -285,14 +263,8 @@ def written_variables(op):
 
 def _wanted_in(graph):
     """Returns the operations of a body that its outputs need, in the order they were made: as in any run, others do not run."""
-    seen, stack = set(), [t.op for t in graph.outputs]
-    while stack:
-        op = stack.pop()
-        if op not in seen:
-            seen.add(op)
-            stack += [t.op for t in op.inputs]
-            stack += op.control_inputs
-    return [op for op in graph._ops if op in seen]
+    wanted = needed(graph.outputs)
+    return [op for op in graph._ops if op in wanted]
 
 
 def needs_host(op):
