@@ -69,12 +69,11 @@ class XlaBodies:
           iteration: the turn of a loop (an int or traced integer): random ops draw anew in each.
         """
         plan = body_plan(graph)
-        infos = [None] * plan.size
-        env = [None] * plan.size
-        for v, t, value in zip(plan.feeds, plan.fed, args):
+        stage = body_stage(graph, [Known(value, t.dtype) if type(value) is np.ndarray else Spec(tuple(value.shape), t.dtype)
+                                   for t, value in zip(plan.fed, args)])
+        env, infos = [None] * plan.size, stage.infos
+        for v, value in zip(plan.feeds, args):
             env[v] = value
-            infos[v] = Known(value, t.dtype) if type(value) is np.ndarray else Spec(tuple(value.shape), t.dtype)
-        stage = _stage(plan, infos)
         for segment in stage.segments:
             seeds = [self._turn(op, iteration) for op in segment.random_ops]
             inner = {op: self._turn(op, iteration) for op in segment.body_random_ops}
@@ -149,19 +148,15 @@ def body_stage(graph, specs):
     infos = [None] * plan.size
     for v, spec in zip(plan.feeds, specs):
         infos[v] = spec
-    return _stage(plan, infos)
+    from regrad.runtime.program import Stage  # a stage may hold bodies, and a body is one
+
+    return Stage(_Inline(plan), 0, infos)
 
 
 def body_dims(graph, specs):
     """Returns the dims of what a branch or body gives for inputs of these Specs."""
     stage = body_stage(graph, specs)
     return [stage.infos[v].dims for v in body_plan(graph).fetches[:len(graph.outputs)]]
-
-
-def _stage(plan, infos):
-    from regrad.runtime.program import Stage  # a stage may hold bodies, and a body is one
-
-    return Stage(_Inline(plan), 0, infos)
 
 
 class MustRunOnHost(Exception):
