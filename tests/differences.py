@@ -11,6 +11,7 @@ _LABELS = "TensorFlow's second derivative leaves out the labels"
 _MEAN = "TensorFlow stops the gradient at the mean: right to first order only"
 
 _NAN = "a NaN among others decides here; in TensorFlow it depends on its place"
+_AGAIN = "TensorFlow takes equal indices one after another, here one of them wins: optimizers add them up before"
 _OUTSIDE = "outside its domain NaN here, as in SciPy"
 
 DIFFERENT = {
@@ -61,6 +62,11 @@ DIFFERENT = {
     "nn-SoftmaxCrossEntropyWithLogits-impossible class-*": "0 times an infinite logarithm is 0 here, NaN in TensorFlow",
     "norm-SquaredDifference-(4,3,2)": _MEAN,
     "norm-SquaredDifference-keep-(4,3)": _MEAN,
+    "state-ScatterM[ai]*-not finite": _NAN,
+    "train-SparseApply*-repeated": _AGAIN,
+    "train-ApplyAdaMax-not finite": "a NaN gradient stays; TensorFlow's maximum drops it",
+    "train-SparseApply*RMSProp-not finite": "after an infinite gradient NaN, as TensorFlow's dense op",
+    "train-SparseApplyFtrl*-not finite": "a NaN gives 0, as in TensorFlow's dense op",
     "partition-DynamicStitch-overwritten*": "TensorFlow gives a gradient to elements that were overwritten",
     "segment-SparseSegment*WithNumSegments-empty-*": "TensorFlow reads memory it never wrote",
     "sort-TopKV2-ties-*": "unsorted results have no order",

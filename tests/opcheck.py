@@ -23,6 +23,7 @@ from regrad.runtime.plan import needs_host, shape_only_positions, static_positio
 from regrad.runtime.segment import ShapeOf, freeze
 from tests import oracle
 from tests.cases import random_like
+from tests.oracle import dims_for
 
 ops.load()
 
@@ -150,14 +151,6 @@ def widened(x):
     if x.dtype.kind in "fV" or x.dtype.name == "bfloat16":
         return x.astype(np.float64)
     return x.astype(np.complex128) if x.dtype.kind == "c" else x
-
-
-def dims_for(shape, known):
-    if known == "full":
-        return shape
-    if known == "partial":
-        return (None, *shape[1:]) if shape else shape
-    return (None,) * len(shape) if known == "rank" else None
 
 
 class Built:

@@ -8,6 +8,7 @@ through `regrad.ops...`; here those names lead to TensorFlow's functions and op 
 `tests/test_ops.py` compares.
 """
 
+import contextlib
 import importlib
 import inspect
 import json
@@ -26,7 +27,9 @@ LEVELS = 2
 
 def fingerprint(case, arrays):
     """Returns a number that changes when a row's inputs do: a recording of other inputs is out of date."""
-    text = repr([(x.shape, str(x.dtype), x.tolist()) for x in arrays]) + repr(case.kwargs) + repr(case.wrt)
+    text = repr([(x.shape, str(x.dtype), x.tolist()) for x in arrays])
+    if hasattr(case, "wrt"):
+        text += repr(case.kwargs) + repr(case.wrt)
     return zlib.crc32(text.encode())
 
 
@@ -38,31 +41,69 @@ def weights(level, index, shape, dtype):
 
 
 def recorded():
-    """Returns {row key: {"fingerprint", "outputs", "levels", "missing"}} as it stands in the file."""
+    """Returns {row key: {"fingerprint", "outputs", "levels", "missing"}} as it stands in the file.
+
+    A row of several runs has what `run_steps` gives.
+    """
     if not FILE.exists():
         return {}
     with np.load(FILE, allow_pickle=False) as data:
         rows, arrays = json.loads(str(data["rows"])), _unpacked(data)
     for row in rows.values():
-        row["outputs"] = [arrays[k] for k in row["outputs"]]
-        row["levels"] = [[None if k is None else arrays[k] for k in level] for level in row["levels"]]
+        _each(row, arrays.__getitem__)
     return rows
 
 
+ARRAYS = ("outputs", "levels", "results", "variables")  # what of a recorded row are arrays, in lists of lists
+
+
+def _each(row, function):
+    """Replaces every array of a row, or name of one, by what `function` makes of it."""
+    def changed(x):
+        return [changed(item) for item in x] if isinstance(x, list) else x if x is None or isinstance(x, dict) else function(x)
+
+    row.update({k: changed(row[k]) for k in ARRAYS if k in row})
+
+
 def _packed(arrays):
-    """Returns thousands of small arrays as two: an entry of an archive is larger than most of them."""
-    index = {name: (str(a.dtype), a.shape) for name, a in arrays.items()}
-    return {"index": json.dumps(index), "bytes": np.frombuffer(b"".join(a.tobytes() for a in arrays.values()), np.uint8)}
+    """Returns thousands of small arrays as two: an entry of an archive is larger than most of them.
+
+    Of strings there are the bytes, and in the index the lengths.
+    """
+    index, parts = {}, []
+    for name, a in arrays.items():
+        if a.dtype == object:
+            items = [item if isinstance(item, bytes) else item.encode() for item in a.ravel().tolist()]
+            index[name] = [len(item) for item in items], a.shape
+            parts += items
+        else:
+            index[name] = str(a.dtype), a.shape
+            parts.append(a.tobytes())
+    return {"index": json.dumps(index), "bytes": np.frombuffer(b"".join(parts), np.uint8)}
 
 
 def _unpacked(data):
     """Returns the arrays that `_packed` put together, by name."""
     arrays, all_bytes, at = {}, data["bytes"].tobytes(), 0
     for name, (dtype, shape) in json.loads(str(data["index"])).items():
+        if isinstance(dtype, list):
+            ends = at + np.cumsum([0, *dtype])
+            a = np.empty(len(dtype), object)
+            a[:] = [all_bytes[i:j] for i, j in zip(ends, ends[1:])]
+            arrays[name], at = a.reshape(shape), int(ends[-1])
+            continue
         size = int(np.prod(shape, dtype=np.int64))
-        arrays[name] = np.frombuffer(all_bytes, dtype, size, at).reshape(shape)
+        arrays[name] = np.frombuffer(all_bytes, _dtype(dtype), size, at).reshape(shape)
         at += arrays[name].nbytes
     return arrays
+
+
+def _dtype(name):
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
 
 
 # -- TensorFlow under Regrad's names -------------------------------------------------------------
@@ -98,7 +139,7 @@ class Names(types.ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         tf = self._tf
-        if name.endswith("_op"):
+        if name.endswith("_op") and not hasattr(tf, name):
             return _raw(tf, name[:-3])
         name = RENAMED.get(name, name)
         later = sys.modules["tensorflow"]  # what only version 2 has
@@ -160,7 +201,7 @@ def record_row(tf, case, order=LEVELS):
         feeds = dict(zip(placeholders, arrays))
         out = case.build(*placeholders, **case.kwargs)
         outputs = [tf.convert_to_tensor(t) for t in (out if isinstance(out, (list, tuple)) else [out])]
-        values = [np.asarray(v) for v in session.run(outputs, feeds)]
+        values = [as_array(v) for v in session.run(outputs, feeds)]
         levels, missing = [], ""
         wrt = case.differentiable(arrays)
         if wrt and case.order and case.derivatives:
@@ -168,13 +209,74 @@ def record_row(tf, case, order=LEVELS):
     return {"fingerprint": fingerprint(case, arrays), "outputs": values, "levels": levels, "missing": missing}
 
 
+def as_array(value):
+    """Returns a copy of a fetched value; strings as objects, which are all of them bytes."""
+    if isinstance(value, (bytes, str)):
+        value = np.array(value if isinstance(value, bytes) else value.encode(), object)
+    return np.array(value)
+
+
+# -- rows of several runs ------------------------------------------------------------------------
+
+
+def dims_for(shape, known):
+    """Returns what is told of a shape: all ("full"), all but the first axis, its rank, or nothing."""
+    if known == "full":
+        return shape
+    if known == "partial":
+        return (None, *shape[1:]) if shape else shape
+    return (None,) * len(shape) if known == "rank" else None
+
+
+def run_steps(tf, row, known="full", during=contextlib.nullcontext):
+    """Runs a `Steps` row under `tf`, which is TensorFlow or Regrad; the runs of its own within `during()`.
+
+    Returns:
+      {"results": of each run a list of arrays, or {"error": the name of its class}; "variables": their values after each;
+      "shapes": what was known of each result's shape beforehand; "gradients": for each floating variable and input
+      whether something flows to it from the floating results, or the error of asking; "types": the graph's op types}.
+    """
+    found = {"results": [], "variables": [], "shapes": [], "gradients": []}
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        variables = [tf.Variable(v, name=f"v{i}") for i, v in enumerate(row.variables)]
+        inputs = [tf.placeholder(tf.string if x.dtype == object else tf.as_dtype(x.dtype), dims_for(x.shape, known))
+                  for x in row.inputs]
+        initialise = tf.global_variables_initializer()
+        runs = [fetch if isinstance(fetch, (list, tuple)) else [fetch] for fetch in row.build(*variables, *inputs)]
+        session.run(initialise)
+        for run in runs:
+            tensors = [t for t in run if not isinstance(t, tf.Operation)]
+            found["shapes"].append([None if t.shape.dims is None else t.shape.as_list() for t in tensors])
+            try:
+                with during():
+                    values = session.run(list(run), dict(zip(inputs, row.inputs)))
+                found["results"].append([as_array(v) for t, v in zip(run, values) if not isinstance(t, tf.Operation)])
+            except (tf.errors.OpError, ValueError, TypeError) as error:
+                found["results"].append({"error": type(error).__name__})
+            found["variables"].append([as_array(v) for v in session.run(variables)])
+        found["types"] = sorted({op.type for op in graph.get_operations()})
+        ys = [t for run in runs for t in run if isinstance(t, tf.Tensor) and t.dtype.is_floating]
+        xs = [x for x in (*variables, *inputs) if x.dtype.is_floating]
+        try:
+            found["gradients"] = [g is not None for g in tf.gradients(ys, xs)] if ys and xs else []
+        except (LookupError, TypeError, ValueError) as error:
+            found["gradients"] = type(error).__name__
+    return found
+
+
+def record_steps(tf, row):
+    found = run_steps(tf, row)
+    del found["types"]
+    return {"fingerprint": fingerprint(row, [*row.variables, *row.inputs]), **found}
+
+
 def _named(row, arrays):
     """Moves a row's arrays to `arrays`, leaving their names."""
-    for group in (row["outputs"], *row["levels"]):
-        for i, v in enumerate(group):
-            if v is not None:
-                group[i] = f"a{len(arrays)}"
-                arrays[group[i]] = np.asarray(v)
+    def name(v):
+        arrays[f"a{len(arrays)}"] = np.asarray(v)
+        return f"a{len(arrays) - 1}"
+
+    _each(row, name)
 
 
 def main(families):
@@ -197,17 +299,17 @@ def main(families):
         except Exception as error:  # a table that asks Regrad itself while it is read
             print(f"not recorded: {family}: {type(error).__name__}: {error}")
             continue
+        steps = [row for row in table if isinstance(row, cases.Steps) and row.expected is None]
         table = [(family, case) for case in table if isinstance(case, cases.Case)]
-        chosen = [(f"{family}-{case.id}", case, LEVELS) for family, case in table]
+        chosen = [(f"{family}-{row.id}", row, None) for row in steps]
+        chosen += [(f"{family}-{case.id}", case, LEVELS) for family, case in table]
         chosen += [(key, case, 1) for key, case in cases.nonfinite(table).items()]
         for key, case, order in chosen:
             try:
-                row = record_row(tf, case, order)
+                row = record_steps(tf, case) if order is None else record_row(tf, case, order)
             except Exception as error:
                 failed += 1
                 print(f"not recorded: {key}: {type(error).__name__}: {str(error)[:150]}".replace("\n", " "))
-                continue
-            if any(v.dtype.kind in "OSV" or v.dtype.name == "bfloat16" for v in row["outputs"]):
                 continue
             _named(row, arrays)
             rows[key] = row

@@ -13,24 +13,31 @@ For a `Case`:
     tests/differences.py says where it differs, and why;
  7. the same for inputs of zeros, huge, infinite and NaN numbers, with the first derivative (`test_nonfinite`).
 
+For `Steps`, runs of one session: what each gives or which error it raises, and the variables after it, as TensorFlow
+recorded them; with full, partial and no static shapes, executed by NumPy and compiled; which gradients are None.
+
 Derivatives of many rows compile as one XLA function, so that the whole suite takes minutes.
 """
 
+import contextlib
 import fnmatch
 
 import numpy as np
 import pytest
 
+import regrad as tf
 from regrad.core.dtypes import as_dtype
 from regrad.core.opdef import find_op
+from regrad.core.shapes import compatible
 from tests import opcheck, oracle
-from tests.cases import Bad, Case, Edge, arrays_of, families, nonfinite
+from tests.cases import Bad, Case, Edge, Steps, arrays_of, families, nonfinite
 from tests.differences import DIFFERENT
 
 FAMILIES = families()
 ROWS = [(family, row) for family, rows in FAMILIES.items() for row in rows]
 CASES = [(f, r) for f, r in ROWS if isinstance(r, Case)]
 EDGES = [(f, r) for f, r in ROWS if isinstance(r, Edge)]
+STEPS = [(f, r) for f, r in ROWS if isinstance(r, Steps)]
 BADS = [(f, r) for f, r in ROWS if isinstance(r, Bad)]
 
 RECORDED = oracle.recorded()
@@ -290,6 +297,72 @@ def _same_as_tensorflow(row, outputs, levels, case, what):
             assert (g is None) == (e is None), f"TensorFlow, derivative {k + 1}: {e} for input {i}, here {g}"
             if e is not None:
                 assert_close(g, e, max(rtol, 1e-6), f"{what}, against TensorFlow, derivative {k + 1}, input {i}", scale=1e-3)
+
+
+@pytest.mark.parametrize("row", STEPS, ids=_ids(STEPS))
+def test_steps(row):
+    """What every run gives, and the variables after it, are TensorFlow's, whatever was known of the shapes."""
+    family, row = row
+    key = f"{family}-{row.id}"
+    recorded = RECORDED.get(key) if row.expected is None else _expected(row)
+    assert recorded is not None, f"{key} has no recorded answer: record it (make oracle), or give `expected`"
+    reason = next((why for pattern, why in DIFFERENT.items() if fnmatch.fnmatchcase(key, pattern)), None)
+    for known in ("full", "partial", "none") if row.inputs and row.unknown else ("full",):
+        check_steps(row, oracle.run_steps(tf, row, known), recorded, f"{known} shapes", reason)
+    if row.compiled:
+        check_steps(row, oracle.run_steps(tf, row, during=_compiling), recorded, "compiled", reason)
+
+
+@contextlib.contextmanager
+def _compiling():
+    """Everything is compiled, however small and new."""
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(tf.config, "host_runs", 0)
+        changed.setattr(tf.config, "tiny_ops", 0)
+        yield
+
+
+def _expected(row):
+    results = [[np.asarray(v) for v in run] if isinstance(run, list) else {"error": run} for run in row.expected]
+    return {"fingerprint": oracle.fingerprint(row, [*row.variables, *row.inputs]), "results": results}
+
+
+def check_steps(row, found, recorded, what, reason):
+    """Holds the runs of a row against the recorded ones, and static shapes against those that came."""
+    assert recorded["fingerprint"] == oracle.fingerprint(row, [*row.variables, *row.inputs]), "recorded with other inputs"
+    assert row.op_type in found["types"], f"the row builds {found['types']}"
+    for i, (result, shapes) in enumerate(zip(found["results"], found["shapes"])):
+        for value, shape in zip(result if isinstance(result, list) else (), shapes):
+            assert compatible(shape, value.shape), f"{what}, run {i}: {value.shape}, the rule said {shape}"
+    try:
+        _same_steps(row, found, recorded, what)
+    except AssertionError:
+        if reason is None:
+            raise
+    else:
+        assert reason is None, f"{what}: the row is listed as different from TensorFlow, and is the same"
+
+
+def _same_steps(row, found, recorded, what):
+    for kind in ("results", "variables"):
+        for i, (ours, theirs) in enumerate(zip(found[kind], recorded.get(kind, found[kind]), strict=True)):
+            where = f"{what}, run {i}, {kind}"
+            if isinstance(theirs, dict) or isinstance(ours, dict):
+                assert ours == theirs, f"{where}: {ours}, expected {theirs}"
+                continue
+            assert len(ours) == len(theirs), f"{where}: {len(ours)}, expected {len(theirs)}"
+            for v, e in zip(ours, theirs):
+                assert v.dtype == e.dtype, f"{where}: {v.dtype}, expected {e.dtype}"
+                assert_close(v, e, row.rtol if v.dtype.itemsize > 2 else 2e-2, where)
+    if what == "full shapes" and "shapes" in recorded:
+        for ours, theirs in zip(found["shapes"], recorded["shapes"]):
+            for s, t in zip(ours, theirs):
+                assert t is None or s is not None and all(d is None or n == d for n, d in zip(s, t, strict=True)), \
+                    f"TensorFlow knows the shape {t}, here it is {s}"
+    theirs = recorded.get("gradients", found["gradients"])
+    if theirs == "LookupError":  # TensorFlow says nothing about the op type, here it is declared not differentiable
+        theirs = [False] * len(found["gradients"])
+    assert found["gradients"] == theirs, f"gradients: {found['gradients']}, in TensorFlow {theirs}"
 
 
 def host_values(m, built, h):

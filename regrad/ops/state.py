@@ -61,22 +61,28 @@ def _at(b, ref, indices, updates, method):
 
     updates = b.np.broadcast_to(updates, indices.shape + ref.shape[1:])
     if b.is_host:
-        wanted = indices != np.iinfo(indices.dtype).max  # the index of rows that `sum_repeated_rows` made superfluous
+        wanted = needed_rows(indices)
         indices, updates = (indices, updates) if wanted.all() else (indices[wanted], updates[wanted])
     return update_at(b, ref, (indices,), updates, method)
 
 
-def _refuse_rows(rows, n):
+def needed_rows(indices):
+    """Returns which of `indices` are not that of rows which `sum_repeated_rows` made superfluous."""
+    return indices != np.iinfo(indices.dtype).max
+
+
+def refuse_rows(indices, n):
+    """Raises OutOfRange where one of `indices` is no row of a variable that has n."""
     from regrad.ops.indexing import check_index
 
-    check_index((n,), (rows,))
+    check_index((n,), (np.where(needed_rows(indices), indices, 0) if n else indices[needed_rows(indices)],))
 
 
 def _scatter(op_type, method):
     op = define_op(op_type, "ref: T, indices: Tindices, updates: T", attrs={"use_locking": False}, writes=(0,),
                    types={"Tindices": INDEX}, infer=_scatter_infer,
                    lower=lambda b, ref, i, u, *, use_locking: _at(b, ref, i, u, method))
-    op.extra["bounds"] = Bounds(1, lambda ref, indices, updates, *, use_locking: ref.dims[0], _refuse_rows)
+    op.extra["bounds"] = Bounds(1, lambda ref, indices, updates, *, use_locking: ref.dims[0], refuse_rows)
     return op
 
 

@@ -4,16 +4,17 @@ A rule is one function of the variable, its slots, numbers and the gradient, tha
 dense op applies it to the whole; the sparse op to the rows `indices`, which it reads and writes in place. The formulas
 are those of TF's kernels, so that trajectories agree to rounding.
 
-Each row of the table at the end: op type; refs that are overwritten, variable first; other operands (`grad` is the
-gradient); attributes; the rule. Gradients: `train_grad.py`.
+Each row of the table at the end: op type; refs that are overwritten, variable first; other operands (`grad` or `delta` is
+the gradient); attributes; the rule. Gradients: `train_grad.py`.
 """
 
 import numpy as np
 
 from regrad.core.dtypes import INDEX, NUMERIC
 from regrad.core.errors import ShapeError
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Bounds, Spec, define_op, spec_text
 from regrad.core.shapes import compatible, merge
+from regrad.ops.state import refuse_rows
 
 
 def _number(x, value):
@@ -128,9 +129,9 @@ def _power_sign(np, var, m, lr, logbase, sign_decay, beta, grad):
 # -- from a rule to ops ------------------------------------------------------------------------------
 def _check(ref, operands, names, grad_dims):
     for name, x in zip(names, operands):
-        if name == "grad":
+        if name in ("grad", "delta"):
             if not compatible(x.dims, grad_dims):
-                raise ShapeError(f"var and grad do not have the same shape: {spec_text(ref)} {spec_text(x)}")
+                raise ShapeError(f"var and {name} do not have the same shape: {spec_text(ref)} {spec_text(x)}")
         elif x.dims not in (None, ()):
             raise ShapeError(f"{name} is not a scalar: {spec_text(x)}")
 
@@ -166,13 +167,16 @@ def _define(op_type, refs, operands, attrs, rule):
 
     def lower_rows(b, *inputs, use_locking, **rest):
         *inputs, indices = inputs
+        if b.is_host:
+            refuse_rows(indices, len(inputs[0]))
         old = [take_rows(b, ref, indices) for ref in inputs[:n]]
         new = rule(b.np, *old, *inputs[n:], **rest)
         return tuple(put_rows(b, ref, indices, rows) for ref, rows in zip(inputs[:n], new))
 
     # TF puts the indices after the gradient, wherever that stands; here they are always last, see `sparse`.
-    define_op("Sparse" + op_type, signature + ", indices: Tindices", infer=infer_rows, lower=lower_rows,
-              **{**shared, "types": {"T": NUMERIC, "Tindices": INDEX}})
+    sparse = define_op("Sparse" + op_type, signature.replace("delta", "grad") + ", indices: Tindices", infer=infer_rows,
+                       lower=lower_rows, **{**shared, "types": {"T": NUMERIC, "Tindices": INDEX}})
+    sparse.extra["bounds"] = Bounds(len(sparse.args) - 1, lambda ref, *_, **attrs: ref.dims[0], refuse_rows)
     return dense
 
 
@@ -193,8 +197,8 @@ def put_rows(b, ref, indices, rows):
 
 _DENSE_ONLY = {"ApplyAdam", "ApplyAdaMax", "ApplyAddSign", "ApplyPowerSign"}
 _RULES: tuple = (
-    ("ApplyGradientDescent", "var", "alpha grad", {}, _gradient_descent),
-    ("ApplyProximalGradientDescent", "var", "alpha l1 l2 grad", {}, _proximal_gradient_descent),
+    ("ApplyGradientDescent", "var", "alpha delta", {}, _gradient_descent),
+    ("ApplyProximalGradientDescent", "var", "alpha l1 l2 delta", {}, _proximal_gradient_descent),
     ("ApplyMomentum", "var accum", "lr grad momentum", {"use_nesterov": False}, _momentum),
     ("ApplyAdam", "var m v", "beta1_power beta2_power lr beta1 beta2 epsilon grad", {"use_nesterov": False}, _adam),
     ("ApplyAdaMax", "var m v", "beta1_power lr beta1 beta2 epsilon grad", {}, _adamax),

@@ -5,10 +5,11 @@ import contextlib
 import numpy as np
 
 from regrad.core.convert import convert_to_tensor
+from regrad.core.dtypes import INDEX
 from regrad.core.errors import OutOfRangeError
 from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.graph import Tensor, get_default_graph, variable_of
-from regrad.core.opdef import Spec, define_op
+from regrad.core.opdef import Spec, define_op, rank_is
 from regrad.core.shapes import fully_known
 from regrad.ops import state
 from regrad.ops.array import stack
@@ -119,8 +120,13 @@ def _count_up_to(b, ref, *, limit):
     return ref + ref.dtype.type(1)
 
 
-countupto_op = define_op("CountUpTo", "ref", attrs={"limit": 0}, writes=(0,), host=True, stateful=True, lower=_count_up_to,
-                         infer=lambda ref, *, limit: Spec((), ref.dtype))
+def _count_up_to_infer(ref, *, limit):
+    rank_is(ref, 0, "CountUpTo")
+    return Spec((), ref.dtype)
+
+
+countupto_op = define_op("CountUpTo", "ref: T", attrs={"limit": 0}, types={"T": INDEX}, writes=(0,), host=True, stateful=True,
+                         infer=_count_up_to_infer, lower=_count_up_to)
 
 
 def count_up_to(ref, limit, name=None):

@@ -72,6 +72,38 @@ class Case:
 
 
 @dataclasses.dataclass(frozen=True)
+class Steps:
+    """An op with a state, or with effects: runs of one session, one after another, and the variables after each.
+
+    Attributes:
+      op_type: the op type this row is about; it must occur in the graph that `build` makes.
+      build: `build(*variables, *tensors)` -> a list of fetches, one for each run; a fetch is a tensor, an operation, or a
+        list of them. Each run is fed the same. A run may fail: the class of the error is compared.
+      variables: their initial values, arrays of the dtype to test.
+      inputs: what is fed, likewise.
+      expected: where TensorFlow has no answer: for each run a list of the arrays it gives, or the name of an error.
+      rtol: relative tolerance in float64 and float32; 2e-2 in shorter types.
+      unknown: False where static shapes must be known.
+      compiled: False where nothing is to be gained by running it through XLA as well.
+      note: a word that tells this row from others of the same op type.
+    """
+
+    op_type: str
+    build: Callable
+    variables: tuple = ()
+    inputs: tuple = ()
+    expected: list | None = None
+    rtol: float = 1e-5
+    unknown: bool = True
+    compiled: bool = False
+    note: str = ""
+
+    @property
+    def id(self):
+        return f"{self.op_type}{self.note and '-' + self.note}"
+
+
+@dataclasses.dataclass(frozen=True)
 class Edge:
     """Decided derivatives at a point where formulas fail: ties, kinks, 0/0, infinities.
 
