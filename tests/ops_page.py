@@ -24,7 +24,7 @@ if str(ROOT) not in sys.path:
 import regrad as tf  # noqa: E402
 from regrad.core import gradient_registry, opdef  # noqa: E402
 from tests import oracle, tf_gradients  # noqa: E402
-from tests.cases import Bad, Case, Edge, families  # noqa: E402
+from tests.cases import Bad, Case, Edge, Steps, families  # noqa: E402
 from tests.differences import DIFFERENT  # noqa: E402
 
 NAMESPACES = ("", "nn", "math", "linalg", "image", "strings", "random", "bitwise", "signal", "spectral", "losses", "sets",
@@ -166,8 +166,9 @@ def test_files():
 def checks(op_type, rows, recorded, functions, files):
     """Returns in words which rows hold an op type, or which tests name it or what makes it."""
     mine = [(f, r) for f, r in rows if r.op_type == op_type]
-    cases = [(f, r) for f, r in mine if isinstance(r, Case)]
-    if not mine:
+    rows_held = [(f, r) for f, r in mine if isinstance(r, (Case, Steps))]
+    cases = [(f, r) for f, r in rows_held if isinstance(r, Case)]
+    if not rows_held:
         from tests.test_gradients_declared import ELSEWHERE
 
         if op_type in ELSEWHERE:
@@ -176,14 +177,16 @@ def checks(op_type, rows, recorded, functions, files):
         names = {op_type, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", op_type).lower(), optimizer,
                  *(n.rpartition(".")[2] for n in functions)}
         return ", ".join([file for file, words in files.items() if words & names][:2])
-    words = [_count(len(cases), "row")] if cases else []
-    dtypes = sorted({d for _, r in cases for d in r.dtypes} - {"float64"})
+    words = [_count(len(rows_held), "row")]
+    dtypes = {d for _, r in cases for d in r.dtypes} | {
+        "string" if v.dtype == object else v.dtype.name for _, r in rows_held if isinstance(r, Steps) for v in r.variables}
+    dtypes = sorted(dtypes - {"float64"})
     if dtypes:
         words.append(" ".join(dtypes))
     order = max((r.order for _, r in cases if r.derivatives and r.differentiable(r.arrays())), default=0)
     if order and kind(op_type) == "rule":
         words.append(f"order {order}")
-    n = sum(f"{f}-{r.id}" in recorded for f, r in cases)
+    n = sum(f"{f}-{r.id}" in recorded for f, r in rows_held)
     if n:
         words.append(f"{n} against TensorFlow")
     for what, name in ((Edge, "edge"), (Bad, "refusal")):
@@ -197,7 +200,7 @@ def differences(op_type, rows):
     """Returns the reasons for which rows of an op type answer otherwise than TensorFlow."""
     found = [tf_gradients.OTHERWISE[op_type]] if op_type in tf_gradients.OTHERWISE else []
     for f, r in rows:
-        if isinstance(r, Case) and r.op_type == op_type:
+        if isinstance(r, (Case, Steps)) and r.op_type == op_type:
             found += [why for pattern, why in DIFFERENT.items() if fnmatch.fnmatchcase(f"{f}-{r.id}", pattern)]
     return "; ".join(dict.fromkeys(found))
 
