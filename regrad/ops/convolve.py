@@ -12,14 +12,16 @@ import numpy as np
 
 from regrad.ops import winograd
 from regrad.ops.window import cropped, places, taps, untap
+from regrad.runtime import onednn
 
 _TAPS = 32  # more taps than these are not written out one by one
 _FEW = 4  # up to so many channels of an image
+_MANY_ROWS = 1024  # from so many on, XLA sums them up in a product on one core
 
 
-def _groups(x, w):
-    """Returns in how many groups the channels of `x` fall, for filters of fewer input channels."""
-    return x.shape[-1] // w.shape[-2] if w.shape[-2] else 1
+def _groups(x_shape, w_shape):
+    """Returns in how many groups the input's channels fall, for filters of fewer input channels."""
+    return x_shape[-1] // w_shape[-2] if w_shape[-2] else 1
 
 
 def _is_pointwise(windows):
@@ -43,6 +45,8 @@ def _matrices(w):
 
 def _by_group(b, function, groups, *arrays):
     """Returns the results for each group of channels side by side; `arrays` are cut on their last axis."""
+    if groups <= 1:
+        return function(*arrays)
     parts = zip(*(b.np.split(a, groups, -1) for a in arrays))
     return b.np.concatenate([function(*part) for part in parts], -1)
 
@@ -79,16 +83,7 @@ def _xla(b, x, w, windows):
     return b.lax.conv_general_dilated(
         x, w, [v.stride for v in windows], [(v.lo, v.hi) for v in windows],
         rhs_dilation=[v.dilation for v in windows], dimension_numbers=(layout[0], layout[1], layout[0]),
-        feature_group_count=_groups(x, w))
-
-
-def _winograd(x, out, windows, channels, filter_gradient=False):
-    """Returns the tile size for Winograd's convolution to an output of shape `out`; 0 where it does not serve."""
-    if x.dtype != np.float32 or len(windows) != 2 or any((w.k, w.stride, w.dilation) != (3, 1, 1) for w in windows):
-        return 0
-    if any(max(w.lo, w.hi) > 2 for w in windows):
-        return 0
-    return winograd.size(out[0], *(w.out for w in windows), channels, out[-1], filter_gradient)
+        feature_group_count=_groups(x.shape, w.shape))
 
 
 def _margins(windows):
@@ -102,45 +97,72 @@ def _transposed(b, function, shape, dy):
 
 
 # -- the three products -----------------------------------------------------------------------------------
+def _form(b, kind, x_shape, w_shape, dtype, windows):
+    """Returns the form that is fastest, by measurement (benchmarks/NOTES.md): "onednn", "taps", "patches", "xla", or the
+    size of Winograd's tiles.
+    """
+    n_taps, few = math.prod(w_shape[:-2]), x_shape[-1] <= _FEW
+    by_onednn = onednn.serves(x_shape, w_shape, dtype, windows)
+    if b.is_host:
+        return "onednn" if by_onednn else "taps"
+    if x_shape[-1] != w_shape[-2]:
+        return "xla"
+    if kind == onednn.BY_INPUT and n_taps <= _TAPS:
+        image = math.prod(w.out for w in windows)
+        if few or not by_onednn and (image <= 64 or x_shape[0] * image <= 1024):
+            return "taps"
+    if _is_pointwise(windows):
+        return "onednn" if by_onednn and kind == onednn.BY_FILTER and math.prod(x_shape[:-1]) >= _MANY_ROWS else "taps"
+    tile = _winograd_tile(kind, x_shape, w_shape, dtype, windows, by_onednn)
+    if tile or by_onednn:
+        return tile or "onednn"
+    return "patches" if kind == onednn.FORWARD and few and n_taps <= _TAPS else "xla"
+
+
+def _winograd_tile(kind, x_shape, w_shape, dtype, windows, by_onednn):
+    """Returns the tile size for Winograd's convolution; 0 where it does not serve."""
+    if dtype != np.float32 or len(windows) != 2 or any((w.k, w.stride, w.dilation) != (3, 1, 1) for w in windows):
+        return 0
+    if any(max(w.lo, w.hi) > 2 for w in windows):
+        return 0
+    return winograd.size(x_shape[0], *(w.out for w in windows), *w_shape[-2:], by_onednn, kind == onednn.BY_FILTER)
+
+
 def forward(b, x, w, windows):
     """Returns the cross-correlation of `x` [batch, *spatial, channels] with `w` [*window, in, out]."""
-    groups = _groups(x, w)
-    if groups > 1 and b.is_host:
-        return _by_group(b, lambda x, w: _forward_by_taps(b, x, w, windows), groups, x, w)
-    if b.is_host or groups == 1 and _is_pointwise(windows):
-        return _forward_by_taps(b, x, w, windows)
-    if groups == 1 and x.shape[-1] <= _FEW and len(_matrices(w)) <= _TAPS:
+    form = _form(b, onednn.FORWARD, x.shape, w.shape, x.dtype, windows)
+    if form == "onednn":
+        shape = (x.shape[0], *(v.out for v in windows), w.shape[-1])
+        return onednn.convolution(b, onednn.FORWARD, x, w, shape, windows)
+    if form == "taps":
+        return _by_group(b, lambda x, w: _forward_by_taps(b, x, w, windows), _groups(x.shape, w.shape), x, w)
+    if form == "patches":
         return _forward_of_few(b, x, w, windows)
-    tile = groups == 1 and _winograd(x, (*x.shape[:-1], w.shape[-1]), windows, x.shape[-1])
-    return winograd.forward(b, x, w, tile, _margins(windows)) if tile else _xla(b, x, w, windows)
+    return _xla(b, x, w, windows) if form == "xla" else winograd.forward(b, x, w, form, _margins(windows))
 
 
 def by_input(b, shape, w, dy, windows):
     """Returns the transpose of `forward` in `x`, which has `shape`: the gradient of the input."""
-    groups = shape[-1] // w.shape[-2]
-    if groups > 1 and b.is_host:
-        return _by_group(b, lambda w, dy: _input_by_taps(b, w, dy, windows), groups, w, dy)
-    image = math.prod(dy.shape[1:-1])
-    small = image <= 64 or dy.shape[0] * image <= 1024 or shape[-1] <= _FEW
-    if b.is_host or groups == 1 and (_is_pointwise(windows) or small and len(_matrices(w)) <= _TAPS):
-        return _input_by_taps(b, w, dy, windows)
-    tile = groups == 1 and _winograd(dy, dy.shape, windows, shape[-1])
-    if tile:
-        return winograd.by_input(b, w, dy, tile, _margins(windows), shape[1:3])
-    return _transposed(b, lambda x: _xla(b, x, w, windows), shape, dy)
+    form = _form(b, onednn.BY_INPUT, shape, w.shape, dy.dtype, windows)
+    if form == "onednn":
+        return onednn.convolution(b, onednn.BY_INPUT, w, dy, shape, windows)
+    if form == "taps":
+        return _by_group(b, lambda w, dy: _input_by_taps(b, w, dy, windows), _groups(shape, w.shape), w, dy)
+    if form == "xla":
+        return _transposed(b, lambda x: _xla(b, x, w, windows), shape, dy)
+    return winograd.by_input(b, w, dy, form, _margins(windows), shape[1:3])
 
 
 def by_filter(b, x, shape, dy, windows):
     """Returns the transpose of `forward` in `w`, which has `shape`: the gradient of the filter."""
-    groups = x.shape[-1] // shape[-2]
-    if groups > 1 and b.is_host:
-        return _by_group(b, lambda x, dy: _filter_by_taps(b, x, dy, windows), groups, x, dy)
-    if b.is_host or groups == 1 and _is_pointwise(windows):
-        return _filter_by_taps(b, x, dy, windows)
-    tile = groups == 1 and _winograd(x, dy.shape, windows, x.shape[-1], filter_gradient=True)
-    if tile:
-        return winograd.by_filter(b, x, dy, tile, _margins(windows))
-    return _transposed(b, lambda w: _xla(b, x, w, windows), shape, dy)
+    form = _form(b, onednn.BY_FILTER, x.shape, shape, dy.dtype, windows)
+    if form == "onednn":
+        return onednn.convolution(b, onednn.BY_FILTER, x, dy, shape, windows)
+    if form == "taps":
+        return _by_group(b, lambda x, dy: _filter_by_taps(b, x, dy, windows), _groups(x.shape, shape), x, dy)
+    if form == "xla":
+        return _transposed(b, lambda w: _xla(b, x, w, windows), shape, dy)
+    return winograd.by_filter(b, x, dy, form, _margins(windows))
 
 
 # -- depthwise ---------------------------------------------------------------------------------------------

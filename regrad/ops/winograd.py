@@ -50,12 +50,16 @@ def reversed_matrices(m):
     return turned_b, g, turned_a
 
 
-def size(n, h, w, channels, out, filter_gradient=False):
-    """Returns m, or 0 where the definition is as fast: the least of a model of arithmetic and of memory traffic."""
+def size(n, h, w, channels, out, by_onednn, filter_gradient=False):
+    """Returns m, or 0 where the definition is as fast: the least of a model of arithmetic and of memory traffic.
+
+    by_onednn: oneDNN computes the definition, which takes it 0.7 of XLA's time, and 0.6 for the filter's gradient.
+    """
     if min(channels, out) < LEAST_CHANNELS:
         return 0
     flops, traffic = 260e9, 15e9  # of one core, measured; only their ratio matters
-    best = 2 * n * h * w * 9 * channels * out / flops * (1.35 if filter_gradient else 1.0), 0
+    effort = (0.8 if filter_gradient else 0.7) if by_onednn else (1.35 if filter_gradient else 1.0)
+    best = 2 * n * h * w * 9 * channels * out / flops * effort, 0
     for m in (2, 4):
         places, tiles = (m + 2) ** 2, n * -(-h // m) * -(-w // m)
         products = 2 * places * tiles * channels * out / flops * 1.4

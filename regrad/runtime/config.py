@@ -18,6 +18,7 @@ Attributes:
   synchronous: JAX's CPU client computes in the calling thread, which saves a small step 30 to 60 us (set before the first
     compiled run; without effect in a process that has used JAX on its own before).
   threads: how many threads a compiled program may use; None for one per core (as for `synchronous`).
+  onednn: float32 convolutions are computed by oneDNN where its library is installed.
   recompile_warning: a plan specialised for more shapes than this says so once, naming the feed that varies; 0 never does.
 
 NumPy and XLA may differ in the last bits of transcendental functions. Which of them runs depends on the program and on the
@@ -42,6 +43,7 @@ tiny_cost = 4_000
 keep_memory = True
 synchronous = True
 threads = None
+onednn = True
 recompile_warning = 16
 
 
@@ -73,7 +75,7 @@ def compiler_options():
     return options | {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
 
 
-_KINDS = {"keep_memory": bool, "synchronous": bool, "cache_dir": (str, os.PathLike, type(None)), "threads": (int, type(None))}
+_KINDS = {"keep_memory": bool, "synchronous": bool, "onednn": bool, "cache_dir": (str, os.PathLike, type(None)), "threads": (int, type(None))}
 _NUMBERS = tuple(name for name, value in globals().items() if type(value) is int)
 
 

@@ -11,7 +11,7 @@ import warnings
 
 from regrad.core.graph import RegradWarning
 from regrad.core.opdef import USER_DEFINED
-from regrad.runtime import config
+from regrad.runtime import config, foreign
 
 _MAX_FILES = 2048
 
@@ -96,6 +96,7 @@ def load(name):
             data = f.read()
         if b"lapack" in data:
             _find_lapack()
+        foreign.register_all_in(data)
         stored = pickle.loads(data)
         from jax.experimental.serialize_executable import deserialize_and_load
 

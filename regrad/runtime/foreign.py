@@ -1,0 +1,95 @@
+"""Functions of other libraries called by compiled programs, on the program's own memory: XLA's foreign function interface.
+
+XLA calls a *handler* with a frame that says where operands, results and attributes lie (`xla/ffi/api/c_api.h`, version 0.3 of
+its binary interface, which XLA keeps for a year at least). The handler here is Python's, called by ctypes with the GIL taken:
+some 10 us a call, so it is for work that takes longer and gives the GIL back while it computes.
+"""
+
+import ctypes
+import functools
+import importlib
+import struct
+
+from regrad.runtime.loading import import_jax
+
+# target: the module, below `regrad`, whose `execute(key, addresses)` computes it.
+TARGETS = {"regrad_onednn": "runtime.onednn"}
+
+_METADATA, _EXECUTE, _INTERNAL = 1, 3, 13  # enumerators of the interface
+_VERSION = struct.pack("=ii", 0, 3)
+_FRAME = struct.Struct("=QQQQi4x" "16xqQQ" "16xqQQ" "16xqQQQ")  # head; operands, results, attributes
+_LIST = {n: struct.Struct(f"={n}Q") for n in range(1, 9)}
+_DATA_AT = 24  # in a buffer's description: after sizes and dtype
+_SPAN = struct.Struct("=QQ")
+_ERROR_AT = 48  # in the table of the interface's functions: XLA_FFI_Error_Create, the first
+
+
+class _ErrorArguments(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("extension", ctypes.c_void_p), ("message", ctypes.c_char_p), ("code", ctypes.c_int)]
+
+
+def _pointers(address, n):
+    return _LIST[n].unpack(ctypes.string_at(address, 8 * n)) if n else ()
+
+
+def _handler(execute):
+    """Returns the handler, a C function, that calls `execute(key, addresses of operands and results)`."""
+
+    def handle(frame):
+        (_, extension, api, _, stage, n_args, _, args, n_rets, _, rets,
+         _, _, _, attrs) = _FRAME.unpack(ctypes.string_at(frame, _FRAME.size))
+        try:
+            if extension:
+                _describe(extension)
+            elif stage == _EXECUTE:
+                key = ctypes.string_at(*_SPAN.unpack(ctypes.string_at(*_pointers(attrs, 1), _SPAN.size)))
+                buffers = _pointers(args, n_args) + _pointers(rets, n_rets)
+                execute(key, [ctypes.c_void_p.from_address(b + _DATA_AT).value for b in buffers])
+        except BaseException as error:  # nothing may pass through XLA's frames
+            return _error(api, f"{type(error).__name__}: {error}")
+        return None
+
+    return ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(handle)
+
+
+def _describe(extension):
+    """Answers XLA's question which version of the interface the handler is for."""
+    _, kind, _, metadata = struct.unpack("=Qi4xQQ", ctypes.string_at(extension, 32))
+    if kind == _METADATA:
+        ctypes.memmove(metadata + 8 + 16, _VERSION, len(_VERSION))
+
+
+def _error(api, message):
+    create = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(ctypes.c_void_p.from_address(api + _ERROR_AT).value)
+    arguments = _ErrorArguments(ctypes.sizeof(_ErrorArguments), None, message.encode(), _INTERNAL)
+    return create(ctypes.addressof(arguments))
+
+
+@functools.cache
+def register(target):
+    """Makes a target of TARGETS known to XLA: before a program that calls it is compiled, or loaded from the disk."""
+    handler = _handler(importlib.import_module(f"regrad.{TARGETS[target]}").execute)
+    ffi = import_jax().ffi
+    ffi.register_ffi_target(target, ffi.pycapsule(handler), platform="cpu")
+    return handler  # kept: XLA holds its address
+
+
+def register_all_in(data):
+    """Registers the targets that a stored executable names."""
+    for target in TARGETS:
+        if target.encode() in data:
+            register(target)
+
+
+def call(target, key, shape, dtype, *operands):
+    """Returns the result of `target` in a program that is being traced.
+
+    Args:
+      target: one of TARGETS.
+      key: str that tells it what to compute; an attribute of the call.
+      shape, dtype: of the result.
+      operands: arrays, laid out row by row.
+    """
+    register(target)
+    jax = import_jax()
+    return jax.ffi.ffi_call(target, jax.ShapeDtypeStruct(shape, dtype), vmap_method="sequential")(*operands, key=key)

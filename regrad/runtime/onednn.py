@@ -1,0 +1,230 @@
+"""Convolutions by oneDNN (oneapi-src.github.io/oneDNN, C interface 3.x), where its library is installed.
+
+It computes them near the arithmetic's limit of the processor and needs a millisecond to make one ready, where XLA's compiler
+needs some hundred. NumPy's lowerings call it on their arrays, compiled programs through `runtime.foreign`. Everything here
+is float32 and channels last, with one group of channels.
+"""
+
+import ctypes
+import functools
+import importlib.metadata
+import math
+import os
+import threading
+
+import numpy as np
+
+from regrad.runtime import config, foreign
+
+TARGET = "regrad_onednn"
+FORWARD, BY_INPUT, BY_FILTER = "forward", "by_input", "by_filter"
+_DISTRIBUTION, _LIBRARY = "onednn-cpu-gomp", "libdnnl.so.3"
+_LEAST = 4_000_000  # products of numbers; calling and waking threads takes what XLA needs for these
+
+_FLOAT32, _ANY, _DIRECT, _TRAINING, _IN_ORDER, _CPU = 3, 1, 1, 64, 1, 1  # enumerators of dnnl_types.h
+_Dims = ctypes.c_int64 * 12
+# For each of the three: as what oneDNN knows (the first operand, the second, the result): arguments and the queries for layouts.
+_ROLES = {
+    FORWARD: ((1, 129), (33, 131), (17, 133)),  # source, weights -> destination
+    BY_INPUT: ((33, 131), (145, 134), (129, 130)),  # weights, gradient of the destination -> of the source
+    BY_FILTER: ((1, 129), (145, 134), (161, 132)),  # source, gradient of the destination -> of the weights
+}
+
+
+class _Argument(ctypes.Structure):
+    _fields_ = [("role", ctypes.c_int), ("memory", ctypes.c_void_p)]
+
+
+class _Library:
+    """The library, an engine on its processor, and a stream: one convolution at a time, on all cores."""
+
+    def __init__(self, path):
+        policy = "OMP_WAIT_POLICY"
+        before = os.environ.get(policy)
+        # OpenMP's threads would go on turning for a while after each call, on the cores that XLA's threads need next.
+        os.environ[policy] = before or "passive"
+        try:
+            self.call = ctypes.CDLL(path)
+        finally:
+            if before is None:
+                del os.environ[policy]
+        self.lock = threading.Lock()
+        self.scratch = np.empty(0, np.float32)
+        self.engine, self.stream = ctypes.c_void_p(), ctypes.c_void_p()
+        self.check(self.call.dnnl_engine_create(ctypes.byref(self.engine), _CPU, ctypes.c_size_t(0)))
+        self.check(self.call.dnnl_stream_create(ctypes.byref(self.stream), self.engine, _IN_ORDER))
+        self.call.dnnl_primitive_desc_query_md.restype = ctypes.c_void_p
+        self.call.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
+        self.openmp = ctypes.CDLL("libgomp.so.1")
+
+    @staticmethod
+    def check(status):
+        if status:
+            raise MemoryError("oneDNN is out of memory") if status == 1 else RuntimeError(f"oneDNN failed with status {status}")
+
+    def make(self, what, *args):
+        """Returns what `dnnl_<what>_create` makes."""
+        made = ctypes.c_void_p()
+        self.check(self.call[f"dnnl_{what}"](ctypes.byref(made), *args))
+        return made
+
+    def layout(self, dims, strides):
+        return self.make("memory_desc_create_with_strides", len(dims), _Dims(*dims), _FLOAT32, _Dims(*strides))
+
+    def any_layout(self, dims):
+        return self.make("memory_desc_create_with_tag", len(dims), _Dims(*dims), _FLOAT32, _ANY)
+
+    def memory(self, layout):
+        return self.make("memory_create", layout, self.engine, None)
+
+    def execute(self, primitive, *arguments):
+        self.check(self.call.dnnl_primitive_execute(
+            primitive, self.stream, len(arguments), (_Argument * len(arguments))(*arguments)))
+
+
+def _path():
+    """Returns where the library lies: in the distribution of that name, which keeps it beside Python's own."""
+    try:
+        files = importlib.metadata.files(_DISTRIBUTION) or ()
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return next((str(f.locate()) for f in files if f.name == _LIBRARY), None)
+
+
+@functools.cache
+def _library():
+    """Returns the _Library, or None where it is not installed or cannot be loaded."""
+    path = _path()
+    try:
+        return path and _Library(path)
+    except (OSError, AttributeError, RuntimeError):
+        return None
+
+
+def version():
+    """Returns the version of the library that computes convolutions; None where there is none, or it is switched off."""
+    return importlib.metadata.version(_DISTRIBUTION) if config.onednn and _path() else None
+
+
+def fast(dtype, products):
+    """True where a convolution of so many products of numbers is worth a call, and there is oneDNN to call."""
+    return dtype == np.float32 and products >= _LEAST and config.onednn and _library() is not None
+
+
+def serves(x_shape, w_shape, dtype, windows):
+    """True where oneDNN may compute a convolution of `x_shape` [batch, *spatial, channels] with `w_shape` [*window, in, out]."""
+    if x_shape[-1] != w_shape[-2] or any(min(w.lo, w.hi) < 0 for w in windows):
+        return False
+    return fast(dtype, x_shape[0] * math.prod(w.out for w in windows) * math.prod(w_shape))
+
+
+def convolution(b, kind, first, second, shape, windows):
+    """Returns one of the three products of a convolution, FORWARD, BY_INPUT or BY_FILTER, whose result has `shape`.
+
+    Args:
+      first, second: input and filter; filter and gradient of the output; input and gradient of the output.
+    """
+    shapes = {FORWARD: (first.shape, second.shape), BY_INPUT: (shape, first.shape), BY_FILTER: (first.shape, shape)}
+    x, w = shapes[kind]
+    numbers = [*x, *w, *(v for window in windows for v in (window.stride, window.dilation, window.lo, window.hi, window.out))]
+    key = f"{kind} {len(windows)} {config.threads or 0} {' '.join(map(str, numbers))}"
+    if not b.is_host:
+        return foreign.call(TARGET, key, shape, np.float32, first, second)
+    arrays = [np.ascontiguousarray(first), np.ascontiguousarray(second), np.empty(shape, np.float32)]
+    execute(key.encode(), [a.ctypes.data for a in arrays])
+    return arrays[2]
+
+
+def execute(key, addresses):
+    """Computes the convolution that `key` describes, at the addresses of two operands and the result."""
+    library = _library()
+    if library is None:
+        raise RuntimeError("the program was compiled with oneDNN, which is not installed any more")
+    with library.lock:
+        _made(key).execute(addresses)
+
+
+@functools.lru_cache(maxsize=4096)
+def _made(key):
+    kind, *numbers = key.decode().split()
+    spatial, threads, *numbers = map(int, numbers)
+    x, w, rest = numbers[:spatial + 2], numbers[spatial + 2:2 * spatial + 4], numbers[2 * spatial + 4:]
+    return _Convolution(_library(), kind, x, w, *([rest[i::5] for i in range(5)]), threads)
+
+
+class _Convolution:
+    """One of the three products, made ready for shapes.
+
+    Inputs and outputs are taken as they lie. Filters are rearranged for oneDNN, or from its result, in each call.
+    """
+
+    def __init__(self, library, kind, x, w, strides, dilations, lo, hi, out, threads):
+        self.library, self.threads = library, threads
+        self._limit_threads()
+        channels_last = [_image(library, x), _image(library, [x[0], *out, w[-1]])]
+        plain = _filter(library, w)
+        wanted = library.any_layout([w[-1], w[-2], *w[:-2]])
+        tail = [_Dims(*strides), _Dims(*(d - 1 for d in dilations)), _Dims(*lo), _Dims(*hi)]
+        source, destination = channels_last
+        forward = library.make("convolution_forward_primitive_desc_create", library.engine, _TRAINING, _DIRECT, source, wanted,
+                               None, destination, *tail, None)
+        if kind == FORWARD:
+            description, given = forward, [source, plain, destination]
+        elif kind == BY_INPUT:
+            description = library.make("convolution_backward_data_primitive_desc_create", library.engine, _DIRECT, source,
+                                       wanted, destination, *tail, forward, None)
+            given = [plain, destination, source]
+        else:
+            description = library.make("convolution_backward_weights_primitive_desc_create", library.engine, _DIRECT, source,
+                                       wanted, None, destination, *tail, forward, None)
+            given = [source, destination, plain]
+        self.primitive = library.make("primitive_create", description)
+        self.memories = [library.memory(layout) for layout in given]
+        self.arguments, self.before, self.after, self.rearranged = [], None, None, None
+        for i, ((role, query), layout, memory) in enumerate(zip(_ROLES[kind], given, self.memories)):
+            own = ctypes.c_void_p(library.call.dnnl_primitive_desc_query_md(description, query, 0))
+            if not library.call.dnnl_memory_desc_equal(own, layout):
+                self.rearranged, self.size = library.memory(own), library.call.dnnl_memory_desc_get_size(own)
+                if i < 2:
+                    self.before = _rearrangement(library, layout, memory, own, self.rearranged)
+                else:
+                    self.after = _rearrangement(library, own, self.rearranged, layout, memory)
+                memory = self.rearranged
+            self.arguments.append(_Argument(role, memory))
+
+    def _limit_threads(self):
+        if self.threads:
+            self.library.openmp.omp_set_num_threads(self.threads)  # of the calling thread's teams
+
+    def execute(self, addresses):
+        library = self.library
+        self._limit_threads()
+        for memory, address in zip(self.memories, addresses):
+            library.check(library.call.dnnl_memory_set_data_handle(memory, ctypes.c_void_p(address)))
+        if self.rearranged is not None:
+            if library.scratch.nbytes < self.size:
+                library.scratch = np.empty(-(-self.size // 4), np.float32)
+            library.check(library.call.dnnl_memory_set_data_handle(
+                self.rearranged, ctypes.c_void_p(library.scratch.ctypes.data)))
+        if self.before:
+            library.execute(*self.before)
+        library.execute(self.primitive, *self.arguments)
+        if self.after:
+            library.execute(*self.after)
+
+
+def _image(library, shape):
+    """Returns the layout of channels-last data, whose dimensions oneDNN names batch, channels, spatial."""
+    strides = [math.prod(shape[i + 1:]) for i in range(len(shape))]
+    return library.layout([shape[0], shape[-1], *shape[1:-1]], [strides[0], strides[-1], *strides[1:-1]])
+
+
+def _filter(library, shape):
+    """Returns the layout of a filter [*window, in, out], whose dimensions oneDNN names out, in, window."""
+    strides = [math.prod(shape[i + 1:]) for i in range(len(shape))]
+    return library.layout([shape[-1], shape[-2], *shape[:-2]], [strides[-1], strides[-2], *strides[:-2]])
+
+
+def _rearrangement(library, layout, memory, other_layout, other_memory):
+    description = library.make("reorder_primitive_desc_create", layout, library.engine, other_layout, library.engine, None)
+    return library.make("primitive_create", description), _Argument(1, memory), _Argument(17, other_memory)
