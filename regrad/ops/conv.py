@@ -111,13 +111,17 @@ def _restored(b, x, data_format):
     return b.np.moveaxis(x, -1, 1) if data_format[1] == "C" else x
 
 
+def _as(x, dtype):
+    return x if x.dtype == dtype else x.astype(dtype)
+
+
 def _lowerings(forward, by_input, by_filter):
     """Returns the lowerings of a convolution and of its gradients from functions of channels-last arrays."""
 
     def lower(b, x, w, **attrs):
         layout = attrs["data_format"]
         y = forward(b, _last(b, x, layout), w, _windows(x.shape, w.shape[:-2], **attrs))
-        return _restored(b, y, layout).astype(x.dtype)  # NumPy's products of bfloat16 are float32
+        return _as(_restored(b, y, layout), x.dtype)  # NumPy's products of bfloat16 are float32
 
     def lower_input(b, sizes, w, dy, **attrs):
         layout = attrs["data_format"]
@@ -125,13 +129,13 @@ def _lowerings(forward, by_input, by_filter):
         windows = _windows(dims, w.shape[:-2], **attrs)
         if layout[1] == "C":
             dims = (dims[0], *dims[2:], dims[1])
-        return _restored(b, by_input(b, dims, w, _last(b, dy, layout), windows), layout).astype(dy.dtype)
+        return _as(_restored(b, by_input(b, dims, w, _last(b, dy, layout), windows), layout), dy.dtype)
 
     def lower_filter(b, x, sizes, dy, **attrs):
         layout = attrs["data_format"]
         dims = tuple(int(d) for d in sizes)
         windows = _windows(x.shape, dims[:-2], **attrs)
-        return by_filter(b, _last(b, x, layout), dims, _last(b, dy, layout), windows).astype(dy.dtype)
+        return _as(by_filter(b, _last(b, x, layout), dims, _last(b, dy, layout), windows), dy.dtype)
 
     return lower, lower_input, lower_filter
 

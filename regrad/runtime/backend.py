@@ -4,7 +4,6 @@ The only module that names JAX for op lowerings. 64-bit types are switched on by
 calling, so the user's own JAX configuration is never changed.
 """
 
-import ctypes
 import os
 
 import numpy as np
@@ -90,40 +89,6 @@ def copy_on_device(array):
         return jnp.array(array, copy=True)
 
 
-class _Heap:
-    """glibc's heap, told to keep what is freed: XLA's temporaries are freed after every run and wanted again in the next.
-
-    Without it each run of a large program pays some 0.4 ms per MB for page faults.
-    """
-
-    def __init__(self):
-        try:
-            libc = ctypes.CDLL(None)
-            mallopt, self._trim, self._break = libc.mallopt, libc.malloc_trim, libc.sbrk
-        except (AttributeError, OSError):
-            self._break = None
-            return
-        self._break.argtypes, self._break.restype = [ctypes.c_ssize_t], ctypes.c_size_t
-        self._trim.argtypes = [ctypes.c_size_t]
-        arena_max, mmap_max, trim_threshold = -8, -4, -1  # glibc's names for its settings, from malloc.h
-        mallopt(arena_max, 1)
-        mallopt(mmap_max, 0)
-        mallopt(trim_threshold, 2**31 - 1)
-        self._highest = self._break(0)
-
-    def settle(self):
-        """Gives free memory back if the heap has grown: what compiling left, and holes too small for what they held.
-
-        Called before runs of large programs. Once they have found their place, nothing grows and nothing is given back.
-        """
-        if self._break is not None and self._break(0) > self._highest + _GROWN:
-            self._highest = self._break(0)
-            self._trim(0)
-
-
-_GROWN = 32 << 20  # bytes
-
-
 def _make_client():
     """Makes JAX's CPU client as `config` says; one that exists already stays as it is.
 
@@ -151,7 +116,7 @@ def _make_client():
             os.environ[variable] = count
 
 
-heap = _Heap() if config.keep_memory else None
+buffers.heap()
 if config.synchronous or config.threads:
     _make_client()
 

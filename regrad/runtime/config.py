@@ -75,7 +75,8 @@ def compiler_options():
     return options | {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
 
 
-_KINDS = {"keep_memory": bool, "synchronous": bool, "onednn": bool, "cache_dir": (str, os.PathLike, type(None)), "threads": (int, type(None))}
+_KINDS = {"keep_memory": bool, "synchronous": bool, "onednn": bool, "threads": (int, type(None)),
+          "cache_dir": (str, os.PathLike, type(None))}
 _NUMBERS = tuple(name for name, value in globals().items() if type(value) is int)
 
 

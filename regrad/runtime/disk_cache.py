@@ -11,7 +11,7 @@ import warnings
 
 from regrad.core.graph import RegradWarning
 from regrad.core.opdef import USER_DEFINED
-from regrad.runtime import config, foreign
+from regrad.runtime import config, foreign, onednn
 
 _MAX_FILES = 2048
 
@@ -40,7 +40,8 @@ def digest(key):
     from regrad.runtime.backend import jax
 
     options = sorted(config.compiler_options().items())
-    versions = (jax.__version__, jaxlib.__version__, platform.machine(), _processor(), options)
+    convolutions = onednn.version() if "Conv" in text else None
+    versions = (jax.__version__, jaxlib.__version__, platform.machine(), _processor(), options, convolutions)
     return hashlib.sha256(repr((versions, _own_version(), text)).encode()).hexdigest()
 
 

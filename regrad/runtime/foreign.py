@@ -24,6 +24,9 @@ _SPAN = struct.Struct("=QQ")
 _ERROR_AT = 48  # in the table of the interface's functions: XLA_FFI_Error_Create, the first
 
 
+_interrupts: list[KeyboardInterrupt] = []  # that came while a handler ran, in the main thread
+
+
 class _ErrorArguments(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("extension", ctypes.c_void_p), ("message", ctypes.c_char_p), ("code", ctypes.c_int)]
 
@@ -46,6 +49,8 @@ def _handler(execute):
                 buffers = _pointers(args, n_args) + _pointers(rets, n_rets)
                 execute(key, [ctypes.c_void_p.from_address(b + _DATA_AT).value for b in buffers])
         except BaseException as error:  # nothing may pass through XLA's frames
+            if isinstance(error, KeyboardInterrupt):
+                _interrupts.append(error)
             return _error(api, f"{type(error).__name__}: {error}")
         return None
 
@@ -93,3 +98,9 @@ def call(target, key, shape, dtype, *operands):
     register(target)
     jax = import_jax()
     return jax.ffi.ffi_call(target, jax.ShapeDtypeStruct(shape, dtype), vmap_method="sequential")(*operands, key=key)
+
+
+def raise_interrupt():
+    """Raises the KeyboardInterrupt that made a run fail, if one did."""
+    if _interrupts:
+        raise _interrupts.pop() from None

@@ -14,16 +14,17 @@ import threading
 
 import numpy as np
 
-from regrad.runtime import config, foreign
+from regrad.runtime import buffers, config, foreign
 
 TARGET = "regrad_onednn"
 FORWARD, BY_INPUT, BY_FILTER = "forward", "by_input", "by_filter"
 _DISTRIBUTION, _LIBRARY = "onednn-cpu-gomp", "libdnnl.so.3"
 _LEAST = 4_000_000  # products of numbers; calling and waking threads takes what XLA needs for these
 
-_FLOAT32, _ANY, _DIRECT, _TRAINING, _IN_ORDER, _CPU = 3, 1, 1, 64, 1, 1  # enumerators of dnnl_types.h
+_FLOAT32, _ANY, _DIRECT, _TRAINING, _IN_ORDER, _CPU, _USER = 3, 1, 1, 64, 1, 1, 1  # enumerators of dnnl_types.h
+_SCRATCHPAD, _SCRATCHPAD_LAYOUT = 80, 136
 _Dims = ctypes.c_int64 * 12
-# For each of the three: as what oneDNN knows (the first operand, the second, the result): arguments and the queries for layouts.
+# What oneDNN calls the first operand, the second and the result of each: as arguments, and in queries for layouts.
 _ROLES = {
     FORWARD: ((1, 129), (33, 131), (17, 133)),  # source, weights -> destination
     BY_INPUT: ((33, 131), (145, 134), (129, 130)),  # weights, gradient of the destination -> of the source
@@ -49,10 +50,13 @@ class _Library:
             if before is None:
                 del os.environ[policy]
         self.lock = threading.Lock()
-        self.scratch = np.empty(0, np.float32)
+        self.rooms = {}
         self.engine, self.stream = ctypes.c_void_p(), ctypes.c_void_p()
         self.check(self.call.dnnl_engine_create(ctypes.byref(self.engine), _CPU, ctypes.c_size_t(0)))
         self.check(self.call.dnnl_stream_create(ctypes.byref(self.stream), self.engine, _IN_ORDER))
+        # The library's own room for intermediate values is that of the thread which makes a convolution, not which runs it.
+        self.attributes = self.make("primitive_attr_create")
+        self.check(self.call.dnnl_primitive_attr_set_scratchpad_mode(self.attributes, _USER))
         self.call.dnnl_primitive_desc_query_md.restype = ctypes.c_void_p
         self.call.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
         self.openmp = ctypes.CDLL("libgomp.so.1")
@@ -76,6 +80,15 @@ class _Library:
 
     def memory(self, layout):
         return self.make("memory_create", layout, self.engine, None)
+
+    def place(self, memory, address):
+        self.check(self.call.dnnl_memory_set_data_handle(memory, ctypes.c_void_p(address)))
+
+    def room(self, name, size):
+        """Returns the address of at least `size` bytes that are one convolution's while it is computed."""
+        if name not in self.rooms or self.rooms[name].nbytes < size:
+            self.rooms[name] = buffers.room(size)
+        return self.rooms[name].ctypes.data
 
     def execute(self, primitive, *arguments):
         self.check(self.call.dnnl_primitive_execute(
@@ -112,7 +125,7 @@ def fast(dtype, products):
 
 
 def serves(x_shape, w_shape, dtype, windows):
-    """True where oneDNN may compute a convolution of `x_shape` [batch, *spatial, channels] with `w_shape` [*window, in, out]."""
+    """True where oneDNN may convolve `x_shape` [batch, *spatial, channels] with `w_shape` [*window, in, out]."""
     if x_shape[-1] != w_shape[-2] or any(min(w.lo, w.hi) < 0 for w in windows):
         return False
     return fast(dtype, x_shape[0] * math.prod(w.out for w in windows) * math.prod(w_shape))
@@ -161,36 +174,55 @@ class _Convolution:
     def __init__(self, library, kind, x, w, strides, dilations, lo, hi, out, threads):
         self.library, self.threads = library, threads
         self._limit_threads()
-        channels_last = [_image(library, x), _image(library, [x[0], *out, w[-1]])]
-        plain = _filter(library, w)
+        source, plain, destination = _image(library, x), _filter(library, w), _image(library, [x[0], *out, w[-1]])
         wanted = library.any_layout([w[-1], w[-2], *w[:-2]])
-        tail = [_Dims(*strides), _Dims(*(d - 1 for d in dilations)), _Dims(*lo), _Dims(*hi)]
-        source, destination = channels_last
-        forward = library.make("convolution_forward_primitive_desc_create", library.engine, _TRAINING, _DIRECT, source, wanted,
-                               None, destination, *tail, None)
+        window = [_Dims(*strides), _Dims(*(d - 1 for d in dilations)), _Dims(*lo), _Dims(*hi)]
+        make, attributes = library.make, library.attributes
+        forward = make("convolution_forward_primitive_desc_create", library.engine, _TRAINING, _DIRECT, source, wanted, None,
+                       destination, *window, attributes)
         if kind == FORWARD:
-            description, given = forward, [source, plain, destination]
+            description, layouts = forward, [source, plain, destination]
         elif kind == BY_INPUT:
-            description = library.make("convolution_backward_data_primitive_desc_create", library.engine, _DIRECT, source,
-                                       wanted, destination, *tail, forward, None)
-            given = [plain, destination, source]
+            description = make("convolution_backward_data_primitive_desc_create", library.engine, _DIRECT, source, wanted,
+                               destination, *window, forward, attributes)
+            layouts = [plain, destination, source]
         else:
-            description = library.make("convolution_backward_weights_primitive_desc_create", library.engine, _DIRECT, source,
-                                       wanted, None, destination, *tail, forward, None)
-            given = [source, destination, plain]
-        self.primitive = library.make("primitive_create", description)
-        self.memories = [library.memory(layout) for layout in given]
-        self.arguments, self.before, self.after, self.rearranged = [], None, None, None
-        for i, ((role, query), layout, memory) in enumerate(zip(_ROLES[kind], given, self.memories)):
-            own = ctypes.c_void_p(library.call.dnnl_primitive_desc_query_md(description, query, 0))
-            if not library.call.dnnl_memory_desc_equal(own, layout):
-                self.rearranged, self.size = library.memory(own), library.call.dnnl_memory_desc_get_size(own)
-                if i < 2:
-                    self.before = _rearrangement(library, layout, memory, own, self.rearranged)
+            description = make("convolution_backward_weights_primitive_desc_create", library.engine, _DIRECT, source, wanted,
+                               None, destination, *window, forward, attributes)
+            layouts = [source, destination, plain]
+        self.memories = [library.memory(layout) for layout in layouts]
+        self.own, self.sizes = {}, {}  # memories of ours: of the filter as oneDNN wants it, and for intermediate values
+        arguments, before, after = [], [], []
+        for (role, query), layout, memory in zip(_ROLES[kind], layouts, self.memories):
+            wanted = ctypes.c_void_p(library.call.dnnl_primitive_desc_query_md(description, query, 0))
+            if not library.call.dnnl_memory_desc_equal(wanted, layout):
+                rearranged = self._room("filter", wanted)
+                if layout is layouts[2]:
+                    after.append(self._rearrangement(wanted, rearranged, layout, memory))
                 else:
-                    self.after = _rearrangement(library, own, self.rearranged, layout, memory)
-                memory = self.rearranged
-            self.arguments.append(_Argument(role, memory))
+                    before.append(self._rearrangement(layout, memory, wanted, rearranged))
+                memory = rearranged
+            arguments.append(_Argument(role, memory))
+        self.steps = [*before, self._step(description, arguments), *after]
+
+    def _room(self, name, layout):
+        self.sizes[name] = self.library.call.dnnl_memory_desc_get_size(layout)
+        self.own[name] = self.library.memory(layout)
+        return self.own[name]
+
+    def _rearrangement(self, layout, memory, other_layout, other_memory):
+        library = self.library
+        description = library.make("reorder_primitive_desc_create", layout, library.engine, other_layout, library.engine,
+                                   library.attributes)
+        return self._step(description, [_Argument(1, memory), _Argument(17, other_memory)])
+
+    def _step(self, description, arguments):
+        """Returns (primitive, arguments), with room for its intermediate values if it needs any."""
+        library = self.library
+        layout = ctypes.c_void_p(library.call.dnnl_primitive_desc_query_md(description, _SCRATCHPAD_LAYOUT, 0))
+        if layout and library.call.dnnl_memory_desc_get_size(layout):
+            arguments = [*arguments, _Argument(_SCRATCHPAD, self._room(f"intermediate {len(self.own)}", layout))]
+        return library.make("primitive_create", description), arguments
 
     def _limit_threads(self):
         if self.threads:
@@ -200,17 +232,11 @@ class _Convolution:
         library = self.library
         self._limit_threads()
         for memory, address in zip(self.memories, addresses):
-            library.check(library.call.dnnl_memory_set_data_handle(memory, ctypes.c_void_p(address)))
-        if self.rearranged is not None:
-            if library.scratch.nbytes < self.size:
-                library.scratch = np.empty(-(-self.size // 4), np.float32)
-            library.check(library.call.dnnl_memory_set_data_handle(
-                self.rearranged, ctypes.c_void_p(library.scratch.ctypes.data)))
-        if self.before:
-            library.execute(*self.before)
-        library.execute(self.primitive, *self.arguments)
-        if self.after:
-            library.execute(*self.after)
+            library.place(memory, address)
+        for name, memory in self.own.items():
+            library.place(memory, library.room(name, self.sizes[name]))
+        for primitive, arguments in self.steps:
+            library.execute(primitive, *arguments)
 
 
 def _image(library, shape):
@@ -223,8 +249,3 @@ def _filter(library, shape):
     """Returns the layout of a filter [*window, in, out], whose dimensions oneDNN names out, in, window."""
     strides = [math.prod(shape[i + 1:]) for i in range(len(shape))]
     return library.layout([shape[-1], shape[-2], *shape[:-2]], [strides[-1], strides[-2], *strides[:-2]])
-
-
-def _rearrangement(library, layout, memory, other_layout, other_memory):
-    description = library.make("reorder_primitive_desc_create", layout, library.engine, other_layout, library.engine, None)
-    return library.make("primitive_create", description), _Argument(1, memory), _Argument(17, other_memory)

@@ -23,7 +23,7 @@ from regrad.core.graph import FuncGraph, op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import USER_DEFINED, Known, Spec, refusal_of, spec_text
 from regrad.core.shapes import compatible, fully_known, size_of
-from regrad.runtime import background, blas, buffers, config, disk_cache, onednn
+from regrad.runtime import background, blas, buffers, config, disk_cache, foreign, onednn
 
 _LARGE = 32 << 20  # bytes of temporaries from which a program's place in memory is looked after
 _INLINE = 64  # elements; larger constants are passed as arguments, so that they do not count for the structure
@@ -121,6 +121,7 @@ class Segment:
         self._lendings = {}  # input: memory for large arrays that are passed there
         self._stages = {}  # of branches and bodies that NumPy executes: (plan, shapes ...) -> Stage
         self._cost = None
+        self._freed_after = None
 
     def _build(self, steps, slot_of, in_specs, n_made, pending_constants, template):
         """Lays out the slots: inputs, then random seeds, then inlined constants and shapes, then results."""
@@ -260,10 +261,22 @@ class Segment:
         for i in range(len(self.random_ops)):
             env[self.base_random + i] = seeds[i]
         if b.is_host or len(self.steps) <= config.apart_ops:
-            _take(self.steps, b, env, body_seeds, found, self._stages if self.has_bodies else None)
+            freed = self._freed() if b.is_host and self.cost() > config.host_cost else None
+            _take(self.steps, b, env, body_seeds, found, self._stages if self.has_bodies else None, freed)
         else:
             self._take_apart(b, env, body_seeds, found)
         return tuple([env[i] for i in self.out_slots])
+
+    def _freed(self):
+        """Returns, for each step, the slots that nothing reads after it."""
+        if self._freed_after is None:
+            last = {i: at for at, step in enumerate(self.steps) for i in (*step[2], *step[4])}
+            for i in self.out_slots:
+                last.pop(i, None)
+            self._freed_after = [[] for _ in self.steps]
+            for i, at in last.items():
+                self._freed_after[at].append(i)
+        return self._freed_after
 
     def _take_apart(self, b, env, body_seeds, found):
         """Takes the steps in calls that XLA does not inline: it optimises each on its own, so a segment costs what it is long.
@@ -315,6 +328,8 @@ class Segment:
         if meanwhile:
             background.compile_soon(self)
         args = [a if type(a) is np.ndarray else np.asarray(a) for a in args]
+        if self.cost() > config.host_cost:
+            buffers.heap()
         inner = None
         if self.body_random_ops:
             inner = {op: seeds[len(self.random_ops) + i] for i, op in enumerate(self.body_random_ops)}
@@ -367,11 +382,8 @@ class Segment:
         for i, a in enumerate(args):
             if type(a) is np.ndarray and a.nbytes >= buffers.LARGE:
                 args[i], borrowed = self._lent(i, a), True
-        if self._large:
-            from regrad.runtime.backend import heap
-
-            if heap is not None:
-                heap.settle()
+        if self._large and buffers.heap() is not None:
+            buffers.heap().settle()
         if len(seeds):
             args = [*args, seeds]
         if self.constants:
@@ -379,6 +391,7 @@ class Segment:
         try:
             results = executable(*args)
         except Exception as error:
+            foreign.raise_interrupt()
             own = [n.op for n in self.nodes if USER_DEFINED in n.opdef.key]
             code, _, message = str(error).partition(": ")
             if code == "RESOURCE_EXHAUSTED":
@@ -449,16 +462,17 @@ def _refuse_values(values, limit, bounds, op):
         raise
 
 
-def _take(steps, b, env, body_seeds, found, stages=None):
+def _take(steps, b, env, body_seeds, found, stages=None, freed=None):
     """Runs the lowerings of `steps` on `b`.
 
     Args:
       env: the values by slot.
       found: a list for what Refusals have found; on the host they raise if there is none.
       stages: see `bodies.NumPyBodies`.
+      freed: for each step, the slots to be emptied after it.
     """
     wrap = not b.is_host
-    for op, lower, refs, groups, outs, values, bodies, attrs, refusal in steps:
+    for at, (op, lower, refs, groups, outs, values, bodies, attrs, refusal) in enumerate(steps):
         if wrap and values and not bodies:
             for i in values:
                 env[i] = b.constant(env[i])
@@ -482,6 +496,10 @@ def _take(steps, b, env, body_seeds, found, stages=None):
         else:
             for i, r in zip(outs, result):
                 env[i] = r
+        if freed:
+            result = operands = None
+            for i in freed[at]:
+                env[i] = None
 
 
 def lowering(op):

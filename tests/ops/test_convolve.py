@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import regrad as tf
 from regrad.core.host import HOST
 from regrad.ops import convolve, winograd
 from regrad.ops.window import conv_windows
@@ -70,10 +71,11 @@ def test_winograds_rounding_errors_stay_near_those_of_the_definition():
 
 
 def test_winograd_serves_large_layers_only():
-    assert winograd.size(16, 64, 64, 64, 64) == 4
-    assert winograd.size(16, 8, 8, 512, 512) == 4
-    assert winograd.size(64, 14, 14, 1, 32) == 0
-    assert winograd.size(16, 64, 64, 31, 64) == 0
+    for by_onednn, of_64_channels in ((False, 4), (True, 0)):
+        assert winograd.size(16, 64, 64, 64, 64, by_onednn) == of_64_channels
+        assert winograd.size(16, 8, 8, 512, 512, by_onednn) == 4
+        assert winograd.size(64, 14, 14, 1, 32, by_onednn) == 0
+        assert winograd.size(16, 64, 64, 31, 64, by_onednn) == 0
 
 
 @pytest.mark.parametrize(("shape", "kernel", "padding", "more"), [
@@ -85,8 +87,9 @@ def test_winograd_serves_large_layers_only():
     ((2, 30, 30, 1), (5, 5, 1, 3), SAME, {}),  # one channel
     ((2, 9, 8, 7), (1, 1, 7, 5), SAME, {"stride": 2}),  # one place
 ])
-def test_the_form_that_xla_runs_is_the_definition(shape, kernel, padding, more):
+def test_the_form_that_xla_runs_is_the_definition(monkeypatch, shape, kernel, padding, more):
     from regrad.runtime.backend import XLA
 
+    monkeypatch.setattr(tf.config, "onednn", False)
     windows, x, w, dy = _data(shape, kernel, padding, **more)
     _close(_xla(lambda x, w, dy: _three(XLA, x, w, dy, windows), x, w, dy), _reference(x, w, dy, windows), 2e-5)
