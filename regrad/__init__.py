@@ -114,6 +114,7 @@ _NAMES = {
     "regrad.ops.quantise": """fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient
         fake_quant_with_min_max_vars fake_quant_with_min_max_vars_gradient fake_quant_with_min_max_vars_per_channel
         fake_quant_with_min_max_vars_per_channel_gradient quantize_and_dequantize""",
+    "regrad.ops.quantised": "dequantize quantize quantize_v2 quantized_concat",
     "regrad.ops.strings": """as_string decode_base64 decode_raw encode_base64 reduce_join regex_replace string_join
         string_split string_strip string_to_number substr""",
     "regrad.ops.summary": "histogram_summary image_summary merge_all_summaries merge_summary scalar_summary",

@@ -10,6 +10,10 @@ regrad.ops.load()
 # Op types with neither, and why. A row that is no longer needed is an error too.
 WITHOUT = {
     "Placeholder": "fed from outside: nothing is before it",
+    **dict.fromkeys("""Dequantize QuantizeDownAndShrinkRange QuantizeV2 QuantizedAdd QuantizedAvgPool QuantizedBiasAdd
+        QuantizedConcat QuantizedConv2D QuantizedMatMul QuantizedMaxPool QuantizedMul QuantizedRelu QuantizedRelu6
+        QuantizedReluX QuantizedReshape RequantizationRange Requantize""".split(),
+                    "as in TensorFlow, where a gradient that gets there is an error"),
 }
 
 # Op types with a rule but no row of their own in tests/cases, and where the rule is tested.

@@ -104,6 +104,8 @@ def _constant(graph, value, dtype, name, preferred):
 
 def make_constant(graph, array, dtype, name):
     """Adds a Const of a NumPy array (which it does not copy) to `graph`."""
+    if array.dtype.names is not None:  # elements of a quantised type, as TensorFlow 1 writes them
+        array = array.view(dtype.as_numpy_dtype)
     spec = Spec(array.shape, dtype)
     return graph._add(const_op, (), {"value": array, "dtype": dtype}, name, specs=spec).outputs[0]
 

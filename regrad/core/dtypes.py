@@ -13,7 +13,8 @@ class DType:
     Attributes:
       name: TF's name, such as "float32".
       as_datatype_enum: TF's enum number.
-      as_numpy_dtype: the NumPy scalar type holding one element (`np.object_` for strings).
+      as_numpy_dtype: the NumPy scalar type holding one element (`np.object_` for strings; the integer type for quantised
+        types, whose values are arrays of it).
     """
 
     __slots__ = ("name", "as_datatype_enum", "_np", "_kind", "np_dtype", "real_dtype")
@@ -158,12 +159,12 @@ string = DType("string", 7, np.object_, "s")
 complex64 = DType("complex64", 8, np.complex64, "c")
 int64 = DType("int64", 9, np.int64, "i")
 bool_ = DType("bool", 10, np.bool_, "b")
-qint8 = DType("qint8", 11, np.dtype([("qint8", np.int8)]), "q")
-quint8 = DType("quint8", 12, np.dtype([("quint8", np.uint8)]), "q")
-qint32 = DType("qint32", 13, np.dtype([("qint32", np.int32)]), "q")
+qint8 = DType("qint8", 11, np.int8, "q")
+quint8 = DType("quint8", 12, np.uint8, "q")
+qint32 = DType("qint32", 13, np.int32, "q")
 bfloat16 = DType("bfloat16", 14, None, "f")
-qint16 = DType("qint16", 15, np.dtype([("qint16", np.int16)]), "q")
-quint16 = DType("quint16", 16, np.dtype([("quint16", np.uint16)]), "q")
+qint16 = DType("qint16", 15, np.int16, "q")
+quint16 = DType("quint16", 16, np.uint16, "q")
 uint16 = DType("uint16", 17, np.uint16, "u")
 complex128 = DType("complex128", 18, np.complex128, "c")
 float16 = half = DType("float16", 19, np.float16, "f")
@@ -191,6 +192,7 @@ _BY_NAME = {t.name: t for t in ALL} | {"half": half, "double": double, "float": 
 _BY_ENUM = {t.as_datatype_enum: t for t in ALL}
 _BY_NUMPY = {t._np: t for t in ALL if t._kind in "fiucb" and t._np is not None}
 _BY_NUMPY |= {np.dtype(k): t for k, t in list(_BY_NUMPY.items())}
+_BY_NUMPY |= {np.dtype([(t.name, t._np)]): t for t in QUANTIZED_DTYPES}  # as TF writes the elements of quantised arrays
 _BY_NUMPY |= {float: float32, int: int32, bool: bool_, complex: complex64, str: string, bytes: string,
               object: string, np.object_: string, np.dtype(object): string}
 

@@ -25,6 +25,7 @@ _NAMES = {
     "regrad.nn.sampled": "nce_loss sampled_softmax_loss",
     "regrad.ops.candidates": """all_candidate_sampler compute_accidental_hits fixed_unigram_candidate_sampler
         log_uniform_candidate_sampler uniform_candidate_sampler""",
+    "regrad.ops.quantised": "quantized_avg_pool quantized_conv2d quantized_max_pool quantized_relu_x",
     "regrad.ops.fractional": "fractional_avg_pool fractional_max_pool",
     "regrad.ops.layout": "depth_to_space space_to_batch space_to_depth",
     "regrad.ops.sort": "top_k",

@@ -17,7 +17,7 @@ FAMILIES = (
     "generate_grad", "handles", "hashing", "image", "image_grad", "indexing", "indexing_grad",
     "inplace", "inplace_grad", "layout", "layout_grad", "linalg", "linalg_grad", "math", "math_grad",
     "matmul", "matmul_grad", "nn", "nn_grad", "norm", "norm_grad", "operators", "partition",
-    "partition_grad", "pool", "pool_grad", "quantise", "quantise_grad", "queues", "ragged",
+    "partition_grad", "pool", "pool_grad", "quantise", "quantise_grad", "quantised", "queues", "ragged",
     "ragged_grad", "random", "random_grad", "readers", "reduce", "reduce_grad", "script", "segment",
     "segment_grad", "sets", "sort", "sort_grad", "sparse", "sparse_grad", "sparse_shape", "special",
     "special_grad", "spectral", "state", "state_grad", "strings", "summary", "tensor_array",

@@ -7,7 +7,7 @@ from regrad.core.errors import ShapeError
 from regrad.core.opdef import Spec, compared, define_op, spec_text
 from regrad.core.shapes import broadcast, merge
 
-_EQUALITY = NUMERIC | {dtypes.bool_, dtypes.string}
+_EQUALITY = NUMERIC | {dtypes.bool_, dtypes.string} | dtypes.QUANTIZED_DTYPES
 
 
 def _comparison(op_type, function, types):

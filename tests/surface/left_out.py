@@ -57,9 +57,7 @@ LEFT_OUT = _by_name({
         ConditionalAccumulator* SparseConditionalAccumulator sparse.SparseConditionalAccumulator""",
     "LMDB files": "LMDBReader",
     "parse_single_sequence_example, one at a time": "io.parse_sequence_example",
-    "arithmetic on quantised integers; training with fake quantisation is there": """
-        *quantize_v2 quantize dequantize quantization.quantize quantization.dequantize *quantized_*
-        train.do_quantize_training_on_graphdef""",
+    "a pass over messages in C++; tf.contrib.quantize rewrites graphs": "train.do_quantize_training_on_graphdef",
     "an optimizer of linear models in C++": "train.sdca_*",
     "its numbers depend on all it ever saw": "*learned_unigram_candidate_sampler",
     "TensorFlow's C interface": "errors.raise_exception_on_not_ok_status",

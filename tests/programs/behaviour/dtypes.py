@@ -264,4 +264,20 @@ result = [
         tf.constant(1.0, tf.float64),
     )
 ]"""),
+    Row("quantised tensors", """
+x = tf.constant([-1., 0., .5, 1.])
+q, low, high = tf.quantize(x, -1., 1., tf.qint8, mode='SCALED')
+p, v = tf.placeholder(tf.quint8, [2]), tf.Variable(q)
+same = tf.identity(p)
+back = tf.dequantize(q, low, high, mode='SCALED')
+run(tf.global_variables_initializer())
+result = [run([q, low, high, tf.reshape(q, [2, 2]), tf.concat([q, q], 0), q[1:3], tf.cast(q, tf.int32), tf.zeros_like(q),
+               tf.bitcast(q, tf.uint8), tf.stack([q, q]), tf.gather(q, [1]), tf.equal(q, q), v, back]),
+          run(same, {p: [1, 200]}), run(same, {p: np.array([1, 200], np.uint8)}),
+          q.dtype.name, v.dtype.base_dtype.name, tf.gradients(tf.dequantize(q, -1., 1.), [x])]"""),
+    Row("what a quantised tensor loses", """
+x = tf.ones([2])
+tf.gradients(tf.dequantize(*tf.quantize(x, -1., 1., tf.qint8)), x)""", raises=("LookupError", "No gradient defined")),
+    Row("a number is no quantised integer", "tf.constant(1.5, tf.qint8)", raises=("TypeError", "qint8")),
+    Row("sums of quantised tensors", "tf.zeros([2], tf.qint8) + tf.zeros([2], tf.qint8)", raises=("TypeError", "qint8")),
 ]
