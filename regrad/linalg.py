@@ -21,6 +21,12 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.ops.generate": "eye",
     "regrad.ops.clip": """
         global_norm""",
+    "regrad.linear_operators": """
+        LinearOperator LinearOperatorAdjoint LinearOperatorBlockDiag LinearOperatorCirculant LinearOperatorCirculant2D
+        LinearOperatorCirculant3D LinearOperatorComposition LinearOperatorDiag LinearOperatorFullMatrix
+        LinearOperatorHouseholder LinearOperatorIdentity LinearOperatorInversion LinearOperatorKronecker
+        LinearOperatorLowRankUpdate LinearOperatorLowerTriangular LinearOperatorPermutation LinearOperatorScaledIdentity
+        LinearOperatorToeplitz LinearOperatorTridiag LinearOperatorZeros""",
     "regrad.ops.array": """
         matrix_transpose transpose=matrix_transpose""",
 })

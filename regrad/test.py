@@ -352,6 +352,10 @@ class TestCase(unittest.TestCase):
         missing = set(expected_subset) - set(actual_set)
         self.assertFalse(missing, f"Missing elements {missing}. {msg or ''}")
 
+    def assertSameElements(self, expected_seq, actual_seq, msg=None):
+        """Fails unless both hold the same items, in any order and however often."""
+        self.assertEqual(set(expected_seq), set(actual_seq), msg)
+
     def assertBetween(self, value, minv, maxv, msg=None):
         """Fails unless minv <= value <= maxv."""
         self.assertTrue(minv <= value <= maxv, msg or f"{value!r} unexpectedly not between {minv!r} and {maxv!r}")
@@ -398,6 +402,16 @@ class TestCase(unittest.TestCase):
         """Context manager: fails unless an error about shapes that do not go together is raised."""
         return self.assertRaisesWithPredicateMatch(
             (exception_type, ValueError), r"Incompatible shapes|Dimensions must be equal|required broadcastable shapes")
+
+    def assertRaisesWithLiteralMatch(self, expected_exception, expected_exception_message, expected_callable=None, *args,
+                                     **kwargs):
+        """Fails unless a call, or the block below it, raises that exception with exactly that message."""
+        block = self.assertRaisesWithPredicateMatch(expected_exception, lambda error: str(error) == expected_exception_message)
+        if expected_callable is None:
+            return block
+        with block:
+            expected_callable(*args, **kwargs)
+        return None
 
     @contextlib.contextmanager
     def assertRaisesWithPredicateMatch(self, exception_type, expected_err_re_or_predicate):

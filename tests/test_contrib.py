@@ -151,7 +151,7 @@ def test_settings_of_a_program():
 
 def test_names_of_the_other_parts():
     assert tf.contrib.rnn.BasicLSTMCell is tf.nn.rnn_cell.BasicLSTMCell
-    assert tf.contrib.opt.AdamWOptimizer is tf.train.AdamWOptimizer
+    assert tf.contrib.opt.AdamWOptimizer.__base__ is tf.contrib.opt.DecoupledWeightDecayExtension
     assert framework.get_or_create_global_step() is tf.train.get_global_step()
     assert slim.losses is tf.contrib.losses and slim.metrics is tf.contrib.metrics
     with pytest.raises(AttributeError, match="Regrad leaves tf.contrib.learn out"):

@@ -18,6 +18,10 @@ def case():
     case.doCleanups()
 
 
+def _raises(words):
+    raise ValueError(words)
+
+
 ROWS = [  # assertion, arguments that hold, arguments that do not
     ("assertAllClose", ([1.0, 2.0], [1.0, 2.0 + 1e-7]), ([1.0, 2.0], [1.0, 2.1])),
     ("assertAllClose", ({"a": [1.0], "b": (2, [3.0])}, {"a": [1.0], "b": (2, [3.0])}), ({"a": [1.0]}, {"a": [2.0]})),
@@ -44,6 +48,8 @@ ROWS = [  # assertion, arguments that hold, arguments that do not
     ("assertLen", ([1, 2], 2), ([1, 2], 3)),
     ("assertEmpty", ([],), ([1],)),
     ("assertContainsSubset", ([1], [1, 2]), ([3], [1, 2])),
+    ("assertSameElements", ([1, 2, 1], [2, 1]), ([1], [2, 1])),
+    ("assertRaisesWithLiteralMatch", (ValueError, "abc", _raises, "abc"), (ValueError, "abc", _raises, "abcd")),
     ("assertItemsEqual", ([1, 2], [2, 1]), ([1], [2, 1])),
     ("assertDeviceEqual", (None, ""), ("/cpu:0", "")),
 ]

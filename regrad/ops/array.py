@@ -270,16 +270,18 @@ def _filled(shape, value, dtype, name):
                     return constant(array, dtype, name=scope)
                 shape = constant(np.array(dims, np.int32), name="shape_as_tensor")
         shape = convert_to_tensor(shape, dtype=None if hasattr(shape, "dtype") else dtypes.int32)
+        if not shape.rank:
+            shape = reshape(shape, [-1])  # one size stands for a vector of it
         return fill_op(shape, constant(value, dtype), name=scope)
 
 
 def zeros(shape, dtype=dtypes.float32, name=None):
-    """Returns zeros (empty strings, False) of `shape`."""
+    """Returns zeros (empty strings, False) of `shape`: sizes, or one size."""
     return _filled(shape, 0, dtype, name or "zeros")
 
 
 def ones(shape, dtype=dtypes.float32, name=None):
-    """Returns ones (True) of `shape`."""
+    """Returns ones (True) of `shape`: sizes, or one size."""
     return _filled(shape, 1, dtype, name or "ones")
 
 

@@ -78,8 +78,7 @@ def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_
             raise ValueError("Only one of transpose_b and adjoint_b can be True.")
         a = convert_to_tensor(a, name="a")
         b = convert_to_tensor(b, name="b", dtype=None if hasattr(b, "_as_graph_element") else a.dtype)
-        batched = (a.dims is None or len(a.dims) > 2) and (b.dims is None or len(b.dims) > 2)
-        if batched or a.rank not in (None, 2) or b.rank not in (None, 2):
+        if any(x.rank is None or x.rank > 2 for x in (a, b)):
             # BatchMatMulV2 knows adjoints; a plain transpose of complex numbers is the adjoint of the conjugate.
             a = conj(a) if transpose_a else a
             b = conj(b) if transpose_b else b

@@ -75,6 +75,7 @@ for _name, (_method, _reflected) in BINARY.items():
 for _name, _method in OPERATORS.items():
     _method.__name__ = _name
     setattr(Tensor, _name, _method)
+Tensor.OVERLOADABLE_OPERATORS = set(OPERATORS)
 
 
 def overload_all(cls, as_tensor):

@@ -34,10 +34,8 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.train.moving_averages": "ExponentialMovingAverage",
     "regrad.train.optimizer": "Optimizer",
     "regrad.train.optimizers": """
-        AdadeltaOptimizer AdagradDAOptimizer AdagradOptimizer AdaMaxOptimizer AdamOptimizer AdamWOptimizer
-        AddSignOptimizer DecoupledWeightDecayExtension FtrlOptimizer GradientDescentOptimizer
-        MomentumOptimizer MomentumWOptimizer NadamOptimizer PowerSignOptimizer ProximalAdagradOptimizer
-        ProximalGradientDescentOptimizer RMSPropOptimizer extend_with_decoupled_weight_decay""",
+        AdadeltaOptimizer AdagradDAOptimizer AdagradOptimizer AdamOptimizer FtrlOptimizer GradientDescentOptimizer
+        MomentumOptimizer ProximalAdagradOptimizer ProximalGradientDescentOptimizer RMSPropOptimizer""",
     "regrad.train.supervisor": "SessionManager Supervisor basic_train_loop",
     "regrad.train.queue_runner": "queue_runner",
     "regrad.train.saver": "Saver init_from_checkpoint",

@@ -16,10 +16,10 @@ from regrad.train.optimizer import Optimizer, only_writes
 from regrad.variables.initializers import Constant, Ones
 
 
-class _Simple(Optimizer):
-    """An optimizer that is one `Apply` op per variable.
+class _OneOp:
+    """What optimizers have that are one `Apply` op per variable.
 
-    A subclass sets `op_type`, `slots` (slot name -> op name, in the op's order) and calls `_numbers`; the op's other
+    Such a class sets `op_type`, `slots` (slot name -> op name, in the op's order) and calls `_numbers`; the op's other
     operands are these numbers in the order of `operands`, in which "grad" stands for the gradient.
     """
 
@@ -64,7 +64,16 @@ class _Simple(Optimizer):
                   **self._attrs()).op
 
 
-class GradientDescentOptimizer(_Simple):
+def _one_op(cls):
+    """Decorator that gives an optimizer what it does not define of `_OneOp`: its base is `Optimizer`, as programs expect."""
+    for name, value in vars(_OneOp).items():
+        if not name.startswith("__") and name not in vars(cls):
+            setattr(cls, name, value)
+    return cls
+
+
+@_one_op
+class GradientDescentOptimizer(Optimizer):
     """var -= learning_rate * grad."""
 
     op_type = "ApplyGradientDescent"
@@ -82,7 +91,8 @@ class GradientDescentOptimizer(_Simple):
         return var.scatter_sub(IndexedSlices(step, grad.indices, grad.dense_shape), use_locking=self._use_locking)
 
 
-class MomentumOptimizer(_Simple):
+@_one_op
+class MomentumOptimizer(Optimizer):
     """accum = momentum * accum + grad; var -= learning_rate * accum (with `use_nesterov`, of the gradient ahead)."""
 
     op_type = "ApplyMomentum"
@@ -101,7 +111,8 @@ class MomentumOptimizer(_Simple):
         return {"use_nesterov": self._use_nesterov}
 
 
-class AdamOptimizer(_Simple):
+@_one_op
+class AdamOptimizer(Optimizer):
     """Adam, Kingma & Ba 2015, in the form before section 2.1: epsilon stands beside the uncorrected sqrt(v).
 
     lr_t = learning_rate sqrt(1 - beta2^t) / (1 - beta1^t); m and v are running means of g and g^2;
@@ -130,7 +141,7 @@ class AdamOptimizer(_Simple):
         self._graph = first.graph
         self._create_non_slot_variable(self._call_if_callable(self._beta1), "beta1_power", first)
         self._create_non_slot_variable(self._call_if_callable(self._beta2), "beta2_power", first)
-        super()._create_slots(var_list)
+        _OneOp._create_slots(self, var_list)
 
     def _attrs(self):
         return {"use_nesterov": self._nesterov}
@@ -177,7 +188,8 @@ class NadamOptimizer(AdamOptimizer):
         return _dense_only(self)
 
 
-class AdaMaxOptimizer(_Simple):
+@_one_op
+class AdaMaxOptimizer(Optimizer):
     """Adam with the largest recent |gradient| in place of sqrt(v): Kingma & Ba 2015, section 7.1."""
 
     op_type = "ApplyAdaMax"
@@ -193,7 +205,7 @@ class AdaMaxOptimizer(_Simple):
     def _create_slots(self, var_list):
         first = min(var_list, key=lambda v: v.name)
         self._power = self._create_non_slot_variable(self._call_if_callable(self._beta1), "beta1_power", first)
-        super()._create_slots(var_list)
+        _OneOp._create_slots(self, var_list)
 
     def _operands(self, grad, var):
         values = {name: math.cast(t, var.dtype) for name, t in self._tensors.items()}
@@ -223,7 +235,8 @@ def _filled_slots(optimizer, var_list, value, slots):
                 optimizer._get_or_make_slot(v, full, slot, op_name.format(optimizer._name))
 
 
-class AdagradOptimizer(_Simple):
+@_one_op
+class AdagradOptimizer(Optimizer):
     """accum += grad^2; var -= learning_rate * grad / sqrt(accum): Duchi et al. 2011."""
 
     op_type = "ApplyAdagrad"
@@ -243,7 +256,8 @@ class AdagradOptimizer(_Simple):
         _filled_slots(self, var_list, self._initial, self.slots)
 
 
-class AdagradDAOptimizer(_Simple):
+@_one_op
+class AdagradDAOptimizer(Optimizer):
     """Adagrad with dual averaging, for sparse linear models: Duchi et al. 2011.
 
     Args:
@@ -280,7 +294,8 @@ class AdagradDAOptimizer(_Simple):
         return [grad, values["lr"], values["l1"], values["l2"], step]
 
 
-class ProximalGradientDescentOptimizer(_Simple):
+@_one_op
+class ProximalGradientDescentOptimizer(Optimizer):
     """A step of gradient descent, then the proximal point of the l1 and l2 terms: Duchi & Singer 2009."""
 
     op_type = "ApplyProximalGradientDescent"
@@ -293,7 +308,8 @@ class ProximalGradientDescentOptimizer(_Simple):
                       l2=(l2_regularization_strength, "l2_regularization_strength"))
 
 
-class ProximalAdagradOptimizer(_Simple):
+@_one_op
+class ProximalAdagradOptimizer(Optimizer):
     """A step of Adagrad, then the proximal point of the l1 and l2 terms: Duchi & Singer 2009."""
 
     op_type = "ApplyProximalAdagrad"
@@ -313,7 +329,8 @@ class ProximalAdagradOptimizer(_Simple):
         _filled_slots(self, var_list, self._initial, self.slots)
 
 
-class AdadeltaOptimizer(_Simple):
+@_one_op
+class AdadeltaOptimizer(Optimizer):
     """Steps of the size of recent steps over the size of recent gradients: Zeiler 2012."""
 
     op_type = "ApplyAdadelta"
@@ -325,7 +342,8 @@ class AdadeltaOptimizer(_Simple):
         self._numbers(lr=(learning_rate, "lr"), rho=(rho, "rho"), epsilon=(epsilon, "epsilon"))
 
 
-class RMSPropOptimizer(_Simple):
+@_one_op
+class RMSPropOptimizer(Optimizer):
     """Gradients over the root of their running mean square, with momentum: Hinton 2012.
 
     Args:
@@ -360,7 +378,8 @@ class RMSPropOptimizer(_Simple):
             self._zeros_slot(v, "momentum", self._name)
 
 
-class FtrlOptimizer(_Simple):
+@_one_op
+class FtrlOptimizer(Optimizer):
     """Follow the regularised leader, for sparse linear models: McMahan et al. 2013.
 
     Args:
@@ -405,7 +424,8 @@ class FtrlOptimizer(_Simple):
             self._zeros_slot(v, "linear", self.slots[1][1].format(self._name))
 
 
-class AddSignOptimizer(_Simple):
+@_one_op
+class AddSignOptimizer(Optimizer):
     """Gradients scaled up where they agree in sign with their running mean: Bello et al. 2017."""
 
     op_type = "ApplyAddSign"
@@ -424,7 +444,8 @@ class AddSignOptimizer(_Simple):
         return _dense_only(self)
 
 
-class PowerSignOptimizer(_Simple):
+@_one_op
+class PowerSignOptimizer(Optimizer):
     """Gradients times base ** (sign(g) sign(m)), m being their running mean: Bello et al. 2017."""
 
     op_type = "ApplyPowerSign"

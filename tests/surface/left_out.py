@@ -52,7 +52,7 @@ LEFT_OUT = _by_name({
     "an aid to TensorFlow's own ctc_loss_v2": "nn.ctc_unique_labels",
     "assert_rank and set_shape": "debugging.assert_shapes",
     "TensorFlow's own tests": "compat.forward_compatibility_horizon",
-    "a library of its own over the functions of tf.linalg": "linalg.LinearOperator*",
+    "TensorFlow 1.15 has it not; LinearOperatorBlockDiag is there": "linalg.LinearOperatorBlockLowerTriangular",
     "collects gradients of several workers": """
         ConditionalAccumulator* SparseConditionalAccumulator sparse.SparseConditionalAccumulator""",
     "LMDB files": "LMDBReader",

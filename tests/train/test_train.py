@@ -131,8 +131,8 @@ def test_update_rules_against_their_papers():
 
 
 @pytest.mark.parametrize("make, reference", [
-    (lambda: tf.train.AdamWOptimizer(0.01, 0.1), lambda: tf.train.AdamOptimizer(0.1)),
-    (lambda: tf.train.MomentumWOptimizer(0.01, 0.1, 0.9), lambda: tf.train.MomentumOptimizer(0.1, 0.9))])
+    (lambda: tf.contrib.opt.AdamWOptimizer(0.01, 0.1), lambda: tf.train.AdamOptimizer(0.1)),
+    (lambda: tf.contrib.opt.MomentumWOptimizer(0.01, 0.1, 0.9), lambda: tf.train.MomentumOptimizer(0.1, 0.9))])
 def test_weight_decay_is_outside_of_the_gradient(make, reference):
     def step(make, **kwargs):
         with tf.Graph().as_default():
@@ -144,8 +144,14 @@ def test_weight_decay_is_outside_of_the_gradient(make, reference):
     np.testing.assert_allclose(b, plain_b - 0.01, rtol=1e-6)
 
 
-@pytest.mark.parametrize("make", [lambda: tf.train.NadamOptimizer(), lambda: tf.train.AdaMaxOptimizer(),
-                                  lambda: tf.train.AddSignOptimizer(), lambda: tf.train.PowerSignOptimizer()])
+def test_optimizers_derive_from_optimizer_directly():
+    """Programs that find the optimizers of `tf.train` by name look at `__base__`."""
+    names = [name for name in dir(tf.train) if name.endswith("Optimizer") and name != "Optimizer"]
+    assert len(names) == 10 and {getattr(tf.train, name).__base__ for name in names} == {tf.train.Optimizer}
+
+
+@pytest.mark.parametrize("make", [lambda: tf.contrib.opt.NadamOptimizer(), lambda: tf.contrib.opt.AdaMaxOptimizer(),
+                                  lambda: tf.contrib.opt.AddSignOptimizer(), lambda: tf.contrib.opt.PowerSignOptimizer()])
 def test_other_optimizers_descend(make):
     optimizer = make()
     w = tf.Variable([1.0, -2.0])
