@@ -228,6 +228,17 @@ def dims_for(shape, known):
     return (None,) * len(shape) if known == "rank" else None
 
 
+def _fetched(tf, fetch):
+    """Yields the tensors and operations of a fetch."""
+    if isinstance(fetch, tf.SparseTensor):
+        fetch = [fetch.indices, fetch.values, fetch.dense_shape]
+    for item in [fetch] if isinstance(fetch, (tf.Tensor, tf.Operation, tf.Variable)) else fetch:
+        if isinstance(item, (tf.Tensor, tf.Operation, tf.Variable)):
+            yield item
+        else:
+            yield from _fetched(tf, item)
+
+
 def run_steps(tf, row, known="full", during=contextlib.nullcontext):
     """Runs a `Steps` row under `tf`, which is TensorFlow or Regrad; the runs of its own within `during()`.
 
@@ -242,14 +253,14 @@ def run_steps(tf, row, known="full", during=contextlib.nullcontext):
         inputs = [tf.placeholder(tf.string if x.dtype == object else tf.as_dtype(x.dtype), dims_for(x.shape, known))
                   for x in row.inputs]
         initialise = tf.global_variables_initializer()
-        runs = [fetch if isinstance(fetch, (list, tuple)) else [fetch] for fetch in row.build(*variables, *inputs)]
+        runs = [list(_fetched(tf, fetch)) for fetch in row.build(*variables, *inputs)]
         session.run(initialise)
         for run in runs:
             tensors = [t for t in run if not isinstance(t, tf.Operation)]
             found["shapes"].append([None if t.shape.dims is None else t.shape.as_list() for t in tensors])
             try:
                 with during():
-                    values = session.run(list(run), dict(zip(inputs, row.inputs)))
+                    values = session.run(run, dict(zip(inputs, row.inputs)))
                 found["results"].append([as_array(v) for t, v in zip(run, values) if not isinstance(t, tf.Operation)])
             except (tf.errors.OpError, ValueError, TypeError) as error:
                 found["results"].append({"error": type(error).__name__})

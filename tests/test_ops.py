@@ -360,7 +360,7 @@ def _same_steps(row, found, recorded, what):
                 assert t is None or s is not None and all(d is None or n == d for n, d in zip(s, t, strict=True)), \
                     f"TensorFlow knows the shape {t}, here it is {s}"
     theirs = recorded.get("gradients", found["gradients"])
-    if theirs == "LookupError":  # TensorFlow says nothing about the op type, here it is declared not differentiable
+    if isinstance(theirs, str):  # TensorFlow has no rule, or one that fails: here the op type is declared not differentiable
         theirs = [False] * len(found["gradients"])
     assert found["gradients"] == theirs, f"gradients: {found['gradients']}, in TensorFlow {theirs}"
 

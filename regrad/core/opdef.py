@@ -220,8 +220,8 @@ def define_op(type, signature, *, infer, lower=None, attrs=None, types=None, sta
       partial: the lowering also works on arrays of objects, some of them unknown sizes (shape arithmetic).
       variable: the op is a variable's storage.
       random: draws numbers: `lower(b, rng, *arrays, **attrs)`, where `rng` is uint64[3]: graph seed, op seed, and how
-        many blocks of its stream the op took before in this session; `extra["blocks"]`, a function of the outputs' dims,
-        says how many it takes (one if it is not there).
+        many blocks of its stream the op took before in this session; `extra["blocks"]`, a function of the attributes and
+        the outputs' dims, says how many it takes (one if it is not there).
       single: an op with one output gives a Tensor when called; False for ops whose number of outputs varies, which
         always give a list.
 

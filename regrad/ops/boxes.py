@@ -68,7 +68,9 @@ def _check(boxes, scores):
         raise ShapeError(f"scores must be [boxes], got {spec_text(scores)} for boxes {spec_text(boxes)}")
 
 
-def _thresholds(threshold):
+def _thresholds(threshold, limit=0):
+    if limit < 0:
+        raise InvalidArgumentError(f"max_output_size must be non-negative, got {limit}")
     if not 0 <= threshold <= 1:
         raise InvalidArgumentError("iou_threshold must be in [0, 1]")
 
@@ -79,7 +81,7 @@ def _nms_infer(boxes, scores, *rest, **attrs):
 
 
 def _nms_v3(b, boxes, scores, limit, threshold, score_threshold):
-    _thresholds(float(threshold))
+    _thresholds(float(threshold), int(limit))
     return choose(overlaps(boxes), scores, int(limit), float(threshold), float(score_threshold))[0]
 
 
@@ -109,7 +111,7 @@ nonmaxsuppressionv4_op = define_op(
 
 
 def _nms_v5(b, boxes, scores, limit, threshold, score_threshold, sigma, *, pad_to_max_output_size):
-    _thresholds(float(threshold))
+    _thresholds(float(threshold), int(limit))
     if sigma < 0:
         raise InvalidArgumentError("soft_nms_sigma must be non-negative")
     indices, kept = choose(overlaps(boxes), scores, int(limit), float(threshold), float(score_threshold), float(sigma))
@@ -137,6 +139,7 @@ def _matrix_infer(matrix, scores, *rest):
 
 
 def _nms_of_matrix(b, matrix, scores, limit, threshold, score_threshold):
+    _thresholds(0, int(limit))
     return choose(matrix, scores, int(limit), float(threshold), float(score_threshold))[0]
 
 
@@ -256,6 +259,8 @@ def _draw_infer(images, boxes, colors=None):
 
 
 def _draw_lower(b, images, boxes, colors=None):
+    if len(images) != len(boxes):
+        raise InvalidArgumentError(f"The batches differ: {len(images)} images, and boxes for {len(boxes)}")
     out = np.array(images)
     height, width, channels = images.shape[1:]
     colours = _COLOURS if colors is None or not np.size(colors) else np.asarray(colors, np.float32)

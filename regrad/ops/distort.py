@@ -3,7 +3,6 @@
 import numpy as np
 
 from regrad.core import dtypes
-from regrad.core.dtypes import INDEX
 from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.host import HOST
@@ -11,6 +10,7 @@ from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.ops.random import SEEDS, _Stream
 
 _SINGLE = np.float32
+_SIZES = frozenset((dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64))
 
 
 class _Draws:
@@ -80,6 +80,9 @@ def _lower(b, rng, image_size, bounding_boxes, min_object_covered, *, seed, seed
            max_attempts, use_image_if_no_bounding_boxes):
     height, width = int(image_size[0]), int(image_size[1])
     if bounding_boxes.size:
+        if not np.all((bounding_boxes >= 0) & (bounding_boxes <= 1)):
+            raise InvalidArgumentError("All bounding box coordinates must be in [0.0, 1.0]: "
+                                       f"{bounding_boxes.reshape(-1, 4).tolist()}")
         scale = np.array([height, width, height, width], _SINGLE)
         boxes = (bounding_boxes.reshape(-1, 4) * scale).astype(int).tolist()
     elif use_image_if_no_bounding_boxes:
@@ -98,8 +101,8 @@ def _lower(b, rng, image_size, bounding_boxes, min_object_covered, *, seed, seed
     top, left, rows, columns = found
     box = np.array([top / _SINGLE(height), left / _SINGLE(width), (top + rows) / _SINGLE(height),
                     (left + columns) / _SINGLE(width)], _SINGLE)
-    return (np.array([top, left, 0], image_size.dtype), np.array([rows, columns, -1], image_size.dtype),
-            box.reshape(1, 1, 4))
+    begin, size = (np.array(x).astype(image_size.dtype) for x in ([top, left, 0], [rows, columns, -1]))
+    return begin, size, box.reshape(1, 1, 4)
 
 
 def _infer(image_size, bounding_boxes, min_object_covered, **attrs):
@@ -112,10 +115,10 @@ def _infer(image_size, bounding_boxes, min_object_covered, **attrs):
 
 sampledistortedboundingbox_op = define_op(
     "SampleDistortedBoundingBoxV2", "image_size: T, bounding_boxes: float32, min_object_covered: float32", random=True,
-    host=True, single=False, types={"T": INDEX}, infer=_infer, lower=_lower,
+    host=True, single=False, types={"T": _SIZES}, infer=_infer, lower=_lower,
     attrs={**SEEDS, "aspect_ratio_range": (0.75, 1.33), "area_range": (0.05, 1.0), "max_attempts": 100,
            "use_image_if_no_bounding_boxes": False})
-sampledistortedboundingbox_op.extra["blocks"] = lambda *dims: 100  # what TensorFlow reserves for its 100 attempts
+sampledistortedboundingbox_op.extra["blocks"] = lambda attrs, *dims: attrs["max_attempts"]  # of four words, as in TensorFlow
 NotDifferentiable("SampleDistortedBoundingBoxV2")
 
 
@@ -125,7 +128,7 @@ def sample_distorted_bounding_box(image_size, bounding_boxes, seed=None, seed2=N
     """Returns (begin, size, box) of a random crop: for `tf.slice`, and as float32 [1, 1, 4] in fractions of the image.
 
     Args:
-      image_size: int32 or int64 [height, width, channels].
+      image_size: integers [height, width, channels].
       bounding_boxes: float32 [1, boxes, 4], of the objects, in fractions of the image.
       min_object_covered: how much of at least one object the crop must hold.
       aspect_ratio_range: of width to height; (0.75, 1.33) by default.
@@ -136,7 +139,7 @@ def sample_distorted_bounding_box(image_size, bounding_boxes, seed=None, seed2=N
 
     Raises:
       ValueError: a range that is none.
-      InvalidArgumentError: (when run) there are no boxes.
+      InvalidArgumentError: (when run) there are no boxes, or one reaches out of the image.
     """
     aspect = tuple(aspect_ratio_range or (0.75, 1.33))
     area = tuple(area_range or (0.05, 1.0))

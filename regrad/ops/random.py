@@ -938,6 +938,6 @@ def random_crop(value, size, seed=None, name=None):
 # -- how much of its stream a run of an op takes: as in TF's kernels, so that later runs go on as theirs do -----------
 for _op in (randomuniform_op, randomstandardnormal_op, truncatednormal_op, randomuniformint_op, randomgamma_op,
             randompoisson_op, parameterizedtruncatednormal_op):
-    _op.extra["blocks"] = lambda dims: size_of(dims) * _RESERVED
-randomshuffle_op.extra["blocks"] = lambda dims, order: -(-order[0] // 4)
-multinomial_op.extra["blocks"] = lambda dims: dims[0] * -(-dims[1] // 4) * 4 * 2 * _RESERVED
+    _op.extra["blocks"] = lambda attrs, dims: size_of(dims) * _RESERVED
+randomshuffle_op.extra["blocks"] = lambda attrs, dims, order: -(-order[0] // 4)
+multinomial_op.extra["blocks"] = lambda attrs, dims: dims[0] * -(-dims[1] // 4) * 4 * 2 * _RESERVED

@@ -10,11 +10,13 @@ from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.opdef import Spec, spec_text
 from regrad.core.shapes import compatible
 from regrad.ops.hosted import host_op
-from regrad.ops.sparse import SparseTensor, SparseTensorValue, parts
+from regrad.ops.sparse import SparseTensor, SparseTensorValue, check_places, parts
 
 
-def _groups(indices, values):
+def _groups(indices, values, dims, validate):
     """Returns {leading index: list of values} of a sparse tensor."""
+    if validate:
+        check_places(indices, dims)
     found: dict = {}
     for at, value in zip(indices, values):
         found.setdefault(tuple(int(i) for i in at[:-1]), []).append(value)
@@ -67,12 +69,13 @@ def _dense_lower(b_, a, b, *, set_operation, validate_indices):
 
 def _mixed_lower(b_, a, indices, values, dims, *, set_operation, validate_indices):
     shape = _same_groups(a.shape[:-1], dims[:-1])
-    return _combined(_dense_groups(a), _groups(indices, values), shape, set_operation, a.dtype)
+    return _combined(_dense_groups(a), _groups(indices, values, dims, validate_indices), shape, set_operation, a.dtype)
 
 
 def _sparse_lower(b_, i1, v1, s1, i2, v2, s2, *, set_operation, validate_indices):
     shape = _same_groups(s1[:-1], s2[:-1])
-    return _combined(_groups(i1, v1), _groups(i2, v2), shape, set_operation, v1.dtype)
+    sets = (_groups(i, v, dims, validate_indices) for i, v, dims in ((i1, v1, s1), (i2, v2, s2)))
+    return _combined(*sets, shape, set_operation, v1.dtype)
 
 
 _TYPES = frozenset((dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64, dtypes.uint8, dtypes.uint16, dtypes.string))
@@ -91,7 +94,7 @@ sparsetosparsesetoperation_op = host_op(
 
 def _size_lower(b, indices, values, dims, *, validate_indices):
     out = np.zeros(tuple(int(n) for n in dims[:-1]), np.int32)
-    for at, found in _groups(indices, values).items():
+    for at, found in _groups(indices, values, dims, validate_indices).items():
         out[at] = len(set(found))
     return out
 
@@ -129,7 +132,7 @@ def set_intersection(a, b, validate_indices=True):
 
     Args:
       a, b: tensors or SparseTensors of one dtype, integers or strings, whose axes but the last are alike.
-      validate_indices: accepted.
+      validate_indices: places of SparseTensors out of order, repeated or outside are an InvalidArgumentError.
     """
     return _operation(a, b, "intersection", validate_indices)
 

@@ -158,7 +158,7 @@ def _to_dense_lower(b, indices, output_shape, values, default_value, *, validate
     values = b.np.broadcast_to(values, at.shape[:1])
     if b.is_host:
         if validate_indices:
-            _validate(at, dims)
+            check_places(at, dims)
         out = np.full(dims, default_value, values.dtype)
         out[tuple(at.T)] = values
         return out
@@ -166,7 +166,7 @@ def _to_dense_lower(b, indices, output_shape, values, default_value, *, validate
     return full.at[tuple(at.T)].set(values, mode="drop", wrap_negative_indices=False)
 
 
-def _validate(indices, dims):
+def check_places(indices, dims):
     """Raises InvalidArgumentError for coordinates outside, repeated, or out of order."""
     last = None
     for i, row in enumerate(indices.tolist()):

@@ -273,26 +273,28 @@ def sparse_reduce_max(sp_input, axis=None, keepdims=None, reduction_axes=None, k
     return where_v2(given > 0, found, array.zeros_like(found))
 
 
-def _elementwise_lower(b, ai, av, ad, bi, bv, bd, *, function):
-    left = {tuple(i): v for i, v in zip(ai.tolist(), av)}
-    right = {tuple(i): v for i, v in zip(bi.tolist(), bv)}
-    at = sorted({*left, *right})
-    zero = av.dtype.type(0)
-    values = np.array([function(left.get(i, zero), right.get(i, zero)) for i in at], av.dtype)
-    return np.array(at, np.int64).reshape(len(at), len(ad)), values
-
-
 def _elementwise(op_type, function):
+    """Defines an op of two sparse tensors; what one of them does not give counts as 0."""
+    def lower(b, ai, av, ad, bi, bv, bd):
+        if not np.array_equal(ad, bd):
+            raise InvalidArgumentError(f"Operands' shapes do not match: {ad.tolist()} and {bd.tolist()}")
+        left = {tuple(i): v for i, v in zip(ai.tolist(), av)}
+        right = {tuple(i): v for i, v in zip(bi.tolist(), bv)}
+        at = sorted({*left, *right})
+        zero = av.dtype.type(0)
+        values = np.array([function(left.get(i, zero), right.get(i, zero)) for i in at], av.dtype)
+        return np.array(at, np.int64).reshape(len(at), len(ad)), values
+
     NotDifferentiable(op_type)
     return define_op(
         op_type, "a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64", host=True,
-        single=False, attrs={"function": function}, lower=_elementwise_lower,
+        single=False, lower=lower,
         infer=lambda ai, av, *_, **__: [Spec((None, ai.dims[1] if ai.dims is not None else None), dtypes.int64),
                                         Spec((None,), av.dtype)])
 
 
-sparsesparsemaximum_op = _elementwise("SparseSparseMaximum", max)
-sparsesparseminimum_op = _elementwise("SparseSparseMinimum", min)
+sparsesparsemaximum_op = _elementwise("SparseSparseMaximum", np.maximum)
+sparsesparseminimum_op = _elementwise("SparseSparseMinimum", np.minimum)
 
 
 def _both(op, a, b, name):

@@ -585,7 +585,7 @@ def random_blocks(op, outputs):
     blocks = op.opdef.extra.get("blocks")
     if blocks is None:
         return 1
-    return blocks(*(o.dims for o in outputs)) if all(fully_known(o.dims) for o in outputs) else _BODY_BLOCKS
+    return blocks(op.attrs, *(o.dims for o in outputs)) if all(fully_known(o.dims) for o in outputs) else _BODY_BLOCKS
 
 
 def random_ops_inside(op):

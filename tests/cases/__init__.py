@@ -103,6 +103,11 @@ class Steps:
         return f"{self.op_type}{self.note and '-' + self.note}"
 
 
+def once(op_type, function, *inputs, note="", **more):
+    """A row of one run, for an op of the host: `function(*tensors)` -> tensors of `inputs`, which are kept as they are."""
+    return Steps(op_type, lambda *tensors: [function(*tensors)], inputs=inputs, note=note, **more)
+
+
 @dataclasses.dataclass(frozen=True)
 class Edge:
     """Decided derivatives at a point where formulas fail: ties, kinks, 0/0, infinities.

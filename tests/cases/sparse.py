@@ -5,7 +5,7 @@ import numpy as np
 import regrad as tf
 from regrad.core.errors import InvalidArgumentError
 from regrad.ops import sparse
-from tests.cases import Bad, Case
+from tests.cases import Bad, Case, once
 
 P = np.array
 AT = P([[0, 1], [1, 0], [1, 3], [2, 2]])  # of a [3, 4] matrix
@@ -103,3 +103,42 @@ CASES = [
     Bad("SparseDenseCwiseMul", lambda: tf.SparseTensor(AT, [1.0] * 4, DIMS) * tf.zeros([2, 4]), ValueError, "2"),
     Bad("SparseAdd", lambda: sparse.sparse_add(tf.zeros([2]), tf.zeros([2])), TypeError, "At least one input should be"),
 ]
+
+
+# -- other shapes, and two of them -------------------------------------------------------------------
+raw = tf.raw_ops
+FLAT, OTHER = P([5.0, 1.0, -2.0, 3.0]), P([[0, 1], [1, 1], [2, 2]])
+
+
+def reshaped(*new):
+    return lambda at, dims: raw.SparseReshape(input_indices=at, input_shape=dims, new_shape=P(new, np.int64))
+
+
+def merged(op_type, dtype="float64", values=FLAT, other=(-1.0, 2.0, 7.0), note="", b_dims=DIMS):
+    def build(at, values, dims, b_at, others, b_dims):
+        return getattr(raw, op_type)(a_indices=at, a_values=values, a_shape=dims, b_indices=b_at, b_values=others, b_shape=b_dims)
+
+    values, other = (P(v).astype(tf.as_dtype(dtype).as_numpy_dtype) for v in (values, other))
+    return once(op_type, build, AT[:len(values)], values, DIMS, OTHER[:len(other)], other, b_dims, note=note or dtype)
+
+
+CASES += [
+    *(once("SparseReshape", reshaped(*new), AT, DIMS, note=str(new)) for new in ((2, 6), (12,), (-1,), (4, -1), (1, 3, -1, 2))),
+    once("SparseReshape", reshaped(6, 2), NONE, DIMS, note="empty"),
+    once("SparseReshape", reshaped(0, 5), NONE, P([0, 4]), note="no places"),
+    once("SparseReshape", reshaped(5, 2), AT, DIMS, note="another number"),
+    once("SparseReshape", reshaped(-1, 5), AT, DIMS, note="no multiple"),
+    once("SparseReshape", lambda at, dims, new: raw.SparseReshape(input_indices=at, input_shape=dims, new_shape=new), AT, DIMS,
+         P([-1, -1]), note="two open sizes"),
+    Bad("SparseReshape", lambda: tf.sparse_reshape(tf.SparseTensor(AT, [1.0] * 4, DIMS), [-1, -1]), ValueError,
+        "At most one dimension can be inferred"),
+]
+for _op_type in ("SparseSparseMaximum", "SparseSparseMinimum"):
+    CASES += [
+        *(merged(_op_type, d) for d in ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64")),
+        merged(_op_type, "uint8", (5, 1, 2, 3), (1, 2, 7)),
+        merged(_op_type, values=(), note="empty"),
+        merged(_op_type, note="other shapes", b_dims=P([3, 5])),
+        merged(_op_type, values=(np.inf, np.nan, -0.0, 1), other=(np.nan, 2.0, -np.inf), note="not finite"),
+        Bad(_op_type, lambda: tf.sparse_maximum(tf.constant([1.0]), tf.constant([1.0])), TypeError, "must be a SparseTensor"),
+    ]

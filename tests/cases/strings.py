@@ -5,7 +5,7 @@ import numpy as np
 import regrad as tf
 from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.ops import strings
-from tests.cases import Bad, Case
+from tests.cases import Bad, Case, once
 
 
 def _s(*items):
@@ -79,4 +79,43 @@ CASES += [
     Bad("StringSplit", lambda: tf.string_split(SQUARE), ShapeError, "must be rank 1 but is rank 2"),
     Bad("DecodeRaw", lambda: tf.decode_raw(["abc"], tf.int16), InvalidArgumentError, "not a multiple of 2", run=True),
     Bad("StringFormat", lambda: tf.strings.format("{}", [1, 2]), ValueError, r"1 placeholder\(s\)"),
+]
+
+
+# -- hashes, and strings in parts --------------------------------------------------------------------
+raw = tf.raw_ops
+OF_EVERY_LENGTH = _s(*((b"ab\0c\xff" * 40)[:n] for n in (0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 50, 64, 65, 128, 129)))
+NOTHING = np.zeros((0, 2), object)
+
+
+def hashes(op_type, function):
+    return [
+        once(op_type, lambda x: function(x, 2**61 - 1), OF_EVERY_LENGTH),
+        once(op_type, lambda x: function(x, 1), SQUARE, note="one bucket"),
+        once(op_type, lambda x: function(x, 7), NOTHING, note="empty"),
+        once(op_type, lambda x: function(x, 7), np.array("\u00e9\u4e2d".encode(), object), note="scalar"),
+        Bad(op_type, lambda: function(["a"], 0), ValueError, "num_buckets|must be at least minimum 1|>= 1"),
+        Bad(op_type, lambda: function([1.0], 3), TypeError, "string"),
+    ]
+
+
+def parts_of(x, *args, **kwargs):
+    return list(raw.StringSplitV2(input=x, sep=args[0] if args else "", **kwargs))
+
+
+SENTENCES = _s(b"a b  c", b"", b" d\te\n", b"f")
+CASES += [
+    *hashes("StringToHashBucket", tf.string_to_hash_bucket),
+    *hashes("StringToHashBucketFast", tf.string_to_hash_bucket_fast),
+    *hashes("StringToHashBucketStrong", lambda x, n: tf.string_to_hash_bucket_strong(x, n, [123, 456])),
+    once("StringToHashBucketStrong", lambda x: tf.string_to_hash_bucket_strong(x, 10**9, [2**62, 3]), OF_EVERY_LENGTH, note="key"),
+    Bad("StringToHashBucketStrong", lambda: tf.string_to_hash_bucket_strong(["a"], 3, [1]), (ValueError, TypeError), "key"),
+    once("StringSplitV2", parts_of, SENTENCES),
+    *(once("StringSplitV2", lambda x, sep=sep: parts_of(x, sep), _s(b"a,b,,c", b",", b"", b"a,,b"), note=sep)
+      for sep in (",", ",,", "b,")),
+    *(once("StringSplitV2", lambda x, n=n: parts_of(x, ",", maxsplit=n), _s(b"a,b,c,d", b"a", b""), note=f"at most {n}")
+      for n in (0, 1, 2)),
+    once("StringSplitV2", parts_of, NOTHING[:, 0], note="empty"),
+    once("StringSplitV2", lambda x: parts_of(x, "\u4e2d".encode()), _s("a\u4e2db".encode()), note="several bytes"),
+    Bad("StringSplitV2", lambda: tf.strings.split(SQUARE), ValueError, "rank 1|must be"),
 ]
