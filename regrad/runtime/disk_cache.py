@@ -40,8 +40,7 @@ def digest(key):
     from regrad.runtime.backend import jax
 
     options = sorted(config.compiler_options().items())
-    convolutions = onednn.version() if "Conv" in text else None
-    versions = (jax.__version__, jaxlib.__version__, platform.machine(), _processor(), options, convolutions)
+    versions = (jax.__version__, jaxlib.__version__, platform.machine(), _processor(), options, onednn.version())
     return hashlib.sha256(repr((versions, _own_version(), text)).encode()).hexdigest()
 
 
