@@ -121,13 +121,14 @@ if config.synchronous or config.threads:
     _make_client()
 
 
-def compile_function(function, specs, donate):
+def compile_function(function, specs, donate, operations=0):
     """Compiles `function(*arrays)` for inputs of the given (shape, NumPy dtype) pairs.
 
     Args:
       function: traceable by JAX, returns a tuple of arrays.
       specs: one (shape, dtype) per argument.
       donate: indices of arguments whose buffers the results may overwrite.
+      operations: how many the function computes.
     """
     with jax.enable_x64(True):
         arguments = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs]
@@ -139,6 +140,6 @@ def compile_function(function, specs, donate):
             error.__notes__ = [note for note in getattr(error, "__notes__", ()) if "JAX has removed" not in note]
             raise
         try:
-            return lowered.compile(compiler_options=config.compiler_options())
+            return lowered.compile(compiler_options=config.compiler_options(operations))
         except jax.errors.JaxRuntimeError:  # another XLA may not know an option
             return lowered.compile()

@@ -59,17 +59,22 @@ cache_dir = _default_cache()
 
 
 @functools.lru_cache(maxsize=1)
-def compiler_options():
-    """Returns XLA's options for this machine.
-
-    Vectors as wide as the processor has (XLA's default is 256 bits), and convolutions by Eigen, which uses all cores where
-    YNNPACK, the default of recent XLA, uses one; YNNPACK keeps the products, at which it is the faster of the two.
-    """
+def _wide_vectors():
     try:
         with open("/proc/cpuinfo") as f:
-            wide = any(line.startswith("flags") and "avx512f" in line for line in f)
+            return any(line.startswith("flags") and "avx512f" in line for line in f)
     except OSError:
-        wide = False
+        return False
+
+
+def compiler_options(operations):
+    """Returns XLA's options for a program of so many operations on this machine.
+
+    Vectors as wide as the processor has (XLA's default is 256 bits), but for long programs, which take half as long again to
+    compile with them. Convolutions by Eigen, which uses all cores where YNNPACK, the default of recent XLA, uses one; YNNPACK
+    keeps the products, at which it is the faster of the two.
+    """
+    wide = _wide_vectors() and operations <= apart_ops
     options: dict[str, int | str] = {"xla_cpu_prefer_vector_width": 512} if wide else {}
     # The last one: XLA forgets it when another option follows.
     return options | {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}

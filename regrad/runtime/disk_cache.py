@@ -39,7 +39,7 @@ def digest(key):
 
     from regrad.runtime.backend import jax
 
-    options = sorted(config.compiler_options().items())
+    options = sorted(config.compiler_options(0).items())
     versions = (jax.__version__, jaxlib.__version__, platform.machine(), _processor(), options, onednn.version())
     return hashlib.sha256(repr((versions, _own_version(), text)).encode()).hexdigest()
 

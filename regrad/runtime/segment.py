@@ -787,7 +787,7 @@ def _compile(segment):
     specs = [(dims, dtype.as_numpy_dtype) for dims, dtype in segment.in_specs]
     if n_random:
         specs.insert(n_ins, ((n_random, 3), np.uint64))
-    return compile_function(function, specs, segment.donate)
+    return compile_function(function, specs, segment.donate, len(segment.steps))
 
 
 def clear_cache():
