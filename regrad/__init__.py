@@ -164,9 +164,10 @@ _RENAMED = {  # public name -> (module, name there)
     "slice": ("regrad.ops.indexing", "slice_"),
 }
 
-_MODULES = """bitwise compat config contrib core data distributions errors initializers layers linalg logging losses math nn ops
-    random train signal spectral strings summary image test variables python gfile app flags manip sets metrics keras io
-    debugging dtypes graph_util nest python_io quantization queue sparse version inspect raw_ops rules sel""".split()
+_MODULES = """autograph bitwise compat config contrib core data distributions errors initializers layers linalg logging
+    losses math nn ops random train signal spectral strings summary image test variables python gfile app flags manip sets
+    metrics keras io debugging dtypes estimator graph_util nest python_io quantization queue sparse version inspect raw_ops
+    rules sel""".split()
 
 _WHERE = {name: (module, name) for module, names in _NAMES.items() for name in names.split()} | _RENAMED
 _SUBMODULES = {"rules": "regrad.autodiff.rules", "sel": "regrad.autodiff.selectors", "errors": "regrad.core.errors",

@@ -17,7 +17,7 @@ from regrad.core.context import get_default_session, graphs
 from regrad.core.device import canonical_name
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import InvalidArgumentError, OpError
-from regrad.core.graph import Graph, Tensor, get_default_graph, reset_default_graph
+from regrad.core.graph import Tensor, get_default_graph, reset_default_graph
 from regrad.ops.random import DEFAULT_GRAPH_SEED
 from regrad.runtime.session import Session
 
@@ -86,12 +86,8 @@ class TestCase(unittest.TestCase):
         self._close_cached()
         random.seed(DEFAULT_GRAPH_SEED)
         np.random.seed(DEFAULT_GRAPH_SEED)
-        if graphs.top() is None:
-            reset_default_graph()
-        else:  # somebody else's block is open
-            block = Graph().as_default()
-            block.__enter__()
-            self.addCleanup(block.__exit__, None, None, None)
+        graphs.reset()
+        reset_default_graph()
         get_default_graph().seed = DEFAULT_GRAPH_SEED
         self.addCleanup(self._close_cached)
 

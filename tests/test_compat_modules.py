@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+import regrad as tf
 from regrad.compat.modules import EXTRAS, MODULES
 from regrad.compat.tensorflow import _lookup
 from regrad.core.absent import ABSENT
@@ -26,7 +27,7 @@ NAMES = {
     "framework.ops": """Graph Tensor Operation IndexedSlices GraphKeys get_default_graph reset_default_graph name_scope
         control_dependencies convert_to_tensor convert_n_to_tensor register_tensor_conversion_function RegisterGradient
         NotDifferentiable get_gradient_function colocate_with device add_to_collection get_all_collection_keys
-        strip_name_scope prepend_name_scope executing_eagerly_outside_functions""",
+        strip_name_scope prepend_name_scope executing_eagerly_outside_functions uid""",
     "framework.constant_op": "constant constant_v1",
     "framework.dtypes": "float32 as_dtype DType",
     "framework.errors_impl": "OpError InvalidArgumentError FailedPreconditionError",
@@ -59,6 +60,8 @@ NAMES = {
     "ops.rnn": "dynamic_rnn static_rnn",
     "ops.rnn_cell_impl": "LSTMCell BasicRNNCell LSTMStateTuple",
     "ops.check_ops": "assert_equal assert_rank",
+    "ops.summary_op_util": "summary_scope collect skip_summary clean_tag",
+    "tpu.tpu_function": "get_tpu_context",
     "training.adam": "AdamOptimizer",
     "training.saver": "Saver latest_checkpoint",
     "training.learning_rate_decay": "exponential_decay",
@@ -145,3 +148,50 @@ def test_what_is_left_out_says_what_to_do(name):
     with pytest.raises(AttributeError) as told:
         _lookup(f"tensorflow.{space}" if space else "tensorflow", leaf)
     assert ABSENT[name] in str(told.value)
+
+
+def test_modules_that_packages_lean_on():
+    ops = importlib.import_module("regrad.python.framework.ops")
+    util = importlib.import_module("regrad.python.ops.summary_op_util")
+    assert ops.uid() < ops.uid()
+    assert ops.convert_to_tensor(3, None, "three", False).op.name == "three"  # `as_ref` stands before what is preferred
+    with tf.name_scope("net"), util.summary_scope("a b", "family") as (tag, scope):
+        assert (tag, scope) == ("family/net/family/a_b", "net/family/a_b/")
+    util.collect(3, None, ["those"])
+    assert tf.get_collection("those") == [3]
+    assert tf.get_default_graph()._get_control_flow_context() is None
+    assert importlib.import_module("regrad.python.tpu.tpu_function").get_tpu_context().number_of_shards is None
+
+
+def test_contrib_framework():
+    framework = _lookup("tensorflow.contrib", "framework")
+    with tf.variable_scope("net"):
+        v, x = framework.global_variable(1.0, name="v"), tf.placeholder(tf.float32, [3], name="x")
+        assert framework.get_name_scope() == "net"
+    assert framework.get_variables_by_suffix("v") == [v] and framework.get_variable_full_name(v) == "net/v"
+    assert framework.get_placeholders(x.graph) == [x] and framework.get_graph_from_inputs([x]) is x.graph
+    assert framework.smart_cond(v > 0.0, lambda: x, lambda: -x, name="either").op.name == "either/Merge"
+    with pytest.raises(ValueError, match="integer type"):
+        framework.assert_scalar_int(1.0)
+    with tf.Session() as sess:
+        sess.run(v.initializer)
+        flag = tf.get_variable("flag", initializer=True)
+        sess.run(flag.initializer)
+        total = framework.reduce_sum_n([x, tf.ones([2, 2])])
+        chosen = framework.smart_cond(flag, lambda: 1, lambda: 2), framework.smart_cond(False, None, lambda: tf.constant(2))
+        assert sess.run([total, *chosen], {x: [1.0, 2.0, 3.0]}) == [10.0, 1, 2]
+
+
+def test_what_model_functions_are_written_with():
+    estimator = tf.estimator
+    spec = estimator.EstimatorSpec(estimator.ModeKeys.PREDICT, predictions={"p": 1})
+    assert spec.mode == "infer" and spec.predictions == {"p": 1} and spec.training_hooks == ()
+    with pytest.raises(ValueError, match="Missing train_op"):
+        estimator.EstimatorSpec(estimator.ModeKeys.TRAIN, loss=1.0)
+    assert issubclass(estimator.LoggingTensorHook, tf.train.SessionRunHook)
+
+    @tf.autograph.experimental.do_not_convert()
+    def f():
+        return 3
+
+    assert f() == tf.autograph.do_not_convert(f)() == 3

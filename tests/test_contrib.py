@@ -292,6 +292,23 @@ def test_metrics_take_predictions_first():
         assert sess.run(now) == 0.5
 
 
+def test_covariance_and_correlation_over_batches():
+    rng = np.random.RandomState(0)
+    x, y, w = rng.randn(12), rng.randn(12) + 5, rng.randint(0, 3, 12)
+    fed = [tf.placeholder(tf.float32, [None]) for _ in range(3)]
+    pairs = [tf.contrib.metrics.streaming_covariance(*fed), tf.contrib.metrics.streaming_covariance(fed[0], fed[1]),
+             tf.contrib.metrics.streaming_pearson_correlation(fed[0], fed[1])]
+    values, updates = zip(*pairs)
+    with tf.Session() as sess:
+        sess.run(tf.local_variables_initializer())
+        assert np.isnan(sess.run(values)).all()
+        for i in range(0, 12, 4):
+            updated = sess.run(updates, dict(zip(fed, (x[i:i + 4], y[i:i + 4], w[i:i + 4]))))
+        got = sess.run(values)
+    np.testing.assert_allclose(got, [np.cov(x, y, fweights=w)[0, 1], np.cov(x, y)[0, 1], np.corrcoef(x, y)[0, 1]], rtol=1e-4)
+    np.testing.assert_allclose(updated, got, rtol=1e-6)
+
+
 def test_create_train_op_scales_and_clips_gradients():
     a, b = tf.get_variable("a", initializer=1.0), tf.get_variable("b", initializer=1.0)
     ran = tf.get_variable("ran", initializer=0.0, trainable=False)

@@ -131,3 +131,11 @@ def test_complex_gradients_against_differences():
     assert tf.test.compute_gradient_error(x, [2], x * x, [2]) < 2e-2
     by_rule, _ = tf.test.compute_gradient(x, [2], x * (1 + 2j), [2], np.array([1.0, 1j], np.complex64))
     np.testing.assert_allclose(by_rule[:2, :2], [[1, 2], [-2, 1]])
+
+
+def test_a_test_may_set_itself_up_again_in_a_graph_of_its_own(case):
+    with tf.Graph().as_default() as graph:
+        case.setUp()
+        assert tf.get_default_graph() is not graph  # TensorFlow leaves all blocks too
+        with case.test_session():
+            assert tf.constant(3).eval() == 3

@@ -17,7 +17,8 @@ class Defun:
         def quantize(x):
             return tf.round(x)
 
-    The operations of the body stand in the graph where the function is called, under its name.
+    The operations of the body stand in the graph where the function is called, under its name. A call gives a tensor, or a
+    tuple of several; None if the function returns None.
 
     Args:
       input_types: the dtype of each argument; none at all takes them as they come.
@@ -80,7 +81,7 @@ class Defun:
             if self._shape_func is not None:
                 for t, shape in zip(results, self._shape_func(Call(results[0].op, results, inputs, name))):
                     t.set_shape(shape)
-        return results if isinstance(returned, (list, tuple)) else results[0]
+        return tuple(results) if len(results) > 1 else results[0]
 
     def _with_gradient(self, results, inputs, name):
         n = len(results)

@@ -4,6 +4,9 @@ A module listed without "=" offers the public names of `regrad` only; with "=", 
 """
 
 import contextlib
+import functools
+import itertools
+import types
 
 _TREE = {
     "": """compat=compat compat.v1=regrad python=regrad core core.framework core.lib core.lib.core core.protobuf core.util
@@ -42,14 +45,14 @@ _TREE = {
     "python": """client data=data data.ops data.ops.dataset_ops=data data.ops.iterator_ops=data data.util
         data.util.nest=core.nest eager feature_column feature_column.feature_column framework keras=keras keras.backend
         keras.engine keras.engine.base_layer=layers keras.engine.input_spec=layers keras.initializers=initializers
-        keras.layers=layers keras.optimizers=train layers=layers lib lib.core
+        keras.layers=keras.layers keras.optimizers=train layers=layers lib lib.core
         lib.core.error_codes_pb2=core.errors lib.io lib.io.file_io=gfile
         lib.io.python_io lib.io.tf_record module module.module ops platform pywrap_tensorflow=train saved_model
         saved_model.builder saved_model.loader saved_model.saved_model saved_model.signature_constants
         saved_model.signature_def_utils saved_model.simple_save saved_model.tag_constants saved_model.utils
         summary=summary summary.plugin_asset summary.summary=summary summary.summary_iterator=summary summary.writer=summary
         summary.writer.event_file_writer=summary summary.writer.writer=summary summary.writer.writer_cache=summary tf2
-        tools tools.freeze_graph training=train user_ops user_ops.user_ops util""",
+        tools tools.freeze_graph tpu tpu.ops tpu.ops.tpu_ops tpu.tpu_function training=train user_ops user_ops.user_ops util""",
     "python.framework": """auto_control_deps common_shapes=core.shapes composite_tensor constant_op=core.convert
         device=core.device device_spec=core.device dtypes=core.dtypes error_interpolation errors=core.errors
         errors_impl=core.errors func_graph=core.graph function graph_io=train graph_util=graph_util graph_util_impl=graph_util
@@ -94,8 +97,8 @@ _TREE = {
         signal.shape_ops=signal signal.signal=signal signal.spectral_ops=signal signal.util_ops=signal
         signal.window_ops=signal sort_ops=ops.sort sparse_grad sparse_ops=ops.sparse special_math_ops=math
         spectral_ops=spectral standard_ops=regrad state_grad=ops.state_grad state_ops=variables.assign
-        stateless_random_ops=random string_ops=strings summary_ops=summary template tensor_array_grad
-        tensor_array_ops=ops.tensor_array unconnected_gradients variable_scope=variables.scope
+        stateless_random_ops=random string_ops=strings summary_op_util=ops.summary summary_ops=summary template
+        tensor_array_grad tensor_array_ops=ops.tensor_array unconnected_gradients variable_scope=variables.scope
         variables=variables.variable weights_broadcast_ops=losses while_v2""",
     "python.training": """adadelta adagrad adagrad_da adam basic_loops basic_session_run_hooks checkpoint_management
         checkpoint_ops checkpoint_utils coordinator device_setter evaluation ftrl gradient_descent input
@@ -114,8 +117,8 @@ _TREE = {
         tf_stack""",
 }
 
-_NAMESPACES = """bitwise contrib data distributions errors initializers layers linalg logging losses math nn random train
-    signal spectral strings summary image test gfile app flags manip sets metrics keras io debugging dtypes
+_NAMESPACES = """autograph bitwise contrib data distributions errors initializers layers linalg logging losses math nn random
+    train signal spectral strings summary image test gfile app flags manip sets metrics keras io debugging dtypes estimator
     quantization graph_util nest python_io queue sparse version""".split()
 
 _STANDARD = {"contextlib", "inspect", "generated", "regrad"}  # targets that are no parts of Regrad
@@ -123,7 +126,7 @@ _BELOW = {"python.training": "train", "python.layers": "layers"}  # what stands 
 
 
 def _table():
-    modules = {"tensorflow": "regrad"}
+    modules = {"tensorflow": "regrad", "tensorflow.keras.layers": "regrad.keras.layers"}
     for package, entries in _TREE.items():
         for entry in entries.split():
             name, equals, target = entry.partition("=")
@@ -240,6 +243,13 @@ def _prepend_name_scope(name, import_scope):
     return f"{mark}{import_scope.rstrip('/')}/{name[len(mark):]}"
 
 
+def _collect(value, collections, default_collections):
+    """Adds `value` to collections."""
+    from regrad.core.graph import get_default_graph
+
+    get_default_graph().add_to_collections(default_collections if collections is None else collections, value)
+
+
 def _name_of_scope(scope):
     return scope[:-1] if scope.endswith("/") else scope
 
@@ -250,6 +260,14 @@ def _converted(values, dtype=None, name=None, preferred_dtype=None):
 
     return [convert_to_tensor(v, dtype, name=None if name is None else f"{name}_{i}", preferred_dtype=preferred_dtype)
             for i, v in enumerate(values)]
+
+
+def _to_tensor(value, dtype=None, name=None, as_ref=False, preferred_dtype=None, dtype_hint=None, ctx=None,
+               accepted_result_types=None):
+    """Returns `value` as a tensor; `as_ref` and what follows `dtype_hint` are accepted."""
+    from regrad.core.convert import convert_to_tensor
+
+    return convert_to_tensor(value, dtype, name, preferred_dtype=preferred_dtype, dtype_hint=dtype_hint)
 
 
 def _reduced_shape(input_shape, axes):
@@ -362,7 +380,9 @@ class _Context:
 
 
 _CONTROL_FLOW_UTIL = {"ENABLE_CONTROL_FLOW_V2": True, "EnableControlFlowV2": lambda graph: True,
-                      "enable_control_flow_v2": _nothing, "IsInWhileLoop": _no, "IsInCond": _no, "IsInXLAContext": _no}
+                      "enable_control_flow_v2": _nothing, "IsInWhileLoop": _no, "IsInCond": _no, "IsInXLAContext": _no,
+                      "GetContainingXLAContext": _nothing, "GetContainingWhileContext": _nothing,
+                      "GetContainingCondContext": _nothing}
 
 _TYPE_NUMBERS = """FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BOOL QINT8 QUINT8 QINT32 BFLOAT16 QINT16 QUINT16
     UINT16 COMPLEX128 HALF RESOURCE VARIANT UINT32 UINT64""".split()  # TensorFlow's enum, from 1
@@ -378,10 +398,12 @@ EXTRAS = {
         "no_gradient": "regrad.core.gradient_registry:NotDifferentiable",
         "_gradient_registry": _GradientRegistry(),
         "get_gradient_function": _get_gradient_function,
+        "uid": functools.partial(next, itertools.count(1)),
         "get_all_collection_keys": _all_collection_keys, "get_name_scope": _name_scope_in_force,
         "strip_name_scope": _strip_name_scope, "prepend_name_scope": _prepend_name_scope,
         "name_from_scope_name": _name_of_scope, "convert_n_to_tensor": _converted,
-        "internal_convert_to_tensor": "regrad.core.convert:convert_to_tensor", "name_scope_v1": "regrad.framework:name_scope",
+        "convert_to_tensor": _to_tensor, "internal_convert_to_tensor": _to_tensor,
+        "name_scope_v1": "regrad.framework:name_scope",
         "executing_eagerly_outside_functions": _no, "inside_function": _no, "has_default_graph": lambda: True,
         "enable_eager_execution": _init_scope_only, "disable_eager_execution": _nothing,
         "IndexedSlicesValue": "regrad.runtime.feeds:IndexedSlicesValue", "is_dense_tensor_like": _is_dense,
@@ -440,12 +462,21 @@ EXTRAS = {
         "assign_variable_op": _update_of_storage("assign_op"), "assign_add_variable_op": _update_of_storage("assignadd_op"),
         "assign_sub_variable_op": _update_of_storage("assignsub_op"), "read_variable_op": _read_storage},
     "tensorflow.python.ops.functional_ops": {"If": _functional_if, "While": _functional_while, "For": _functional_for},
+    "tensorflow.python.ops.summary_op_util": {
+        "collect": _collect, "skip_summary": _no, "clean_tag": "regrad.ops.summary:_clean",
+        "summary_scope": "regrad.ops.summary:summary_scope"},
+    "tensorflow.contrib.framework": {
+        "deprecated": "regrad.compat.decorators:deprecated", "deprecated_args": "regrad.compat.decorators:deprecated_args",
+        "deprecated_arg_values": "regrad.compat.decorators:deprecated_arg_values",
+        "remove_squeezable_dimensions": _without_last_axis, "prepend_name_scope": _prepend_name_scope,
+        "strip_name_scope": _strip_name_scope},
     "tensorflow.python.lib.io.file_io": {
         "FileIO": "regrad.gfile:GFile", "file_exists": "regrad.gfile:Exists", "delete_file": "regrad.gfile:Remove",
         "create_dir": "regrad.gfile:MkDir", "recursive_create_dir": "regrad.gfile:MakeDirs", "copy": "regrad.gfile:Copy",
         "rename": "regrad.gfile:Rename", "delete_recursively": "regrad.gfile:DeleteRecursively",
         "is_directory": "regrad.gfile:IsDirectory", "list_directory": "regrad.gfile:ListDirectory",
         "walk": "regrad.gfile:Walk", "stat": "regrad.gfile:Stat", "get_matching_files": "regrad.gfile:Glob"},
+    "tensorflow.python.tpu.tpu_function": {"get_tpu_context": lambda: types.SimpleNamespace(number_of_shards=None)},
     "tensorflow.python.tf2": {"enabled": _no, "enable": _init_scope_only, "disable": _nothing},
 }
 EXTRAS["tensorflow.compat.v1"] = EXTRAS["tensorflow"]

@@ -5,11 +5,17 @@ import functools
 import re
 import threading
 
+from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph, is_tensor  # noqa: F401 - part of this namespace
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.nest import flatten, pack_sequence_as  # noqa: F401 - tf.contrib.framework.nest's
+from regrad.layers.core import smart_cond  # noqa: F401 - part of this namespace
+from regrad.layers.normalization import _known as smart_constant_value  # noqa: F401 - part of this namespace
 from regrad.ops.array import placeholder
+from regrad.ops.check import assert_scalar
 from regrad.ops.control import group
+from regrad.ops.math import add_n
+from regrad.ops.reduce import reduce_sum
 from regrad.train.checkpoint import (  # noqa: F401 - part of this namespace
     checkpoint_exists,
     list_variables,
@@ -38,6 +44,9 @@ def _scopes():
 
 def _key(function):
     return getattr(function, "_arg_scope_key", None) or (function.__module__, function.__name__)
+
+
+arg_scope_func_key = _key
 
 
 def add_arg_scope(func):
@@ -224,6 +233,22 @@ def assign_from_values_fn(var_names_to_values):
     return lambda session: session.run(operation, feeds)
 
 
+def get_variables_by_suffix(suffix, scope=None):
+    """Returns the variables whose names end in `suffix`."""
+    return get_variables(scope, suffix)
+
+
+def get_variable_full_name(var):
+    """Returns the name of a variable, or of the whole that a part of a variable belongs to."""
+    parts = var._save_slice_info
+    return parts.full_name if parts else var.op.name
+
+
+def get_placeholders(graph):
+    """Returns the placeholders of a graph."""
+    return [op.outputs[0] for op in graph.get_operations() if op.type == "Placeholder"]
+
+
 def get_unique_variable(var_op_name):
     """Returns the variable whose operation has the name `var_op_name`.
 
@@ -260,3 +285,47 @@ def local_variable(initial_value, validate_shape=True, name=None, use_resource=N
     """Returns a variable of the collection LOCAL_VARIABLES that is not trained."""
     return Variable(initial_value, trainable=False, collections=[GraphKeys.LOCAL_VARIABLES], validate_shape=validate_shape,
                     name=name)
+
+
+def global_variable(initial_value, validate_shape=True, name=None, use_resource=None):
+    """Returns a variable of the collection GLOBAL_VARIABLES that is not trained."""
+    return Variable(initial_value, trainable=False, validate_shape=validate_shape, name=name)
+
+
+# -- names and checks ---------------------------------------------------------------------------------
+def get_name_scope():
+    """Returns the name scope in force, "" outside any."""
+    return get_default_graph().get_name_scope()
+
+
+def assert_scalar_int(tensor, name=None):
+    """Returns `tensor` as a tensor; ValueError unless it is an integer scalar."""
+    tensor = convert_to_tensor(tensor, name=name or "tensor")
+    if not tensor.dtype.is_integer:
+        raise ValueError(f"Expected integer type for {tensor.name}, received type: {tensor.dtype}.")
+    return assert_scalar(tensor)
+
+
+def get_graph_from_inputs(op_input_list, graph=None):
+    """Returns the graph of tensors, or `graph`, or the default graph; ValueError where they differ."""
+    graphs = [graph] if graph is not None else []
+    graphs += [x.graph for x in op_input_list if hasattr(x, "graph")]
+    if any(g is not graphs[0] for g in graphs):
+        raise ValueError(f"get_graph_from_inputs: {list(op_input_list)} are not all of one graph.")
+    return graphs[0] if graphs else get_default_graph()
+
+
+def reduce_sum_n(tensors, name=None):
+    """Returns the sum of all elements of a list of tensors, a scalar."""
+    if not tensors:
+        raise ValueError("No tensors provided.")
+    with get_default_graph().name_scope(name or "reduce_sum_n"):
+        return add_n([reduce_sum(t) for t in tensors])
+
+
+def assert_or_get_global_step(graph=None, global_step_tensor=None):
+    """Returns the global step that is given, after a check, or the graph's."""
+    if global_step_tensor is None:
+        return get_global_step(graph)
+    assert_global_step(global_step_tensor)
+    return global_step_tensor

@@ -1,11 +1,15 @@
 """What Regrad leaves out of TensorFlow 1 as a whole, and what to do instead: the end of an AttributeError's message."""
 
 ABSENT = {
-    "autograph": "tf.cond and tf.while_loop choose and repeat",
+    "autograph.to_graph": "tf.cond and tf.while_loop choose and repeat",
     "compat.v2": "Regrad is TensorFlow 1's graph mode",
     "contrib.learn": "train with tf.train.MonitoredTrainingSession, and feed arrays",
     "distribute": "one process computes",
-    "estimator": "train with tf.train.MonitoredTrainingSession, and feed arrays",
+    "estimator.Estimator": "train with tf.train.MonitoredTrainingSession, and feed arrays",
+    "estimator.EvalSpec": "run the steps of evaluation in a session",
+    "estimator.RunConfig": "tf.train.MonitoredTrainingSession takes the directory and the intervals",
+    "estimator.TrainSpec": "train with tf.train.MonitoredTrainingSession, and feed arrays",
+    "estimator.train_and_evaluate": "train with tf.train.MonitoredTrainingSession, and feed arrays",
     "examples": "load the data with NumPy, and feed it; sklearn.datasets.load_digits() has digits",
     "feature_column": "feed the columns, and join them with tf.one_hot, tf.nn.embedding_lookup and tf.concat",
     "function": "the graph is built once, by calling the function once, and tf.Session().run runs it",

@@ -576,6 +576,9 @@ class Graph:
     def get_name_scope(self):
         return self._scope
 
+    def _get_control_flow_context(self):
+        """Returns None: the bodies of loops and branches are graphs of their own."""
+
     def control_dependencies(self, control_inputs):
         """Context manager: ops made inside the block run after `control_inputs`; None lifts outer blocks."""
         return _Controls(self, control_inputs)

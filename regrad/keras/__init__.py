@@ -1,12 +1,16 @@
-"""`tf.keras`: of Keras, its initializers."""
+"""`tf.keras`: of Keras, its initializers, and layers, which are those of `tf.layers`."""
 
 from regrad.keras import initializers
 
-__all__ = ["initializers"]
+__all__ = ["initializers", "layers"]
 
 
 def __getattr__(name):
+    if name == "layers":  # when it is used: a layer needs operations
+        import importlib
+
+        return importlib.import_module("regrad.keras.layers")
     from regrad.core.absent import hint
 
-    others = ": of Keras there are initializers; tf.layers and tf.losses have layers and losses"
+    others = ": of Keras there are initializers and layers; tf.losses has losses, tf.train optimizers"
     raise AttributeError(f"module 'regrad.keras' has no attribute {name!r}{hint('regrad.keras', name) or others}", name=name)

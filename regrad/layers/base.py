@@ -63,8 +63,9 @@ class Layer:
       name, scope_name: the layer's name and its variable scope's.
       trainable: whether its variables join TRAINABLE_VARIABLES.
       built: whether the variables exist.
-      weights, variables, trainable_weights, trainable_variables, non_trainable_weights: lists of variables.
-      losses, updates: what regularizers and running statistics added.
+      weights, variables, trainable_weights, trainable_variables, non_trainable_weights: lists of variables, those of layers
+        that are attributes of this one included.
+      losses, updates: what regularizers and running statistics added, likewise.
       input, output: tensors of the last call.
     """
 
@@ -77,7 +78,7 @@ class Layer:
         self.trainable = trainable
         self.built = False
         self.input_spec = None
-        self.losses, self.updates = [], []
+        self._losses, self._updates = [], []
         self._of_inputs = []  # losses that depend on inputs
         self.input = self.output = None
         self._activity_regularizer = activity_regularizer
@@ -94,15 +95,27 @@ class Layer:
     name = property(lambda self: self._name)
     dtype = property(lambda self: self._dtype)
     graph = property(lambda self: self._graph)
-    weights = property(lambda self: self._trainable_weights + self._non_trainable_weights)
-    variables = weights
-    trainable_weights = property(lambda self: self._trainable_weights if self.trainable else [])
-    trainable_variables = trainable_weights
-    non_trainable_weights = property(lambda self: self._non_trainable_weights if self.trainable else self.weights)
-    non_trainable_variables = non_trainable_weights
+    weights = property(lambda self: self._trainable_weights + self._non_trainable_weights + self._of_parts("weights"))
+    variables = property(lambda self: self.weights)
+    trainable_weights = property(
+        lambda self: self._trainable_weights + self._of_parts("trainable_weights") if self.trainable else [])
+    trainable_variables = property(lambda self: self.trainable_weights)
+    non_trainable_weights = property(
+        lambda self: self._non_trainable_weights + self._of_parts("non_trainable_weights") if self.trainable else self.weights)
+    non_trainable_variables = property(lambda self: self.non_trainable_weights)
+    losses = property(lambda self: self._losses + self._of_parts("losses"))
+    updates = property(lambda self: self._updates + self._of_parts("updates"))
     activity_regularizer = property(lambda self: self._activity_regularizer)
     input_shape = property(lambda self: nest.map_structure(lambda t: t.shape, self.input))
     output_shape = property(lambda self: nest.map_structure(lambda t: t.shape, self.output))
+
+    def _of_parts(self, attribute):
+        """Returns, joined, the lists that the layers have which are attributes of this one, alone or in lists and dicts."""
+        parts = {}
+        for value in vars(self).values():
+            values = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
+            parts.update((part, None) for part in values if isinstance(part, Layer) and part is not self)
+        return list(dict.fromkeys(x for part in parts for x in getattr(part, attribute)))
 
     @property
     def scope_name(self):
@@ -197,9 +210,10 @@ class Layer:
         trainable = True if trainable is None else trainable
         before = set(global_variables())
         self._set_scope()
+        self._dtype = self._dtype or float32  # `build` may be called on its own, before any input
         with variable_scope(self._scope, reuse=True if self.built else self._reuse, auxiliary_name_scope=False) as scope:
             graph = get_default_graph()
-            variable = get_variable(name, shape=shape, dtype=dtype or self._dtype or float32,
+            variable = get_variable(name, shape=shape, dtype=dtype or self._dtype,
                                     initializer=scope.initializer if initializer is None else initializer,
                                     trainable=trainable and self.trainable, constraint=constraint,
                                     partitioner=partitioner)
@@ -217,7 +231,7 @@ class Layer:
         """Adds losses to the layer's and to the collection REGULARIZATION_LOSSES; None is left out."""
         for loss in nest.flatten(losses):
             if loss is not None:
-                self.losses.append(loss)
+                self._losses.append(loss)
                 if inputs is not None:
                     self._of_inputs.append(loss)
                 get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
@@ -228,7 +242,7 @@ class Layer:
             return
         for update in nest.flatten(updates):
             op = getattr(update, "op", update)
-            self.updates.append(op)
+            self._updates.append(op)
             get_default_graph().add_to_collection(GraphKeys.UPDATE_OPS, op)
 
     def count_params(self):
@@ -239,7 +253,7 @@ class Layer:
         return sum(v.shape.num_elements() for v in self.weights)
 
     def get_updates_for(self, inputs):
-        return list(self.updates)
+        return self.updates
 
     def get_losses_for(self, inputs):
         """Returns the losses that depend on inputs, or, for None, those that depend on none."""

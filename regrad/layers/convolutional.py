@@ -83,6 +83,7 @@ class _Conv(Layer):
         self.bias = self.add_weight("bias", [self.filters], initializer=self.bias_initializer,
                                     regularizer=self.bias_regularizer,
                                     constraint=self.bias_constraint) if self.use_bias else None
+        self.built = True
 
     def call(self, inputs):
         padding = self.padding

@@ -1,6 +1,8 @@
 """Dense, Dropout, Flatten."""
 
 from regrad.core import constants
+from regrad.core.convert import convert_to_tensor
+from regrad.core.dtypes import float32
 from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.shapes import TensorShape, as_int
 from regrad.layers.base import InputSpec, Layer, activation_of, call_once, functional
@@ -10,13 +12,15 @@ from regrad.ops.flow import cond
 from regrad.ops.matmul import matmul
 from regrad.ops.nn import bias_add
 from regrad.variables.initializers import Zeros
+from regrad.variables.variable import Variable
 
 
-def smart_cond(pred, true_fn, false_fn):
+def smart_cond(pred, true_fn, false_fn, name=None):
     """Returns what one of two functions gives: chosen now if `pred` is known, else by the graph."""
+    pred = convert_to_tensor(pred) if isinstance(pred, Variable) else pred
     value = constants.known_value(pred) if isinstance(pred, Tensor) else pred
     if value is None:
-        return cond(pred, true_fn, false_fn)
+        return cond(pred, true_fn, false_fn, name=name)
     return true_fn() if value else false_fn()
 
 
@@ -49,8 +53,9 @@ class Dense(Layer):
         self.input_spec = InputSpec(min_ndim=2)
 
     def build(self, input_shape):
-        if not (self.dtype.is_floating or self.dtype.is_complex):
-            raise TypeError(f"Unable to build `Dense` layer with non-floating point dtype {self.dtype}")
+        dtype = self.dtype or float32
+        if not (dtype.is_floating or dtype.is_complex):
+            raise TypeError(f"Unable to build `Dense` layer with non-floating point dtype {dtype}")
         size = TensorShape(input_shape).as_list()[-1]
         if size is None:
             raise ValueError("The last dimension of the inputs to `Dense` should be defined. Found `None`.")
@@ -60,6 +65,7 @@ class Dense(Layer):
         self.bias = self.add_weight("bias", [self.units], initializer=self.bias_initializer,
                                     regularizer=self.bias_regularizer,
                                     constraint=self.bias_constraint) if self.use_bias else None
+        self.built = True
 
     def call(self, inputs):
         if len(inputs.dims) > 2:

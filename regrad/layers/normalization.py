@@ -89,7 +89,7 @@ class BatchNormalization(Layer):
             self._check_parts()
             of.insert(1, 1)  # the axis of the parts
             self.axis = [a + 1 for a in self.axis]
-        dtype = float32 if self._dtype in (float16, bfloat16) else self._dtype
+        dtype = float32 if self._dtype in (None, float16, bfloat16) else self._dtype
         self.gamma = self.add_weight("gamma", of, dtype, self.gamma_initializer, self.gamma_regularizer,
                                      constraint=self.gamma_constraint) if self.scale else None
         self.beta = self.add_weight("beta", of, dtype, self.beta_initializer, self.beta_regularizer,
@@ -106,6 +106,7 @@ class BatchNormalization(Layer):
             self.moving_stddev = self.add_weight("moving_stddev", of, dtype, root, trainable=False)
             self.renorm_mean = self.add_weight("renorm_mean", of, dtype, self.moving_mean_initializer, trainable=False)
             self.renorm_stddev = self.add_weight("renorm_stddev", of, dtype, root, trainable=False)
+        self.built = True
 
     def _check_parts(self):
         if self.virtual_batch_size <= 0:

@@ -327,23 +327,6 @@ class MultiRNNCell(RNNCell):
         sizes = tuple(c.state_size for c in self._cells)
         return sizes if self._state_is_tuple else sum(sizes)
 
-    @property
-    def trainable_weights(self):
-        return [w for c in self._cells if isinstance(c, Layer) for w in c.trainable_weights] if self.trainable else []
-
-    @property
-    def non_trainable_weights(self):
-        own = [w for c in self._cells if isinstance(c, Layer) for w in c.non_trainable_weights]
-        return own if self.trainable else self.weights
-
-    @property
-    def weights(self):
-        return [w for c in self._cells if isinstance(c, Layer) for w in c.weights]
-
-    variables = weights
-    trainable_variables = trainable_weights
-    non_trainable_variables = non_trainable_weights
-
     def zero_state(self, batch_size, dtype):
         with get_default_graph().name_scope(type(self).__name__ + "ZeroState"):
             if self._state_is_tuple:
@@ -378,12 +361,6 @@ class _Wrapper(RNNCell):
     state_size = property(lambda self: self._cell.state_size)
     output_size = property(lambda self: self._cell.output_size)
     wrapped_cell = property(lambda self: self._cell)
-    weights = property(lambda self: self._cell.weights)
-    variables = weights
-    trainable_weights = property(lambda self: self._cell.trainable_weights)
-    trainable_variables = trainable_weights
-    non_trainable_weights = property(lambda self: self._cell.non_trainable_weights)
-    non_trainable_variables = non_trainable_weights
 
     def zero_state(self, batch_size, dtype):
         with get_default_graph().name_scope(type(self).__name__ + "ZeroState"):

@@ -1,5 +1,6 @@
 """Summaries: values for TensorBoard, as serialised `Summary` messages; computed on the host, without gradients."""
 
+import contextlib
 import functools
 import re
 
@@ -184,20 +185,17 @@ def _clean(name):
     return name if name is None else re.sub(r"[^-/\w.]", "_", name).lstrip("/")
 
 
-class _Scope:
-    """The name scope of a summary; gives (tag, name of the op)."""
+@contextlib.contextmanager
+def summary_scope(name, family=None, default_name=None, values=None):
+    """Context manager: the name scope of a summary; gives (tag, name of the op).
 
-    def __init__(self, name, family):
-        name, self._family = _clean(name), _clean(family)
-        self._scope = get_default_graph().name_scope(name if family is None else f"{self._family}/{name}")
-
-    def __enter__(self):
-        scope = self._scope.__enter__()
+    Args: family: put before the tag; default_name: taken where `name` is None; values: accepted.
+    """
+    name, family = _clean(name), _clean(family)
+    inner = name or _clean(default_name)
+    with get_default_graph().name_scope(f"{family}/{inner}" if family else inner) as scope:
         tag = scope.rstrip("/")
-        return tag if self._family is None else f"{self._family}/{tag}", scope
-
-    def __exit__(self, *error):
-        return self._scope.__exit__(*error)
+        yield f"{family}/{tag}" if family else tag, scope
 
 
 def _collected(summary, collections):
@@ -217,7 +215,7 @@ def scalar(name, tensor, collections=None, family=None):
     Raises:
       InvalidArgumentError: (when run) the tensor is no scalar.
     """
-    with _Scope(name, family) as (tag, scope):
+    with summary_scope(name, family) as (tag, scope):
         return _collected(scalarsummary_op(tag, tensor, name=scope), collections)
 
 
@@ -227,7 +225,7 @@ def histogram(name, values, collections=None, family=None):
     Raises:
       InvalidArgumentError: (when run) a value is not finite.
     """
-    with _Scope(name, family) as (tag, scope):
+    with summary_scope(name, family) as (tag, scope):
         return _collected(histogramsummary_op(tag, values, name=scope), collections)
 
 
@@ -238,7 +236,7 @@ def image(name, tensor, max_outputs=3, collections=None, family=None):
       tensor: [batch, height, width, channels] with 1 (gray), 3 (RGB) or 4 (RGBA) channels. uint8 is taken as it is;
         floats are scaled per picture, so that the largest is 255, or, where any is negative, 0 is gray.
     """
-    with _Scope(name, family) as (tag, scope):
+    with summary_scope(name, family) as (tag, scope):
         return _collected(imagesummary_op(tag, tensor, max_images=int(max_outputs), name=scope), collections)
 
 
@@ -249,7 +247,7 @@ def audio(name, tensor, sample_rate, max_outputs=3, collections=None, family=Non
       tensor: float32 [batch, frames] or [batch, frames, channels], in [-1, 1].
       sample_rate: in hertz.
     """
-    with _Scope(name, family) as (tag, scope):
+    with summary_scope(name, family) as (tag, scope):
         rate = convert_to_tensor(sample_rate, dtype=dtypes.float32, name="sample_rate")
         return _collected(audiosummary_op(tag, tensor, rate, max_outputs=int(max_outputs), name=scope), collections)
 
@@ -269,7 +267,7 @@ def tensor_summary(name, tensor, summary_description=None, collections=None, sum
         metadata.display_name = display_name
     if summary_description is not None:
         metadata.summary_description = getattr(summary_description, "type_hint", summary_description)
-    with _Scope(name, family) as (tag, scope):
+    with summary_scope(name, family) as (tag, scope):
         return _collected(tensorsummary_op(tag, tensor, metadata.SerializeToString(), name=scope), collections)
 
 

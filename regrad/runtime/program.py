@@ -215,10 +215,10 @@ class Stage:
                     refuse(refusal_of(op), op, result, operands, declared_attrs(op))
         except NotImplementedError:
             return False
-        except (ValueError, TypeError, IndexError) as error:
-            self._specs(node)  # a shape rule that refuses says more
-            raise InvalidArgumentError(None, op, f"{op.type}: {error}") from error
         except Exception as error:
+            if isinstance(error, (ValueError, TypeError, IndexError)) and not opdef.host:
+                self._specs(node)  # a shape rule that refuses says more
+                raise InvalidArgumentError(None, op, f"{op.type}: {error}") from error
             if not any(v in self.program.plan.keyed for v in node.outs):
                 return False  # it fails where it stands: an assertion may come first
             failure = lowering_failure(error, op)

@@ -5,7 +5,7 @@ import functools
 import inspect
 import threading
 
-from regrad.core.convert import convert_to_tensor
+from regrad.core.convert import _holds_tensor, convert_to_tensor, to_array
 from regrad.core.dtypes import as_dtype, float32
 from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.graph_keys import GraphKeys
@@ -99,9 +99,7 @@ class _Store:
             raise ValueError(f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to set "
                              "reuse=tf.AUTO_REUSE in VarScope?")
         if from_value:
-            init, variable_dtype = initializer, None if isinstance(initializer, Tensor) else dtype
-            if not isinstance(initializer, Tensor) and hasattr(initializer, "dtype"):
-                variable_dtype = None  # an array or variable keeps its own type
+            init, variable_dtype = initializer, None  # a value has its own type
         else:
             init = _initial_value(name, shape, dtype, initializer, partition_info, validate_shape)
             if validate_shape and shape is not None:
@@ -343,6 +341,9 @@ class VariableScope:
             reuse = self._reuse
         full_name = self._name if name is None else f"{self._name}/{name}" if self._name else name
         with get_default_graph().name_scope(None):  # variable names know variable scopes alone
+            plain = isinstance(initializer, (int, float, complex, str, bytes, list, tuple)) and not _holds_tensor([initializer])
+            if plain and not hasattr(initializer, "dtype"):
+                initializer = to_array(initializer, dtype and as_dtype(dtype))  # a value has its own type, not the scope's
             has_type = initializer is not None and not callable(initializer) and hasattr(initializer, "dtype")
             if dtype is not None and has_type and as_dtype(initializer.dtype) is not as_dtype(dtype):
                 raise ValueError(f"Initializer type '{as_dtype(initializer.dtype).name}' and explicit dtype "

@@ -84,3 +84,16 @@ def test_under_tensorflows_name():
     from regrad.compat.tensorflow import _lookup
 
     assert _lookup("tensorflow.python.framework.function", "Defun") is Defun
+
+
+def test_a_call_gives_a_tensor_or_a_tuple():
+    @Defun(tf.float32)
+    def one(x):
+        return [x]
+
+    @Defun(tf.float32)
+    def two(x):
+        return {"b": x, "a": -x}
+
+    assert isinstance(one(3.0), tf.Tensor)
+    assert isinstance(two(3.0), tuple) and _run(two(3.0)) == (-3.0, 3.0)

@@ -97,6 +97,48 @@ def test_own_layers():
     assert layer.name == "scale_1" and Scale().name == "scale_2"
 
 
+def test_a_layer_has_the_variables_of_its_parts():
+    class Net(tf.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.first = tf.layers.Dense(2, kernel_regularizer=tf.nn.l2_loss)
+            self.rest = [tf.layers.BatchNormalization(), self.first]
+
+        def call(self, x):
+            return self.rest[0](self.first(x), training=True)
+
+    net, names = Net(), ["kernel", "bias", "gamma", "beta", "moving_mean", "moving_variance"]
+    net(tf.ones([4, 3]))
+    assert [v.op.name.rpartition("/")[2] for v in net.weights] == names
+    assert net.trainable_weights == net.weights[:4] and net.non_trainable_variables == net.weights[4:]
+    assert net.losses == net.first.losses and len(net.updates) == 2 and net.count_params() == 16
+    net.trainable = False
+    assert net.trainable_variables == [] and len(net.non_trainable_weights) == 6
+
+
+@pytest.mark.parametrize("layer, shape", [(tf.layers.Dense(2), [None, 3]), (tf.layers.Conv2D(2, 3), (None, 8, 8, 3)),
+                                          (tf.layers.SeparableConv2D(2, 3), (None, 8, 8, 3)),
+                                          (tf.layers.BatchNormalization(), [None, 3])], ids=lambda x: type(x).__name__)
+def test_a_layer_may_be_built_before_it_is_called(layer, shape):
+    layer.build(shape)
+    weights = layer.weights
+    assert layer.built and layer.dtype == tf.float32 and weights
+    layer(tf.ones([4, *shape[1:]]))
+    assert layer.weights == weights and set(tf.global_variables()) == set(weights)
+
+
+def test_a_wrapper_has_its_layers_variables():
+    class Twice(tf.keras.layers.Wrapper):
+        def call(self, x):
+            return 2.0 * self.layer.call(x)
+
+    layer = Twice(tf.layers.Dense(2))
+    y = layer(tf.ones([4, 3]))
+    assert y.shape == [4, 2] and [v.shape.as_list() for v in layer.trainable_weights] == [[3, 2], [2]]
+    with pytest.raises(TypeError, match="wraps a layer"):
+        Twice(3)
+
+
 def test_running_moments_follow_only_while_training():
     training = tf.placeholder(tf.bool, [])
     x = tf.placeholder(tf.float32, [None, 4])

@@ -159,6 +159,16 @@ def test_host_function_may_call_run(session):
     assert session.run(y) == 5.0
 
 
+@pytest.mark.parametrize("stateful", [True, False])
+def test_an_exception_of_a_host_function_of_known_values_is_the_users(session, stateful):
+    def refuse(x):
+        raise ValueError("not this one")
+
+    y = tf.py_func(refuse, [tf.constant(1.0)], tf.float32, stateful=stateful)
+    with pytest.raises(ValueError, match="^not this one"):
+        session.run(y)
+
+
 def test_threads_give_some_serial_order(session):
     v = tf.Variable(0.0)
     session.run(v.initializer)

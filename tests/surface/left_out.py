@@ -11,7 +11,6 @@ def _by_name(reasons):
 
 LEFT_OUT = _by_name({
     "sound files": "audio",
-    "Python loops and branches are not rewritten: use tf.while_loop and tf.cond": "autograph",
     "there is one process, and no distributed runtime": """
         distribute train.SyncReplicasOptimizer train.ClusterDef train.JobDef train.ServerDef
         logging.TaskLevelStatusMessage test.create_local_cluster""",

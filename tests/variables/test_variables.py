@@ -356,3 +356,14 @@ def test_keras_initializers():
     for wrong in ("nonsense", "serialize", 3):
         with pytest.raises(ValueError, match="initializer"):
             keras.get(wrong)
+
+
+@pytest.mark.parametrize("value, dtype", [(True, tf.bool), (1, tf.int32), (1.0, tf.float32), ([1, 2], tf.int32),
+                                          (np.float64(3), tf.float64), ("a", tf.string), (1j, tf.complex128)])
+def test_an_initial_value_decides_the_dtype(value, dtype):
+    with tf.variable_scope("s", reuse=tf.AUTO_REUSE):
+        v = tf.get_variable("v", initializer=value)
+        assert v.dtype == dtype and tf.get_variable("v", initializer=value) is v
+        assert tf.get_variable("f", initializer=3, dtype=tf.float64).dtype == tf.float64
+        with pytest.raises(ValueError, match="Initializer type 'float32' and explicit dtype 'float64'"):
+            tf.get_variable("w", initializer=np.float32(1), dtype=tf.float64)
