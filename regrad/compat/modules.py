@@ -34,7 +34,8 @@ _TREE = {
         slim.python.slim.evaluation=contrib.learning slim.python.slim.learning=contrib.learning
         training=contrib.training training.python training.python.training
         training.python.training.hparam=contrib.training image=contrib.image opt.python opt.python.training
-        opt.python.training.external_optimizer=contrib.opt resampler=contrib.resampler stateless=contrib.stateless
+        opt.python.training.external_optimizer=contrib.opt quantize=contrib.quantize resampler=contrib.resampler
+        stateless=contrib.stateless
         util=contrib.util""",
     "core.lib.core": "error_codes_pb2=core.errors",
     "core.protobuf": """cluster_pb2 config_pb2 control_flow_pb2 error_codes_pb2=core.errors

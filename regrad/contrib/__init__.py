@@ -1,5 +1,5 @@
 """`tf.contrib`: the parts that research programs of TensorFlow 1's time used most: crf, data, distributions, framework,
-graph_editor, image, layers, legacy_seq2seq, losses, metrics, opt, resampler, rnn, seq2seq, slim, stateless,
+graph_editor, image, layers, legacy_seq2seq, losses, metrics, opt, quantize, resampler, rnn, seq2seq, slim, stateless,
 training, util.
 
 The rest raises AttributeError with the nearest name.
@@ -10,7 +10,7 @@ import importlib
 from regrad.core.absent import hint
 
 _PARTS = ("crf", "data", "distributions", "framework", "graph_editor", "image", "layers", "legacy_seq2seq",
-          "losses", "metrics", "opt", "resampler", "rnn", "seq2seq", "slim", "stateless", "training", "util")
+          "losses", "metrics", "opt", "quantize", "resampler", "rnn", "seq2seq", "slim", "stateless", "training", "util")
 
 
 def __getattr__(name):
