@@ -17,13 +17,16 @@ class name_scope:
       values: tensors whose graph becomes the default inside.
 
     Raises:
-      TypeError: `name` is no string.
+      TypeError: `name` or `default_name` is no string.
       ValueError: neither name is given though values are.
     """
 
     def __init__(self, name, default_name=None, values=None):
         if name is not None and not isinstance(name, str):
             raise TypeError(f"name for name_scope must be a string, got {name!r}.")
+        if not (default_name is None or isinstance(default_name, str)):
+            raise TypeError(f"`default_name` type ({type(default_name)}) is not a string type. You likely meant to pass this "
+                            "into the `values` kwarg.")
         self._name = default_name if name is None else name
         self._values = values
         self._stack = None

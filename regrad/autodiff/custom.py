@@ -47,11 +47,21 @@ def custom_gradient(f=None):
         return custom_gradient
     _check_function(f, "custom_gradient")
 
-    @functools.wraps(f)
-    def decorated(*args, **kwargs):
-        return _call(f, args, kwargs)
+    return _WithGradient(f)
 
-    return decorated
+
+class _WithGradient:
+    """What `custom_gradient` makes of a function; of one in a class, a method: `self` is nothing to differentiate."""
+
+    def __init__(self, f):
+        functools.update_wrapper(self, f)
+        self._function = f
+
+    def __call__(self, *args, **kwargs):
+        return _call(self._function, args, kwargs)
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else _WithGradient(self._function.__get__(instance, owner))
 
 
 def _on_identities(graph, f, args, kwargs):

@@ -109,11 +109,22 @@ def hessians(ys, xs, name="hessians", colocate_gradients_with_ops=False, gate_gr
       ys: tensor or list; their sum is differentiated twice.
       xs: tensor, variable or list of them.
       colocate_gradients_with_ops, gate_gradients, aggregation_method: accepted, see `gradients`.
+
+    Raises:
+      ValueError: `ys` are linear in an x, so that its gradient does not depend on it.
     """
     xs = _as_list(xs)
     with get_default_graph().name_scope(name):
         grads = gradients(ys, xs, **options)
-        return [None if g is None else jacobian(g, x, unconnected_gradients="zero", **options) for g, x in zip(grads, xs)]
+        return [None if g is None else _second(g, x, options) for g, x in zip(grads, xs)]
+
+
+def _second(first, x, options):
+    found = jacobian(first, x, **options)
+    if found is None:
+        raise ValueError(f"hessians: the gradient by {x!r} does not depend on it, so the second derivative is zero everywhere; "
+                         "tf.jacobian(gradient, x, unconnected_gradients='zero') gives those zeros.")
+    return found
 
 
 def hessian_vector_product(ys, xs, vs, **options):

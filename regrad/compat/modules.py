@@ -232,7 +232,7 @@ def _strip_name_scope(name, export_scope):
         return name
     for mark in ("^", "loc:@", ""):
         if name.startswith(f"{mark}{export_scope.rstrip('/')}/"):
-            return mark + name[len(mark) + len(export_scope.rstrip("/")) + 1:]
+            return mark + name[len(mark) + len(export_scope.rstrip("/")):].lstrip("/")
     return name
 
 
@@ -391,7 +391,9 @@ _TYPE_NUMBERS = """FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BO
 EXTRAS = {
     "tensorflow.core.framework.types_pb2": {f"DT_{name}": i for i, name in enumerate(_TYPE_NUMBERS, 1)},
     "tensorflow": {"__file__": "regrad:__file__", "__version__": "regrad.versions:VERSION"},
-    "tensorflow.python.framework.function": {"Defun": "regrad.autodiff.defun:Defun"},
+    "tensorflow.python.framework.function": {"Defun": "regrad.autodiff.defun:Defun",
+                                             "_DefinedFunction": "regrad.autodiff.defun:_DefinedFunction"},
+    "tensorflow.python.client.timeline": {"Timeline": "regrad.runtime.trace:Timeline"},
     "tensorflow.python.framework.ops": {
         "RegisterGradient": "regrad.core.gradient_registry:RegisterGradient",
         "NotDifferentiable": "regrad.core.gradient_registry:NotDifferentiable",
@@ -421,7 +423,8 @@ EXTRAS = {
         "DEFAULT_GRAPH_SEED": "regrad.ops.random:DEFAULT_GRAPH_SEED", "get_seed": "regrad.ops.random:get_seed",
         "set_seed": "regrad.ops.random:set_random_seed"},
     "tensorflow.python.framework.smart_cond": {
-        "smart_cond": "regrad.layers.core:smart_cond", "smart_constant_value": "regrad.layers.normalization:_known"},
+        "smart_case": "regrad.layers.core:smart_case",
+        "smart_cond": "regrad.layers.core:smart_cond", "smart_constant_value": "regrad.layers.core:smart_constant_value"},
     "tensorflow.python.framework.tensor_util": {"is_tensor": "regrad.core.graph:is_tensor",
                                                 "is_tf_type": "regrad.core.graph:is_tensor",
                                                 "MakeNdarray": "regrad.core.messages:make_ndarray"},
@@ -433,8 +436,11 @@ EXTRAS = {
         "graph_mode": contextlib.nullcontext, "eager_mode": _init_scope_only, "context": _Context},
     "tensorflow.python.ops.control_flow_ops": {"smart_cond": "regrad.layers.core:smart_cond"},
     "tensorflow.python.layers.utils": {
-        "smart_cond": "regrad.layers.core:smart_cond", "constant_value": "regrad.layers.normalization:_known",
+        "smart_cond": "regrad.layers.core:smart_cond", "constant_value": "regrad.layers.core:smart_constant_value",
         "normalize_tuple": "regrad.layers.base:normalize", "conv_output_length": "regrad.layers.convolutional:output_length",
+        "conv_input_length": "regrad.layers.convolutional:input_length",
+        "deconv_output_length": "regrad.layers.convolutional:transposed_length",
+        "convert_data_format": "regrad.layers.convolutional:tf_data_format",
         "normalize_data_format": "regrad.layers.convolutional:_data_format",
         "normalize_padding": "regrad.layers.convolutional:_padding"},
     "tensorflow.python.ops.control_flow_util": _CONTROL_FLOW_UTIL,
@@ -462,7 +468,6 @@ EXTRAS = {
         "is_resource_variable": lambda v: type(v).__name__ == "Variable",
         "assign_variable_op": _update_of_storage("assign_op"), "assign_add_variable_op": _update_of_storage("assignadd_op"),
         "assign_sub_variable_op": _update_of_storage("assignsub_op"), "read_variable_op": _read_storage},
-    "tensorflow.python.ops.functional_ops": {"If": _functional_if, "While": _functional_while, "For": _functional_for},
     "tensorflow.python.ops.summary_op_util": {
         "collect": _collect, "skip_summary": _no, "clean_tag": "regrad.ops.summary:_clean",
         "summary_scope": "regrad.ops.summary:summary_scope"},
@@ -471,6 +476,9 @@ EXTRAS = {
         "deprecated_arg_values": "regrad.compat.decorators:deprecated_arg_values",
         "remove_squeezable_dimensions": _without_last_axis, "prepend_name_scope": _prepend_name_scope,
         "strip_name_scope": _strip_name_scope},
+    "tensorflow.python.ops.functional_ops": {
+        "symbolic_gradient": "regrad.autodiff.defun:symbolic_gradient", "If": _functional_if, "While": _functional_while,
+        "For": _functional_for},
     "tensorflow.python.lib.io.file_io": {
         "FileIO": "regrad.gfile:GFile", "file_exists": "regrad.gfile:Exists", "delete_file": "regrad.gfile:Remove",
         "create_dir": "regrad.gfile:MkDir", "recursive_create_dir": "regrad.gfile:MakeDirs", "copy": "regrad.gfile:Copy",

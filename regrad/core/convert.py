@@ -160,17 +160,15 @@ def _pack(graph, value, dtype, name, preferred):
         if isinstance(v, Tensor) and wanted is not None and v.dtype is not wanted:
             raise TypeError(f"Cannot convert a list containing a tensor of dtype {v.dtype.name} to {wanted.name} "
                             f"(Tensor is: {v!r}). Use tf.cast(x, tf.{wanted.name}).")
-    items = [_pack(graph, v, wanted, name, preferred) if isinstance(v, (list, tuple)) and _holds_tensor(v)
-             else v for v in value]
-    pack = find_op("Pack")
-    return pack(items if wanted is None else [_cast_like(v, wanted, graph) for v in items], axis=0,
-                name="packed" if name == "Const" else name)
-
-
-def _cast_like(value, dtype, graph):
-    if isinstance(value, Tensor):
-        return value
-    return _convert(graph, value, dtype, "Const")
+    with graph.name_scope("packed" if name == "Const" else name) as scope:
+        items = []
+        for i, v in enumerate(value):  # TensorFlow names what it makes of an item by its place
+            if isinstance(v, (list, tuple)) and _holds_tensor(v):
+                v = _pack(graph, v, wanted, str(i), preferred)
+            elif not isinstance(v, Tensor):
+                v = _convert(graph, v, wanted, str(i))
+            items.append(v)
+        return find_op("Pack")(items, axis=0, name=scope)
 
 
 def to_array(value, dtype):

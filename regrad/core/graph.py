@@ -17,6 +17,7 @@ from regrad.core.symbolic import Symbolic
 from regrad.core.tf_op_types import OP_TYPES
 
 _OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
+_BRACKETS = str.maketrans({"(": "[", ")": "]", " ": None})  # how TensorFlow's messages write shapes
 _SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\-/]*$")
 
 
@@ -99,6 +100,20 @@ class Tensor(Symbolic):
     def _as_graph_element(self):
         return self
 
+    # -- what TensorFlow's own modules ask of a tensor --
+
+    def _rank(self):
+        return self.rank
+
+    def _shape_tuple(self):
+        return self.dims
+
+    def _shape_as_list(self):
+        return None if self.dims is None else list(self.dims)
+
+    def _as_node_def_input(self):
+        return self.op.name if self.value_index == 0 else self.name
+
     def __repr__(self):
         return f"<tf.Tensor '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
 
@@ -142,6 +157,10 @@ class Operation:
     def device(self):
         return self._device
 
+    @property
+    def _id(self):
+        return self.id
+
     def _set_device(self, device):
         self._device = devices.canonical_name(device)
 
@@ -153,6 +172,20 @@ class Operation:
     @property
     def _outputs(self):
         return self.outputs
+
+    @property
+    def _input_types(self):
+        return [t.dtype for t in self.inputs]
+
+    _input_dtypes = _input_types
+
+    @property
+    def _output_types(self):
+        return [t.dtype.as_datatype_enum for t in self.outputs]
+
+    @property
+    def _control_outputs(self):
+        return [op for op in self.graph._ops if self in op._controls]
 
     # -- edges of what is built already, as TensorFlow's own tools change them --
 
@@ -187,7 +220,10 @@ class Operation:
 
     @property
     def op_def(self):
-        return self.opdef
+        """The op type's `name`, `input_arg`, `output_arg`, `attr` and `is_stateful`, as in TensorFlow's OpDef."""
+        from regrad.core.graph_def import op_def
+
+        return op_def(self)
 
     @property
     def node_def(self):
@@ -201,6 +237,10 @@ class Operation:
             value = self.attrs[name]
             if name == "shape" and self.type in opdefs.SHAPED:
                 return TensorShape(value).as_proto()
+            if name == "value" and self.type == "Const":
+                from regrad.core.messages import make_tensor_proto
+
+                return make_tensor_proto(value)
             return AttrText(value) if type(value) is str else value
         if name == "_gradient_op_type" and self.override_scope is not None:
             found = self.override_scope.named_rule(self.type)
@@ -454,8 +494,9 @@ class Graph:
             op.opdef.infer(*op_arguments(op), **op.attrs)
         except (ShapeError, TypeError, ValueError) as error:
             op.inputs = inputs
-            raise InvalidArgumentError(None, op, f"Cannot update edge, incompatible shapes: {spec_text(tensor)} as input "
-                                       f"{index} of {op.describe()}: {error}") from None
+            was, now = (str(TensorShape(t.dims)).translate(_BRACKETS) for t in (old, tensor))
+            raise InvalidArgumentError(None, op, f"Cannot update edge, incompatible shapes: {now} and {was}, input {index} of "
+                                       f"{op.describe()}: {error}") from None
         old._consumers.remove(op)
         tensor._consumers = sorted([*(tensor._consumers or ()), op], key=_creation)
         self._edges_changed(tensor.op.id > op.id)
@@ -768,8 +809,8 @@ class Graph:
             raise ValueError(f"The name {name!r} appears to refer to a Tensor, not an Operation.")
         if not allow_operation:
             hint = f" Use {name + ':0'!r} for its first output." if name in self._by_name else ""
-            raise ValueError(f"The name {name!r} looks like an Operation, not a Tensor: tensors are named "
-                             f"<op_name>:<output_index>.{hint}")
+            raise ValueError(f"The name {name!r} looks like an (invalid) Operation name, not a Tensor. Tensor names must be of "
+                             f'the form "<op_name>:<output_index>".{hint}')
         if name not in self._by_name:
             raise KeyError(f"The name {name!r} refers to an Operation not in the graph{nearest(name, self._by_name) or '.'}")
         return self._by_name[name]
@@ -1072,7 +1113,7 @@ def _bad_name(name):
 def _elsewhere(obj):
     """Says that an operation or tensor is of another graph than asked, and of which."""
     op, kind = (obj.op, "Tensor") if isinstance(obj, Tensor) else (obj, "Operation")
-    text = f"{kind} {obj!r} is not an element of this graph. It was made at {op.location}"
+    text = f"{kind} {obj if op is not obj else repr(obj)} is not an element of this graph. It was made at {op.location}"
     if isinstance(op.graph, FuncGraph):
         return (f"{text}, inside {op.graph.name!r}, the body of a branch, loop or function, and has a value only there: "
                 "return it from that function, and take what the call gives back.")

@@ -1,6 +1,7 @@
 """A graph in readable form: TF's NodeDef text, so that `print(op)` shows an operation's type and inputs."""
 
 import copy
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -155,6 +156,18 @@ class NodeDef:
     __repr__ = __str__
 
 
+def op_def(op):
+    """Returns what TensorFlow calls the OpDef of an operation: `name`, `input_arg`, `output_arg`, `attr`, `is_stateful`."""
+    def args(names):
+        return [SimpleNamespace(name=name) for name in names]
+
+    definition = op.opdef
+    variables = dict.fromkeys(a.var for a in definition.args if a.var)
+    outputs = ["output"] if len(op.outputs) == 1 else [f"output_{i}" for i in range(len(op.outputs))]
+    return SimpleNamespace(name=op.type, input_arg=args(a.name for a in definition.args), output_arg=args(outputs),
+                           attr=args([*variables, *definition.attrs]), is_stateful=bool(definition.stateful))
+
+
 class GraphVersions:
     """TensorFlow 1.15's numbers for its graph format: `producer`, `min_consumer`, `bad_consumers`."""
 
@@ -183,6 +196,7 @@ class GraphDef:
     """A list of NodeDefs, `node`; `gradient_rules` are the overrides of the whole graph it was made of."""
 
     versions = GraphVersions()
+    library = SimpleNamespace(function=(), gradient=())  # bodies stand in the attributes of the operations that use them
 
     def __init__(self, ops=(), gradient_rules=(), add_shapes=False, node=()):
         self.node = _Nodes(NodeDef(op) for op in ops)

@@ -68,7 +68,7 @@ class IndexedSlices:
 def to_dense(slices, dtype=None, name=None, as_ref=False):
     """Returns the dense tensor; ValueError when the dense shape is unknown."""
     if dtype is not None and dtype is not slices.dtype:
-        raise ValueError(f"Tensor conversion requested dtype {dtype.name} for IndexedSlices of {slices.dtype.name}.")
+        raise ValueError(f"Tensor conversion requested dtype {dtype.name} for IndexedSlices with dtype {slices.dtype.name}.")
     if slices.dense_shape is None:
         raise ValueError(f"Tensor conversion requested for IndexedSlices without dense_shape: {slices}")
     if isinstance(slices.values, Tensor):

@@ -10,6 +10,8 @@ from regrad.core.errors import nearest
 from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.shapes import TensorShape, as_int
+from regrad.ops.array import shape
+from regrad.ops.math import cast
 from regrad.variables.lifting import root_graph
 from regrad.variables.listing import global_variables
 from regrad.variables.scope import get_variable, variable_scope
@@ -167,7 +169,8 @@ class Layer:
                     if self._activity_regularizer is not None:
                         with graph.name_scope("ActivityRegularizer"):
                             for out in nest.flatten(outputs):
-                                self.add_loss(self._activity_regularizer(out), inputs=inputs)
+                                loss = self._activity_regularizer(out)  # a mean over the batch, as Keras takes it
+                                self.add_loss(loss / cast(shape(out)[0], loss.dtype), inputs=inputs)
         self.input, self.output = inputs, outputs
         return outputs
 

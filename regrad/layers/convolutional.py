@@ -31,7 +31,39 @@ def output_length(length, window, padding, stride, dilation=1):
     if length is None:
         return None
     covered = (window - 1) * dilation + 1
+    if padding == "full":
+        length, padding = length + covered - 1, "same"
     return -(-(length if padding in ("same", "causal") else length - covered + 1) // stride)
+
+
+def input_length(length, window, padding, stride):
+    """Returns the size of an axis before a convolution, the smallest that gives `length`; None for None."""
+    if length is None:
+        return None
+    around = {"same": window // 2, "valid": 0, "full": window - 1}[padding]
+    return (length - 1) * stride - 2 * around + window
+
+
+def transposed_length(length, window, padding, stride):
+    """Returns the size of an axis after a transposed convolution; None for None."""
+    if length is None:
+        return None
+    more = {"same": 0, "valid": max(window - stride, 0), "full": -(stride + window - 2)}[padding]
+    return length * stride + more
+
+
+def tf_data_format(data_format, ndim):
+    """Returns "NHWC" and its kin for "channels_last" or "channels_first" and 3, 4 or 5 axes.
+
+    Raises:
+      ValueError: another format or number of axes.
+    """
+    if data_format not in ("channels_last", "channels_first"):
+        raise ValueError(f"Invalid data_format: {data_format}")
+    if not 3 <= ndim <= 5:
+        raise ValueError(f"Input rank not supported: {ndim}")
+    spatial = {3: "W", 4: "HW", 5: "DHW"}[ndim]
+    return f"N{spatial}C" if data_format == "channels_last" else f"NC{spatial}"
 
 
 class _Conv(Layer):
@@ -48,6 +80,9 @@ class _Conv(Layer):
         self.padding = _padding(padding, causal=rank == 1)
         self.data_format = _data_format(data_format)
         self.dilation_rate = normalize(dilation_rate, rank, "dilation_rate")
+        if max(self.strides) > 1 and max(self.dilation_rate) > 1:
+            raise ValueError("strides > 1 not supported in conjunction with dilation_rate > 1: got "
+                             f"{self.strides}, {self.dilation_rate}.")
         self.activation = activation_of(activation)
         self.use_bias = use_bias
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer

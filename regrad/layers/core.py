@@ -1,5 +1,7 @@
 """Dense, Dropout, Flatten."""
 
+import numpy as np
+
 from regrad.core import constants
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import float32
@@ -8,7 +10,7 @@ from regrad.core.shapes import TensorShape, as_int
 from regrad.layers.base import InputSpec, Layer, activation_of, call_once, functional
 from regrad.nn import functions
 from regrad.ops import array
-from regrad.ops.flow import cond
+from regrad.ops.flow import case, cond
 from regrad.ops.matmul import matmul
 from regrad.ops.nn import bias_add
 from regrad.variables.initializers import Zeros
@@ -16,12 +18,55 @@ from regrad.variables.variable import Variable
 
 
 def smart_cond(pred, true_fn, false_fn, name=None):
-    """Returns what one of two functions gives: chosen now if `pred` is known, else by the graph."""
+    """Returns what one of two functions gives: chosen now if `pred` is known, else by the graph.
+
+    Raises:
+      TypeError: `pred` is no tensor, bool, 1 or 0; the others are no functions.
+    """
+    for argument, function in (("true_fn", true_fn), ("false_fn", false_fn)):
+        if not callable(function):
+            raise TypeError(f"`{argument}` must be callable, got {function!r}.")
     pred = convert_to_tensor(pred) if isinstance(pred, Variable) else pred
-    value = constants.known_value(pred) if isinstance(pred, Tensor) else pred
+    value = smart_constant_value(pred)
     if value is None:
         return cond(pred, true_fn, false_fn, name=name)
     return true_fn() if value else false_fn()
+
+
+def smart_constant_value(pred):
+    """Returns `pred`, a tensor, bool, 1 or 0, as a bool if it is known while the graph is built, else None.
+
+    Raises:
+      TypeError: it is something else.
+    """
+    if isinstance(pred, Tensor) or hasattr(pred, "_as_graph_element"):
+        value = constants.known_value(pred) if isinstance(pred, Tensor) else None
+        return None if value is None else bool(value)
+    if isinstance(pred, (bool, np.bool_)) or pred in (0, 1):
+        return bool(pred)
+    raise TypeError(f"`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: {pred!r}")
+
+
+def smart_case(pred_fn_pairs, default=None, exclusive=False, name="smart_case"):
+    """Returns what the function of the first true condition gives: chosen now where conditions are known.
+
+    Args:
+      pred_fn_pairs: (condition, function) pairs, a list or dict.
+      default, exclusive: as for `tf.case`.
+    """
+    pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else list(pred_fn_pairs)
+    left = []
+    for pred, fn in pairs:
+        value = smart_constant_value(pred)
+        if value is None:
+            left.append((pred, fn))
+        elif value and not left:
+            return fn()
+        elif value:
+            return case(left, default=fn, exclusive=exclusive, name=name)
+    if not left:
+        return default()
+    return case(left, default=default, exclusive=exclusive, name=name)
 
 
 class Dense(Layer):

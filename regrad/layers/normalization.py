@@ -1,12 +1,11 @@
 """Batch normalisation as a layer."""
 
-from regrad.core import constants
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import bfloat16, float16, float32
-from regrad.core.graph import Tensor, get_default_graph
+from regrad.core.graph import get_default_graph
 from regrad.core.shapes import TensorShape
 from regrad.layers.base import InputSpec, Layer, call_once
-from regrad.layers.core import smart_cond
+from regrad.layers.core import smart_cond, smart_constant_value
 from regrad.ops import array, math, norm, state
 from regrad.ops.reduce import reduce_mean
 from regrad.variables.initializers import Ones, Zeros
@@ -68,8 +67,10 @@ class BatchNormalization(Layer):
             raise ValueError("Input has undefined rank:", shape)
         sizes, rank = shape.as_list(), shape.ndims
         self.axis = [a + rank if a < 0 else a for a in self.axis]
-        if any(not 0 <= a < rank for a in self.axis) or len(set(self.axis)) != len(self.axis):
+        if any(not 0 <= a < rank for a in self.axis):
             raise ValueError(f"Invalid axis: {self.axis} for inputs of shape {shape}")
+        if len(set(self.axis)) != len(self.axis):
+            raise ValueError(f"Duplicate axis: {self.axis}")
         channels = {a: sizes[a] for a in self.axis}
         for a, size in channels.items():
             if size is None:
@@ -165,13 +166,13 @@ class BatchNormalization(Layer):
             return v if v is None or several or self.axis == [rank - 1] else array.reshape(v, shape)
 
         scale, offset = spread(self.gamma), spread(self.beta)
-        if self.adjustment is not None and _known(training) is not False:
+        if self.adjustment is not None and smart_constant_value(training) is not False:
             more, bias = self.adjustment(array.shape(inputs))
             more = smart_cond(training, lambda: more, lambda: array.ones_like(more))
             bias = smart_cond(training, lambda: bias, lambda: array.zeros_like(bias))
             offset = bias if offset is None else offset + (bias if scale is None else bias * scale)
             scale = more if scale is None else more * scale
-        if _known(training) is False:
+        if smart_constant_value(training) is False:
             mean, variance = self.moving_mean.value(), self.moving_variance.value()
         else:
             x = math.cast(inputs, float32) if inputs.dtype in (float16, bfloat16) else inputs
@@ -212,14 +213,14 @@ class BatchNormalization(Layer):
 
     def _while_training(self, training, momentum):
         """Returns the momentum, as a tensor that is 1, and so changes nothing, when not training, if a run decides."""
-        if _known(training) is not None:
+        if smart_constant_value(training) is not None:
             return momentum
         return smart_cond(training, lambda: convert_to_tensor(momentum, dtype=self._fixed[1]),
                           lambda: convert_to_tensor(1.0, dtype=self._fixed[1]))
 
     def _follow(self, training, mean, variance):
         """Adds the updates of the moving moments, unless the layer is known not to be training."""
-        if _known(training) is False:
+        if smart_constant_value(training) is False:
             return
         momentum = self._while_training(training, self.momentum)
         self.add_update(self._moved(self.moving_mean, mean, momentum))
@@ -236,12 +237,6 @@ class BatchNormalization(Layer):
             decay = convert_to_tensor(1.0 - momentum, dtype=variable.dtype, name="decay")
             delta = (variable.value() - math.cast(value, variable.dtype)) * decay
             return state.assignsub_op(variable._variable, delta, name=scope)
-
-
-def _known(training):
-    """Returns `training` as a bool if it is known while the graph is built, else None."""
-    value = constants.known_value(training) if isinstance(training, Tensor) else training
-    return None if value is None else bool(value)
 
 
 BatchNorm = BatchNormalization

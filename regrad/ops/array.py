@@ -667,7 +667,7 @@ def stack(values, axis=0, name="stack"):
         values = list(convert_to_tensor(values))
     if axis == 0:
         try:  # a list of Python numbers and arrays is one constant, as in TF
-            if not any(hasattr(v, "_as_graph_element") for v in values):
+            if values and not all(hasattr(v, "_as_graph_element") for v in values):
                 return convert_to_tensor(values, name=name)
         except (TypeError, ValueError):
             pass

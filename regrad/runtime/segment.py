@@ -14,6 +14,7 @@ import numpy as np
 from regrad.core import errors
 from regrad.core.errors import (
     InvalidArgumentError,
+    OpError,
     ResourceExhaustedError,
     UnknownError,
     exception_type_from_error_code,
@@ -541,7 +542,9 @@ def explained(error, op, doing):
         failure = lowering_failure(error, op)
         if failure is not None:
             raise failure from error
-    if getattr(error, "_regrad_op", None) is None:
+    if isinstance(error, OpError) and error.op is None:
+        error.op = error._regrad_op = op  # its text says which
+    elif getattr(error, "_regrad_op", None) is None:
         error.add_note(f"while {doing} {op.describe()}")
         try:
             error._regrad_op = op

@@ -65,6 +65,8 @@ class _Store:
             if partitioner is not None:
                 return self._partitioned(name, partitioner=partitioner, **arguments)
             if name in self.partitioned:
+                if reuse is True:
+                    return self._partitioned(name, partitioner=lambda **_: None, **arguments)
                 raise ValueError(f"No partitioner was provided, but a partitioned version of the variable was found: {name}/"
                                  "part_0. Perhaps a variable of the same name was already created with partitioning?")
             return self._single(name, **arguments)

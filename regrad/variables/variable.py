@@ -6,6 +6,7 @@ expressions are made (`w/read`, an Identity). Gradients flow through the reads t
 """
 
 import contextlib
+import enum
 import functools
 import inspect
 
@@ -26,7 +27,7 @@ from regrad.variables import assign as assigning
 from regrad.variables.lifting import init_scope
 
 
-class VariableSynchronization:
+class VariableSynchronization(enum.IntEnum):
     """TF's names for when replicas of a variable are brought together; one process has nothing to choose."""
 
     AUTO = 0
@@ -35,13 +36,17 @@ class VariableSynchronization:
     ON_READ = 3
 
 
-class VariableAggregation:
+class VariableAggregation(enum.IntEnum):
     """TF's names for how replicas of a variable are brought together; one process has nothing to choose."""
 
     NONE = 0
     SUM = 1
     MEAN = 2
     ONLY_FIRST_REPLICA = 3
+
+
+def _written(value, read_value):
+    return value if read_value else value.op
 
 
 _creators = context.DefaultStack()  # the functions of open variable_creator_scope blocks
@@ -56,8 +61,9 @@ class _Created(type):
         make = super().__call__
         for creator in _creators.items:
             make = functools.partial(creator, make)
-        names = [*inspect.signature(cls.__init__).parameters][1:]
-        return make(**dict(zip(names, args)), **kwargs)
+        parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
+        defaults = {p.name: p.default for p in parameters}
+        return make(**{**defaults, **dict(zip(defaults, args)), **kwargs})
 
 
 @contextlib.contextmanager
@@ -333,6 +339,9 @@ class Variable(Symbolic, metaclass=_Created):
         """Returns the value as a NumPy array, in `session` or the default session."""
         return self._variable.eval(session=session)
 
+    def __bool__(self):
+        return True  # as in TF1, where `if bias:` asks whether there is a variable
+
     def _as_graph_element(self):
         return self._variable
 
@@ -345,16 +354,16 @@ class Variable(Symbolic, metaclass=_Created):
     # -- writing ------------------------------------------------------------------------------------
 
     def assign(self, value, use_locking=False, name=None, read_value=True):
-        """Returns a tensor of the new value, whose computing makes it the variable's."""
-        return state.assign_op(self._variable, value, use_locking=use_locking, name=name)
+        """Returns a tensor of the new value, whose computing makes it the variable's; its operation without `read_value`."""
+        return _written(state.assign_op(self._variable, value, use_locking=use_locking, name=name), read_value)
 
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
         """Returns a tensor of the variable plus `delta`, whose computing makes it the variable's value."""
-        return state.assignadd_op(self._variable, delta, use_locking=use_locking, name=name)
+        return _written(state.assignadd_op(self._variable, delta, use_locking=use_locking, name=name), read_value)
 
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
         """Returns a tensor of the variable minus `delta`, whose computing makes it the variable's value."""
-        return state.assignsub_op(self._variable, delta, use_locking=use_locking, name=name)
+        return _written(state.assignsub_op(self._variable, delta, use_locking=use_locking, name=name), read_value)
 
     def _scatter(self, op, slices, use_locking, name):
         if not (hasattr(slices, "values") and hasattr(slices, "indices")):

@@ -4,6 +4,7 @@ Imported both by `record.py`, which runs the programs under real TensorFlow, and
 them under Regrad. It therefore imports neither.
 """
 import contextlib
+import importlib
 import json
 import math
 import pathlib
@@ -159,7 +160,8 @@ def run_row(row, tf):
 
     Names given to the code: `run(fetches, feed_dict)` runs in one session after initialising all variables;
     `names()` and `types()` list the graph's operations in the order they were made; `raised(f)` calls f and
-    returns the names of the exception's classes, or None.
+    returns the names of the exception's classes, or None; `module(path)` gives one of TensorFlow's own, by its name
+    below `tensorflow.`.
     """
     graph, sessions = tf.Graph(), []
 
@@ -176,7 +178,10 @@ def run_row(row, tf):
             return [c.__name__ for c in type(error).__mro__]
         return None
 
-    space = {"tf": tf, "np": np, "run": run, "raised": raised, "graph": graph,
+    def module(path):
+        return importlib.import_module(f"{tf.__name__.partition('.')[0]}.{path}")
+
+    space = {"tf": tf, "np": np, "run": run, "raised": raised, "graph": graph, "module": module,
              "names": lambda: [op.name for op in graph.get_operations()],
              "types": lambda: [op.type for op in graph.get_operations()]}
     with graph.as_default(), warnings.catch_warnings(), contextlib.ExitStack() as stack:

@@ -174,8 +174,7 @@ def test_attributes():
     assert w == w
     with pytest.raises(TypeError, match="not iterable"):
         iter(w)
-    with pytest.raises(TypeError, match="bool"):
-        bool(w)
+    assert w  # there is one, whatever it holds
 
 
 def test_a_variable_of_unknown_shape_may_change_it():
