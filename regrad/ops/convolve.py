@@ -102,7 +102,7 @@ def _form(b, kind, x_shape, w_shape, dtype, windows):
     size of Winograd's tiles.
     """
     n_taps, few = math.prod(w_shape[:-2]), x_shape[-1] <= _FEW
-    by_onednn = onednn.serves(x_shape, w_shape, dtype, windows)
+    by_onednn = onednn.serves(b, x_shape, w_shape, dtype, windows)
     if b.is_host:
         return "onednn" if by_onednn else "taps"
     if x_shape[-1] != w_shape[-2]:

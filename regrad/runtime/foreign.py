@@ -72,11 +72,18 @@ def _error(api, message):
 
 @functools.cache
 def register(target):
-    """Makes a target of TARGETS known to XLA: before a program that calls it is compiled, or loaded from the disk."""
+    """Makes a target of TARGETS known to XLA: before a program that calls it is compiled, or loaded from the disk.
+
+    Returns:
+      The handler, kept because XLA holds its address; None where this XLA has no such interface.
+    """
     handler = _handler(importlib.import_module(f"regrad.{TARGETS[target]}").execute)
-    ffi = import_jax().ffi
-    ffi.register_ffi_target(target, ffi.pycapsule(handler), platform="cpu")
-    return handler  # kept: XLA holds its address
+    try:
+        ffi = import_jax().ffi
+        ffi.register_ffi_target(target, ffi.pycapsule(handler), platform="cpu")
+    except Exception:  # older, or newer by more than a year
+        return None
+    return handler
 
 
 def register_all_in(data):
@@ -90,12 +97,11 @@ def call(target, key, shape, dtype, *operands):
     """Returns the result of `target` in a program that is being traced.
 
     Args:
-      target: one of TARGETS.
+      target: one of TARGETS, registered.
       key: str that tells it what to compute; an attribute of the call.
       shape, dtype: of the result.
       operands: arrays, laid out row by row.
     """
-    register(target)
     jax = import_jax()
     return jax.ffi.ffi_call(target, jax.ShapeDtypeStruct(shape, dtype), vmap_method="sequential")(*operands, key=key)
 

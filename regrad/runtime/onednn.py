@@ -125,16 +125,21 @@ def version():
     return importlib.metadata.version(_DISTRIBUTION) if config.onednn and _path() else None
 
 
-def fast(dtype, products):
-    """True where a convolution of so many products of numbers is worth a call, and there is oneDNN to call."""
-    return dtype == np.float32 and products >= _LEAST and config.onednn and _library() is not None
+def callable_from(b):
+    """True where there is oneDNN to be called by what the backend `b` computes."""
+    return config.onednn and _library() is not None and (b.is_host or foreign.register(TARGET) is not None)
 
 
-def serves(x_shape, w_shape, dtype, windows):
+def fast(b, dtype, products):
+    """True where a convolution of so many products of numbers is worth a call."""
+    return dtype == np.float32 and products >= _LEAST and callable_from(b)
+
+
+def serves(b, x_shape, w_shape, dtype, windows):
     """True where oneDNN may convolve `x_shape` [batch, *spatial, channels] with `w_shape` [*window, in, out]."""
     if x_shape[-1] != w_shape[-2] or any(min(w.lo, w.hi) < 0 for w in windows):
         return False
-    return fast(dtype, x_shape[0] * math.prod(w.out for w in windows) * math.prod(w_shape))
+    return fast(b, dtype, x_shape[0] * math.prod(w.out for w in windows) * math.prod(w_shape))
 
 
 def convolution(b, kind, first, second, shape, windows):
@@ -161,7 +166,7 @@ def added_rows(b, x, y):
     """
     products = math.prod(x.shape) * y.shape[1]
     small = products < _LEAST_ADDED_ROWS or min(x.shape[1], y.shape[1]) == 1
-    if b.is_host or small or {x.dtype, y.dtype} != {np.dtype(np.float32)} or not config.onednn or _library() is None:
+    if b.is_host or small or {x.dtype, y.dtype} != {np.dtype(np.float32)} or not callable_from(b):
         return b.np.matmul(x.T, y)
     key = f"{_ADDED_ROWS} {config.threads or 0} {x.shape[0]} {x.shape[1]} {y.shape[1]}"
     return foreign.call(TARGET, key, (x.shape[1], y.shape[1]), np.float32, x, y)
