@@ -9,8 +9,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph, is_tensor  # noqa: F401 - part of this namespace
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.nest import flatten, pack_sequence_as  # noqa: F401 - tf.contrib.framework.nest's
-from regrad.layers.core import smart_cond  # noqa: F401 - part of this namespace
-from regrad.layers.normalization import _known as smart_constant_value  # noqa: F401 - part of this namespace
+from regrad.layers.core import smart_case, smart_cond, smart_constant_value  # noqa: F401 - part of this namespace
 from regrad.ops.array import placeholder
 from regrad.ops.check import assert_scalar
 from regrad.ops.control import group

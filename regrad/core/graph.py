@@ -37,6 +37,7 @@ class Tensor(Symbolic):
 
     __slots__ = ("op", "value_index", "dims", "dtype", "_consumers", "_partial", "__dict__", "__weakref__")
     __array_priority__ = 100  # NumPy arrays leave mixed arithmetic to Tensor's operators
+    OVERLOADABLE_OPERATORS: set[str]
 
     def __init__(self, op, value_index, dims, dtype):
         self.op = op
