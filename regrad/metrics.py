@@ -519,20 +519,36 @@ def average_precision_at_k(labels, predictions, k, weights=None, metrics_collect
         predictions = convert_to_tensor(predictions)
         best = math.cast(top_k(predictions, k)[1], int64)
         labels, _ = _label_sets(labels, best)
-        classes = math.cast(array.shape(predictions)[-1], int64)
-        valid = logical_and(greater_equal(labels, math.cast(0, int64)), less(labels, classes))
-        relevant = math.cast(reduce_any(logical_and(equal(best[..., :, None], labels[..., None, :]), valid[..., None, :]), -1),
-                             float64)
-        precision = cumsum(relevant, axis=-1) / np.arange(1.0, k + 1)
-        number = math.minimum(reduce_sum(math.cast(valid, int32), -1), k)
-        average = reduce_sum(precision * relevant, -1) / math.cast(number, float64)
-        weights = _as_weights(weights, average)
-        largest, total = _counter("max", dtype=float64), _counter("total", dtype=float64)
-        n = math.cast(array.size(average), float64) if weights is None else reduce_sum(weights)
-        new_largest = assign_add(largest, n)
-        new_total = assign_add(total, reduce_sum(average if weights is None else average * weights))
-        return _finished(_ratio(total.read_value(), largest.read_value()), _ratio(new_total, new_largest), metrics_collections,
-                         updates_collections)
+        known = less(labels, math.cast(array.shape(predictions)[-1], int64))
+        return _average_precision(where_v2(known, labels, _ABSENT), best, weights, metrics_collections, updates_collections)
+
+
+def average_precision_at_top_k(labels, predictions_idx, weights=None, metrics_collections=None, updates_collections=None,
+                               name=None):
+    """As `average_precision_at_k`, with the best classes given: int64 [..., k], in their order; k must be known."""
+    with variable_scope(name, "average_precision_at_top_k"):
+        best = math.cast(predictions_idx, int64)
+        if best.dims is None or best.dims[-1] is None:
+            raise ValueError(f"predictions_idx must have a known last size, k; its shape is {best.shape}.")
+        return _average_precision(_label_sets(labels, best)[0], best, weights, metrics_collections, updates_collections)
+
+
+def _average_precision(labels, best, weights, metrics_collections, updates_collections):
+    """Returns (mean, update); labels below 0 do not count."""
+    k = best.dims[-1]
+    valid = greater_equal(labels, math.cast(0, int64))
+    relevant = math.cast(reduce_any(logical_and(equal(best[..., :, None], labels[..., None, :]), valid[..., None, :]), -1),
+                         float64)
+    precision = cumsum(relevant, axis=-1) / np.arange(1.0, k + 1)
+    number = math.minimum(reduce_sum(math.cast(valid, int32), -1), k)
+    average = reduce_sum(precision * relevant, -1) / math.cast(number, float64)
+    weights = _as_weights(weights, average)
+    largest, total = _counter("max", dtype=float64), _counter("total", dtype=float64)
+    n = math.cast(array.size(average), float64) if weights is None else reduce_sum(weights)
+    new_largest = assign_add(largest, n)
+    new_total = assign_add(total, reduce_sum(average if weights is None else average * weights))
+    return _finished(_ratio(total.read_value(), largest.read_value()), _ratio(new_total, new_largest), metrics_collections,
+                     updates_collections)
 
 
 sparse_average_precision_at_k = average_precision_at_k

@@ -354,6 +354,39 @@ def test_trains_goes_on_and_evaluates(tmp_path):
     np.testing.assert_allclose(got, [0.8**5, 0.8**10], rtol=1e-5)
 
 
+def test_evaluations_are_counted_and_summarised(tmp_path):
+    w = tf.get_variable("w", initializer=3.0)
+    tf.summary.scalar("w", w)
+    tf.train.get_or_create_global_step()
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        path = tf.train.Saver().save(sess, str(tmp_path / "model"), global_step=0)
+    training = tf.contrib.training
+    ran = tf.get_variable("ran", initializer=0, collections=[tf.GraphKeys.LOCAL_VARIABLES], trainable=False)
+    hooks = [training.StopAfterNEvalsHook(4), training.SummaryAtEndHook(str(tmp_path / "eval"))]
+    assert training.evaluate_once(path, eval_ops=tf.assign_add(ran, 1), final_ops={"w": w, "ran": ran}, hooks=hooks) == {
+        "w": 3.0, "ran": 4}
+    values = [v.simple_value for f in (tmp_path / "eval").iterdir() for e in tf.train.summary_iterator(str(f))
+              for v in e.summary.value]
+    assert values == [3.0]
+    assert training.evaluate_repeatedly(str(tmp_path), final_ops=ran, timeout=0, eval_interval_secs=0) == 0
+    with tf.Graph().as_default():
+        w = tf.get_variable("w", [])
+        assert slim.evaluation.evaluation_loop("", str(tmp_path), None, 2, eval_op=tf.no_op(), final_op=w,
+                                               eval_interval_secs=0, max_number_of_evaluations=1) == 3.0
+    assert training.wait_for_new_checkpoint(str(tmp_path), path, timeout=0) is None
+
+
+def test_contrib_training_trains_until_a_hook_stops_it():
+    loss = tf.square(tf.get_variable("w", initializer=1.0))
+    train_op = slim.learning.create_train_op(loss, tf.train.GradientDescentOptimizer(0.1))
+    last = tf.contrib.training.train(train_op, None, hooks=[tf.train.StopAtStepHook(3)], save_checkpoint_secs=None,
+                                     save_summaries_steps=None)
+    np.testing.assert_allclose(last, 0.8**4, rtol=1e-5)
+    with pytest.raises(ValueError, match="logdir cannot be None when save_summaries_steps"):
+        tf.contrib.training.train(train_op, None)
+
+
 def test_values_of_a_checkpoint_and_of_arrays_are_assigned(tmp_path):
     a, b = slim.model_variable("net/a", [2], initializer=tf.ones_initializer()), tf.get_variable("b", initializer=5.0)
     with tf.Session() as sess:

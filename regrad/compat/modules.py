@@ -29,9 +29,9 @@ _TREE = {
         layers.python layers.python.layers=contrib.layers layers.python.layers.initializers=contrib.layers
         layers.python.layers.layers=contrib.layers layers.python.layers.regularizers=contrib.layers
         layers.python.layers.utils=contrib.layers losses=contrib.losses metrics=contrib.metrics opt=contrib.opt
-        rnn=contrib.rnn slim=contrib.slim slim.evaluation=contrib.learning slim.learning=contrib.learning
+        rnn=contrib.rnn slim=contrib.slim slim.evaluation=contrib.evaluation slim.learning=contrib.learning
         slim.losses=contrib.losses slim.metrics=contrib.metrics slim.python slim.python.slim
-        slim.python.slim.evaluation=contrib.learning slim.python.slim.learning=contrib.learning
+        slim.python.slim.evaluation=contrib.evaluation slim.python.slim.learning=contrib.learning
         training=contrib.training training.python training.python.training
         training.python.training.hparam=contrib.training image=contrib.image opt.python opt.python.training
         opt.python.training.external_optimizer=contrib.opt quantize=contrib.quantize resampler=contrib.resampler
@@ -88,8 +88,9 @@ _TREE = {
         init_ops_v2=variables.initializers inplace_ops=ops.inplace io_ops linalg linalg.linalg=linalg linalg.linalg_impl=linalg
         linalg_grad=ops.linalg_grad linalg_ops=linalg linalg_ops_impl=linalg list_ops logging_ops=ops.check lookup_ops
         losses=losses losses.losses=losses losses.losses_impl=losses losses.util=losses manip_ops=manip
-        map_fn=ops.functional math_grad=ops.math_grad math_ops=ops.math math_ops_impl metrics=metrics metrics_impl=metrics
-        nn=nn nn_grad=ops.nn_grad nn_impl=nn nn_ops=nn numerics op_selector optional_grad parallel_for
+        map_fn=ops.functional math_grad=ops.math_grad math_ops=ops.math math_ops_impl metrics=metrics
+        metrics_impl=compat.metrics nn=nn nn_grad=ops.nn_grad nn_impl=nn nn_ops=nn numerics op_selector optional_grad
+        parallel_for
         parallel_for.control_flow_ops parallel_for.gradients=autodiff.derivatives parsing_ops partitioned_variables
         quantized_ops=quantization ragged random_grad=ops.random_grad random_ops=ops.random
         resource_variable_ops=variables.variable resources rnn=nn rnn_cell=nn.rnn_cell rnn_cell_impl=nn.rnn_cell rnn_grad
@@ -304,6 +305,63 @@ def _listed(x):
     return list(x) if isinstance(x, (list, tuple)) else [x]
 
 
+def _public_names(module_name, doc_string_modules=None):
+    """Returns the names of a module that do not begin with "_"."""
+    import sys
+
+    return [name for name in vars(sys.modules[module_name]) if not name.startswith("_")]
+
+
+def _bucketize(input, boundaries, name=None):
+    """Returns int32: how many of the boundaries each element has reached."""
+    import regrad as tf
+
+    values = tf.convert_to_tensor(input)
+    edges = tf.constant([float(b) for b in boundaries], tf.float64)
+    flat = tf.searchsorted(edges, tf.reshape(tf.cast(values, tf.float64), [-1]), side="right")
+    return tf.reshape(flat, tf.shape(values), name=name)
+
+
+def _graph_of(op_input_list, graph=None):
+    """Returns `graph`, the graph of the first tensor or operation among the inputs, or the default graph.
+
+    Raises:
+      TypeError: `graph` is no graph.
+      ValueError: inputs of several graphs.
+    """
+    import regrad as tf
+
+    if graph is not None and not isinstance(graph, tf.Graph):
+        raise TypeError(f"Input graph needs to be a Graph: {graph}")
+    first = None
+    for x in op_input_list:
+        x = x._as_graph_element() if hasattr(x, "_as_graph_element") else x
+        if not isinstance(x, (tf.Tensor, tf.Operation)):
+            continue
+        if graph is None:
+            first, graph = x, x.graph
+        elif x.graph is not graph:
+            raise ValueError(f"{x} is not from the passed-in graph." if first is None else
+                             f"{x} must be from the same graph as {first}.")
+    return graph or tf.get_default_graph()
+
+
+def _write_text(filename, file_content):
+    """Writes a file."""
+    import regrad as tf
+
+    with tf.gfile.GFile(filename, "w") as file:
+        file.write(file_content)
+
+
+def _read_text(filename, binary_mode=False):
+    """Returns what a file holds."""
+    import regrad as tf
+
+    with tf.gfile.GFile(filename, "rb" if binary_mode else "r") as file:
+        return file.read()
+
+
 def _functional_if(cond, inputs, then_branch, else_branch, name=None):
     """Returns a list: what one of two functions gives for `inputs`."""
     import regrad as tf
@@ -381,7 +439,8 @@ class _Context:
 
 
 _CONTROL_FLOW_UTIL = {"ENABLE_CONTROL_FLOW_V2": True, "EnableControlFlowV2": lambda graph: True,
-                      "enable_control_flow_v2": _nothing, "IsInWhileLoop": _no, "IsInCond": _no, "IsInXLAContext": _no,
+                      "enable_control_flow_v2": _nothing, "GraphOrParentsInXlaContext": _no, "IsInWhileLoop": _no,
+                      "IsInCond": _no, "IsInXLAContext": _no,
                       "GetContainingXLAContext": _nothing, "GetContainingWhileContext": _nothing,
                       "GetContainingCondContext": _nothing}
 
@@ -411,9 +470,11 @@ EXTRAS = {
         "enable_eager_execution": _init_scope_only, "disable_eager_execution": _nothing,
         "IndexedSlicesValue": "regrad.runtime.feeds:IndexedSlicesValue", "is_dense_tensor_like": _is_dense,
         "NullContextmanager": contextlib.nullcontext, "EagerTensor": type("EagerTensor", (), {}),
-        "RegisterShape": lambda op_type: lambda f: f,
+        "RegisterShape": lambda op_type: lambda f: f, "_get_graph_from_inputs": _graph_of,
+        "register_proto_function": "regrad.train.graph_files:register_proto_function",
     },
     "tensorflow.python.ops.gradients_impl": {
+        "gradients_v2": "regrad.autodiff.gradients:gradients",
         "_hessian_vector_product": "regrad.autodiff.derivatives:hessian_vector_product"},
     "tensorflow.python.ops.parallel_for.gradients": {"jacobian": _pfor("jacobian"), "batch_jacobian": _pfor("batch_jacobian")},
     "tensorflow.python.framework.meta_graph": {
@@ -456,11 +517,12 @@ EXTRAS = {
     "tensorflow.python.ops.array_ops": {"shape_internal": "regrad.ops.array:shape", "size_internal": "regrad.ops.array:size",
                                         "rank_internal": "regrad.ops.array:rank"},
     "tensorflow.python.ops.math_ops": {"add_v2": "regrad.ops.math:add", "reduced_shape": _reduced_shape,
-                                       "_as_indexed_slices": _as_indexed_slices},
+                                       "_as_indexed_slices": _as_indexed_slices, "_bucketize": _bucketize},
     "tensorflow.python.ops.variables": {"VariableV1": "regrad.variables.variable:Variable",
                                         "PartitionedVariable": "regrad.variables.partition:PartitionedVariable",
                                         "RefVariable": "regrad.variables.variable:Variable"},
-    "tensorflow.python.ops.variable_scope": {"_pure_variable_scope": _pure_variable_scope,
+    "tensorflow.python.ops.variable_scope": {"variable": "regrad.variables.variable:Variable",
+                                             "_pure_variable_scope": _pure_variable_scope,
                                              "_get_default_variable_store": "regrad.variables.scope:_store",
                                              "variable_creator_scope_v1": "regrad.variables.variable:variable_creator_scope"},
     "tensorflow.python.ops.resource_variable_ops": {
@@ -484,7 +546,14 @@ EXTRAS = {
         "create_dir": "regrad.gfile:MkDir", "recursive_create_dir": "regrad.gfile:MakeDirs", "copy": "regrad.gfile:Copy",
         "rename": "regrad.gfile:Rename", "delete_recursively": "regrad.gfile:DeleteRecursively",
         "is_directory": "regrad.gfile:IsDirectory", "list_directory": "regrad.gfile:ListDirectory",
-        "walk": "regrad.gfile:Walk", "stat": "regrad.gfile:Stat", "get_matching_files": "regrad.gfile:Glob"},
+        "walk": "regrad.gfile:Walk", "stat": "regrad.gfile:Stat", "get_matching_files": "regrad.gfile:Glob",
+        "write_string_to_file": _write_text, "read_file_to_string": _read_text},
+    "tensorflow.python.training.evaluation": {
+        "_StopAfterNEvalsHook": "regrad.train.evaluation:StopAfterNEvalsHook",
+        "_evaluate_once": "regrad.train.evaluation:evaluate_once",
+        "_get_or_create_eval_step": "regrad.train.evaluation:get_or_create_eval_step"},
+    "tensorflow.python.framework.device_spec": {"DeviceSpecV1": "regrad.core.device:DeviceSpec"},
+    "tensorflow.python.util.all_util": {"make_all": _public_names, "remove_undocumented": _nothing},
     "tensorflow.python.tpu.tpu_function": {"get_tpu_context": lambda: types.SimpleNamespace(number_of_shards=None)},
     "tensorflow.python.tf2": {"enabled": _no, "enable": _init_scope_only, "disable": _nothing},
 }

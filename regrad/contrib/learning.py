@@ -12,15 +12,13 @@ from regrad.ops.array import check_numerics
 from regrad.ops.clip import clip_by_norm, global_norm
 from regrad.ops.compare import equal, greater_equal
 from regrad.ops.control import with_dependencies
-from regrad.train.coordinator import Coordinator, start_queue_runners
 from regrad.train.optimizer import Optimizer
 from regrad.train.saver import Saver
 from regrad.train.steps import get_or_create_global_step
 from regrad.train.supervisor import Supervisor
-from regrad.variables.listing import local_variables_initializer, trainable_variables
+from regrad.variables.listing import trainable_variables
 
-__all__ = ["add_gradients_summaries", "clip_gradient_norms", "create_train_op", "evaluate_once", "multiply_gradients", "train",
-           "train_step"]
+__all__ = ["add_gradients_summaries", "clip_gradient_norms", "create_train_op", "multiply_gradients", "train", "train_step"]
 _GLOBAL_STEP = 0
 
 
@@ -195,44 +193,3 @@ def train(train_op, logdir, train_step_fn=train_step, train_step_kwargs=None, lo
         if logdir and is_chief:
             supervisor.saver.save(sess, supervisor.save_path, global_step=supervisor.global_step)
     return loss
-
-
-def evaluate_once(master, checkpoint_path, logdir=None, num_evals=1, initial_op=None, initial_op_feed_dict=None, eval_op=None,
-                  eval_op_feed_dict=None, final_op=None, final_op_feed_dict=None, summary_op=Supervisor.USE_DEFAULT,
-                  summary_op_feed_dict=None, variables_to_restore=None, session_config=None, hooks=None):
-    """Restores a checkpoint, runs `eval_op` some times, and returns the values of `final_op`.
-
-    Args:
-      master: accepted.
-      checkpoint_path: where the variables come from.
-      logdir: folder for the summaries, None for none.
-      num_evals: how often `eval_op` runs.
-      initial_op, final_op: what runs before and after; each has its ..._feed_dict.
-      summary_op: what is written to `logdir`, by default all summaries.
-      variables_to_restore: by default all.
-    """
-    from regrad.runtime.session import Session
-
-    saver = Saver(variables_to_restore)
-    if summary_op is Supervisor.USE_DEFAULT:
-        summary_op = summary.merge_all()
-    local = local_variables_initializer()
-    with Session(config=session_config) as sess:
-        sess.run(local)
-        saver.restore(sess, checkpoint_path)
-        coordinator = Coordinator()
-        threads = start_queue_runners(sess, coord=coordinator)
-        try:
-            if initial_op is not None:
-                sess.run(initial_op, initial_op_feed_dict)
-            for _ in range(num_evals if eval_op is not None else 0):
-                sess.run(eval_op, eval_op_feed_dict)
-            if logdir and summary_op is not None:
-                writer = summary.FileWriter(logdir)
-                writer.add_summary(sess.run(summary_op, summary_op_feed_dict), sess.run(get_or_create_global_step())
-                                   if get_default_graph().get_collection(GraphKeys.GLOBAL_STEP) else 0)
-                writer.close()
-            return sess.run(final_op, final_op_feed_dict) if final_op is not None else None
-        finally:
-            coordinator.request_stop()
-            coordinator.join(threads, ignore_live_threads=True)

@@ -22,4 +22,4 @@ _named, __dir__, __all__ = names_of(__name__, {
 
 
 def __getattr__(name):
-    return importlib.import_module("regrad.contrib.learning") if name in ("evaluation", "learning") else _named(name)
+    return importlib.import_module(f"regrad.contrib.{name}") if name in ("evaluation", "learning") else _named(name)

@@ -1,15 +1,51 @@
-"""`tf.contrib.training`: settings of a program, and the parts of `learning.py`."""
+"""`tf.contrib.training`: settings of a program, training and evaluation in monitored sessions, and parts of `learning.py`."""
 
-import importlib
 import json
 
-_LEARNING = ("add_gradients_summaries", "clip_gradient_norms", "create_train_op", "multiply_gradients")
+from regrad.core.lazy import names_of
+
+__getattr__, __dir__, __all__ = names_of(__name__, {
+    "regrad.contrib.learning": "add_gradients_summaries clip_gradient_norms create_train_op multiply_gradients",
+    "regrad.train.evaluation": """
+        StopAfterNEvalsHook SummaryAtEndHook checkpoints_iterator evaluate_once evaluate_repeatedly get_or_create_eval_step
+        wait_for_new_checkpoint""",
+})
+__all__ += ["HParams", "clip_gradient_norms_fn", "train"]
 
 
-def __getattr__(name):
-    if name in _LEARNING:
-        return getattr(importlib.import_module("regrad.contrib.learning"), name)
-    raise AttributeError(f"module 'regrad.contrib.training' has no attribute {name!r}: it has HParams, {', '.join(_LEARNING)}")
+def clip_gradient_norms_fn(max_norm):
+    """Returns a `transform_grads_fn` that limits the norm of each gradient to `max_norm`."""
+    from regrad.contrib.learning import clip_gradient_norms
+
+    return lambda gradients_to_variables: clip_gradient_norms(gradients_to_variables, max_norm)
+
+
+def train(train_op, logdir, master="", is_chief=True, scaffold=None, hooks=None, chief_only_hooks=None,
+          save_checkpoint_secs=600, save_summaries_steps=100, config=None, max_wait_secs=7200, run_metadata=None):
+    """Runs `train_op` in a `tf.train.MonitoredTrainingSession` until a hook stops it; returns its last value.
+
+    Args:
+      train_op: what `create_train_op` gave.
+      logdir: folder of checkpoints and summaries; None for neither.
+      The others: those of MonitoredTrainingSession; `run_metadata` is filled by every step.
+
+    Raises:
+      ValueError: summaries or checkpoints are asked for without a `logdir`.
+    """
+    from regrad.train.monitored import MonitoredTrainingSession
+
+    if logdir is None and is_chief:
+        for name, value in (("save_summaries_steps", save_summaries_steps), ("save_checkpoint_secs", save_checkpoint_secs)):
+            if value:
+                raise ValueError(f"logdir cannot be None when {name} is not None; it is {value}.")
+    loss = None
+    with MonitoredTrainingSession(
+            master=master, is_chief=is_chief, checkpoint_dir=logdir, scaffold=scaffold, hooks=hooks,
+            chief_only_hooks=chief_only_hooks, save_checkpoint_secs=save_checkpoint_secs,
+            save_summaries_steps=save_summaries_steps, config=config, max_wait_secs=max_wait_secs) as session:
+        while not session.should_stop():
+            loss = session.run(train_op, run_metadata=run_metadata)
+    return loss
 
 
 class HParams:

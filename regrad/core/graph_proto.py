@@ -45,8 +45,9 @@ class ProtoGraphDef(Message):
 
 
 class SaverDef(Message):
-    """What a file says of a Saver."""
+    """What a file says of a Saver; LEGACY, V1, V2 are the versions of checkpoints, of which a Saver writes the last."""
 
+    LEGACY, V1, V2 = range(3)
     FIELDS = fields("""1 filename_tensor_name string; 2 save_tensor_name string; 3 restore_op_name string; 4 max_to_keep int32;
         5 sharded bool; 6 keep_checkpoint_every_n_hours float; 7 version enum""")
 

@@ -78,9 +78,6 @@ class BatchNormalization(Layer):
         self.input_spec = InputSpec(ndim=rank, axes=channels)
         plain = self.virtual_batch_size is None and self.adjustment is None
         can_fuse = rank == 4 and self.axis in ([1], [3]) and not self.renorm and plain
-        if self.fused and plain and not can_fuse:
-            raise ValueError("Batch normalization layers with `fused=True` take 4-D inputs and axis 1 or 3, got shape "
-                             f"{shape} and axis {self.axis}")
         self.fused = can_fuse and self.fused is not False
         self._format = "NCHW" if self.axis == [1] else "NHWC"
         # Several axes: the variables have all axes, of size 1 where they are shared.
@@ -96,6 +93,16 @@ class BatchNormalization(Layer):
         self.beta = self.add_weight("beta", of, dtype, self.beta_initializer, self.beta_regularizer,
                                     constraint=self.beta_constraint) if self.center else None
         self._fixed = of, dtype
+        self._set_scope()
+        partitioner = self._scope.partitioner
+        self._scope.set_partitioner(None)  # what is assigned as a whole has no parts
+        try:
+            self._add_moments(of, dtype)
+        finally:
+            self._scope.set_partitioner(partitioner)
+
+    def _add_moments(self, of, dtype):
+        """Adds the variables that keep the moments."""
         self.moving_mean = self.add_weight("moving_mean", of, dtype, self.moving_mean_initializer, trainable=False)
         self.moving_variance = self.add_weight("moving_variance", of, dtype, self.moving_variance_initializer,
                                                trainable=False)

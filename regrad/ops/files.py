@@ -10,9 +10,11 @@ import zlib
 import numpy as np
 
 from regrad.core import dtypes
+from regrad.core.constants import known_value
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import InvalidArgumentError, ShapeError
+from regrad.core.graph import is_tensor
 from regrad.core.messages import Example, SequenceExample, TensorProto, make_ndarray, make_tensor_proto
 from regrad.core.opdef import Spec, spec_text
 from regrad.core.records import opened
@@ -235,6 +237,17 @@ def _default(dtype):
     return b"" if dtype.name == "string" else 0
 
 
+def _known(key, default_value):
+    """Returns a default value as Python or NumPy has it; ValueError for a tensor whose value depends on a run."""
+    if not is_tensor(default_value):
+        return default_value
+    value = known_value(default_value)
+    if value is None:
+        raise ValueError(f"The default value of feature {key!r} must be known while building; {default_value} is not. Pass a "
+                         "number or an array.")
+    return value
+
+
 class _Fixed:
     """How a FixedLenFeature is read: one output."""
 
@@ -245,7 +258,7 @@ class _Fixed:
             raise ValueError(f"First dimension of shape for feature {key} unknown. Consider using FixedLenSequenceFeature.")
         self.default = None
         if feature.default_value is not None:
-            value = np.array(feature.default_value)
+            value = np.array(_known(key, feature.default_value))
             if self.dtype.name == "string":
                 value = np.array([v.encode() if isinstance(v, str) else v for v in value.reshape(-1)], object)
             value = value.astype(self.dtype.as_numpy_dtype).reshape(-1)
@@ -278,7 +291,7 @@ class _Ragged(_Fixed):
 
     def __init__(self, key, feature):
         super().__init__(key, FixedLenFeature(feature.shape, feature.dtype))
-        self.fill = _default(self.dtype) if feature.default_value is None else feature.default_value
+        self.fill = _default(self.dtype) if feature.default_value is None else _known(key, feature.default_value)
         self.missing = feature.allow_missing
 
     def specs(self, batch):

@@ -936,7 +936,7 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool_, name=None):
         if maxlen is None:
             known = lengths.value()
             maxlen = maximum(reduce_max(lengths), 0) if known is None else known.max(initial=0)
-        maxlen = convert_to_tensor(maxlen, dtype=None if hasattr(maxlen, "dtype") else lengths.dtype)
+        maxlen = convert_to_tensor(maxlen)
         if maxlen.rank not in (None, 0):
             raise ValueError("maxlen must be scalar for sequence_mask")
         row = range_(0, maxlen, 1)

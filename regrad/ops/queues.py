@@ -1,7 +1,8 @@
 """Queues: elements that threads hand to each other. A queue's contents live in the session; nothing here has a gradient.
 
 A run that takes from a queue waits for the elements before it does anything else, so that it sees variables as they are
-when it goes on. One that puts into a full queue waits where it stands. While a run waits, others go on.
+when it goes on. One that puts into a full queue waits where it stands; if it assigns variables, it waits for room first, or
+two runs that count up would count the same. While a run waits, others go on.
 """
 
 import bisect
@@ -45,7 +46,7 @@ class Contents:
     def __init__(self, spec):
         self.spec = spec
         self.items = []
-        self.closed = self.cancelled = False
+        self.closed = self.cancelled = self.admitted = False  # admitted: the run that waited for room may put, closed or not
         self.random = np.random.RandomState([s & 0xFFFFFFFF for s in spec.seeds] if any(spec.seeds) else None)
         self.taken = []  # (n, up_to, elements) taken for a run that is about to begin
 
@@ -55,8 +56,9 @@ class Contents:
         Raises:
           CancelledError: the queue is closed, or is closed meanwhile with its pending operations.
         """
-        if self.closed:
+        if self.closed and not self.admitted:
             raise CancelledError(f"{self.spec} is closed.")
+        self.admitted = False
         for element in elements:
             while len(self.items) >= self.spec.capacity:
                 session.wait()
@@ -67,6 +69,16 @@ class Contents:
             else:
                 self.items.append(element)
             session.notify()
+
+    def waited_for_room(self, session, n):
+        """Waits until `n` more elements fit, as far as they ever do; returns whether that took any waiting."""
+        waited = False
+        if not self.closed:
+            while len(self.items) + min(n, self.spec.capacity) > self.spec.capacity and not self.cancelled:
+                waited = True
+                session.wait()
+            self.admitted = waited and not self.cancelled
+        return waited
 
     def _one(self):
         if self.spec.kind == "RandomShuffleQueue":
@@ -221,9 +233,22 @@ def _nothing(*inputs, **attrs):
     return []
 
 
+def _rows(op):
+    """Returns how many elements an operation puts, 1 where that is not known."""
+    dims = op.inputs[1].dims if len(op.inputs) > 1 else None
+    return dims[0] if dims and dims[0] is not None else 1
+
+
+def _waited_for_room(session, op, n):
+    spec = op.inputs[0].op.attrs.get("spec")
+    return spec is not None and spec.contents(session).waited_for_room(session, n)
+
+
 _COMPONENTS = {"types": (), "shapes": ()}
-queueenqueue_op = kept_op("QueueEnqueueV2", "handle: resource, components: [T]", _nothing, _enqueue, gives=True)
-queueenqueuemany_op = kept_op("QueueEnqueueManyV2", "handle: resource, components: [T]", _nothing, _enqueue_many, gives=True)
+queueenqueue_op = kept_op("QueueEnqueueV2", "handle: resource, components: [T]", _nothing, _enqueue, gives=lambda op: 1,
+                          waited_for_room=_waited_for_room)
+queueenqueuemany_op = kept_op("QueueEnqueueManyV2", "handle: resource, components: [T]", _nothing, _enqueue_many, gives=_rows,
+                              waited_for_room=_waited_for_room)
 queuedequeue_op = kept_op("QueueDequeueV2", "handle: resource", _one_infer, _dequeue, _COMPONENTS,
                           wait_first=_taken_first(None, False))
 queuedequeuemany_op = kept_op("QueueDequeueManyV2", "handle: resource, n: int32", _many_infer(False), _dequeue_many(False),
@@ -292,6 +317,13 @@ class QueueBase:
         if value is None:
             raise TypeError("QueueBase.from_list: the index must be known while the graph is built.")
         return queues[int(value)]
+
+    @staticmethod
+    def _known(shapes):
+        """Refuses shapes that are not fully known: elements of such a queue could not be joined."""
+        if shapes is not None and any(s is None or None in s for s in shapes):
+            raise ValueError(f"All shapes must be fully defined: {[str(TensorShape(s)) for s in shapes]}; a PaddingFIFOQueue "
+                             "takes elements of different sizes.")
 
     def _elements(self, values, many=False):
         if isinstance(values, dict):
@@ -387,6 +419,7 @@ class FIFOQueue(QueueBase):
           shared_name: accepted.
         """
         types, shapes, names = self._components(dtypes, shapes, names)
+        self._known(shapes)
         super().__init__(QueueSpec("FIFOQueue", capacity, types, shapes), shapes or [None] * len(types), names, name)
 
 
@@ -395,6 +428,8 @@ class PaddingFIFOQueue(QueueBase):
 
     def __init__(self, capacity, dtypes, shapes, names=None, shared_name=None, name="padding_fifo_queue"):
         types, shapes, names = self._components(dtypes, shapes, names)
+        if any(s is None for s in shapes):
+            raise ValueError(f"All shapes must have a defined rank: {[str(TensorShape(s)) for s in shapes]}.")
         super().__init__(QueueSpec("PaddingFIFOQueue", capacity, types, shapes), shapes, names, name)
 
 
@@ -404,6 +439,7 @@ class RandomShuffleQueue(QueueBase):
     def __init__(self, capacity, min_after_dequeue, dtypes, shapes=None, names=None, seed=None, shared_name=None,
                  name="random_shuffle_queue"):
         types, shapes, names = self._components(dtypes, shapes, names)
+        self._known(shapes)
         seeds = tuple(s or 0 for s in get_seed(seed))
         super().__init__(QueueSpec("RandomShuffleQueue", capacity, types, shapes, int(min_after_dequeue), seeds),
                          shapes or [None] * len(types), names, name)
@@ -414,6 +450,7 @@ class PriorityQueue(QueueBase):
 
     def __init__(self, capacity, types, shapes=None, names=None, shared_name=None, name="priority_queue"):
         kinds, shapes, names = self._components(types, shapes, names)
+        self._known(shapes)
         kinds = (dtypes.int64, *kinds)
         shapes = None if shapes is None else [(), *shapes]
         super().__init__(QueueSpec("PriorityQueue", capacity, kinds, shapes), shapes or [None] * len(kinds), names, name)

@@ -79,8 +79,14 @@ class Plan:
             self._add(op)
         self.fetches = [before[f] if f in before else self._value(f) if isinstance(f, Tensor) else -1 for f in fetches]
         self.size = len(self.tensors)
-        givers = {n.op.inputs[0] for n in self.nodes if n.opdef.extra.get("gives")}
-        self.waiting = [n.op for n in self.nodes if "wait_first" in n.opdef.extra and n.op.inputs[0] not in givers]
+        gives = [(n.op, n.opdef.extra["gives"](n.op)) for n in self.nodes if "gives" in n.opdef.extra]
+        given = {op.inputs[0] for op, _ in gives}
+        self.waiting = [n.op for n in self.nodes if "wait_first" in n.opdef.extra and n.op.inputs[0] not in given]
+        self.filling = []
+        if gives and self.commits:
+            taken = {n.op.inputs[0] for n in self.nodes if "wait_first" in n.opdef.extra}
+            self.filling = [(op, sum(n for other, n in gives if other.inputs[0] is op.inputs[0]))
+                            for op, _ in gives if op.inputs[0] not in taken]
         self.keyed, self.keyed_feeds, self.keyed_reads = self._find_keyed()
         self._assign_stages()
 

@@ -96,8 +96,7 @@ class Session:
             runner = self._runner(structure, tensors)
             if run_metadata is not None and getattr(options, "trace_level", 0):
                 return self._traced(runner, structure, arrays, run_metadata)
-            if runner.plan.waiting:
-                self._wait_first(runner.plan.waiting)
+            self._wait_first(runner.plan)
             values = runner.run(arrays)
             return structure.rebuild([own(v) for v in values])
 
@@ -219,10 +218,12 @@ class Session:
         for op in ops:
             self._random_blocks.pop(op, None)
 
-    def _wait_first(self, ops):
+    def _wait_first(self, plan):
         """Lets operations that wait for other threads do so before the run looks at anything: no lock is held meanwhile."""
-        for op in ops:
+        for op in plan.waiting:
             op.opdef.extra["wait_first"](self, op)
+        while plan.filling and any(op.opdef.extra["waited_for_room"](self, op, n) for op, n in plan.filling):
+            pass  # while one waited, what another had found may have gone
 
     def wait(self):
         """Waits until `notify` is called, letting other threads run this session.
@@ -296,8 +297,7 @@ class Session:
                 if revision != self.graph._revision:
                     self._forget_plans()
                     runner, revision = self._runner(structure, tuple(tensors)), self._revision
-                if runner.plan.waiting:
-                    self._wait_first(runner.plan.waiting)
+                self._wait_first(runner.plan)
                 results = runner.run([feed_array(t, v) for t, v in zip(tensors, values)])
                 return structure.rebuild([own(v) for v in results])
 

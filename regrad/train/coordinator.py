@@ -160,9 +160,10 @@ class QueueRunner:
     def __init__(self, queue=None, enqueue_ops=None, close_op=None, cancel_op=None, queue_closed_exception_types=None,
                  queue_runner_def=None, import_scope=None):
         """Args:
-          queue: what the operations fill; only its name is used.
+          queue: what the operations fill.
           enqueue_ops: operations, one thread each.
-          close_op, cancel_op: run when the last thread has ended, and when the coordinator stops.
+          close_op, cancel_op: run when the last thread has ended, and when the coordinator stops; by default they close the
+            queue, the second with what waits to be enqueued cancelled.
           queue_closed_exception_types: exceptions that end a thread quietly; by default OutOfRangeError.
           queue_runner_def, import_scope: not available: a runner is made by the program.
         """
@@ -172,8 +173,8 @@ class QueueRunner:
             raise ValueError("QueueRunner: enqueue_ops is empty.")
         self._queue = queue
         self._enqueue_ops = list(enqueue_ops)
-        self._close_op = close_op
-        self._cancel_op = cancel_op
+        self._close_op = queue.close() if close_op is None and queue is not None else close_op
+        self._cancel_op = queue.close(cancel_pending_enqueues=True) if cancel_op is None and queue is not None else cancel_op
         self._closed = tuple(queue_closed_exception_types or (errors.OutOfRangeError,))
         self._lock = threading.Lock()
         self._running = 0

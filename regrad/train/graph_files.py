@@ -90,10 +90,37 @@ def _in_scope(item, scope):
     return not scope or not hasattr(item, "name") or item.name.startswith(scope.rstrip("/") + "/")
 
 
+_registered: dict = {}  # collection -> (message class, function to messages, function from messages)
+
+
+def register_proto_function(collection_name, proto_type=None, to_proto=None, from_proto=None):
+    """Says how a meta graph keeps the objects of a collection.
+
+    Args:
+      proto_type: class of messages, with `FromString`.
+      to_proto: function of an object and `export_scope=` that returns a message, or None to leave the object out.
+      from_proto: function of a message and `import_scope=` that returns an object.
+
+    Raises:
+      TypeError: one is no function.
+      KeyError: the collection is registered already.
+    """
+    for name, function in (("to_proto", to_proto), ("from_proto", from_proto)):
+        if function is not None and not callable(function):
+            raise TypeError(f"{name} must be callable; it is {function!r}.")
+    if collection_name in _registered:
+        raise KeyError(f"Registering two proto functions for the collection {collection_name!r}.")
+    _registered[collection_name] = proto_type, to_proto, from_proto
+
+
 def _collection_proto(key, items, export_scope):
     """Returns the CollectionDef of a collection's items, None where a file cannot hold them."""
     kept = CollectionDef()
-    if all(isinstance(i, Variable) for i in items) and key in _OF_VARIABLES:
+    _, to_proto, _ = _registered.get(key, (None, None, None))
+    if to_proto is not None:
+        messages = [to_proto(i, export_scope=export_scope) for i in items]
+        kept.bytes_list.value.extend([m.SerializeToString() for m in messages if m is not None])
+    elif all(isinstance(i, Variable) for i in items) and key in _OF_VARIABLES:
         kept.bytes_list.value.extend([i.to_proto(export_scope).SerializeToString() for i in items])
     elif all(isinstance(i, (str, bytes)) for i in items):
         kept.bytes_list.value.extend([i.encode() if isinstance(i, str) else i for i in items])
@@ -142,6 +169,9 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
             values = [graph.as_graph_element(scope + name) for name in values]
         elif kind == "bytes_list" and key in _OF_VARIABLES:
             values = [_variable(VariableDef.FromString(value), import_scope, variables) for value in values]
+        elif kind == "bytes_list" and _registered.get(key, (None,))[0] is not None and _registered[key][2] is not None:
+            proto_type, _, from_proto = _registered[key]
+            values = [from_proto(proto_type.FromString(value), import_scope=import_scope) for value in values]
         for value in values:
             graph.add_to_collection(key, value)
     if not variables:

@@ -146,6 +146,8 @@ CASES = [
     Case("GatherV2", lambda x: x[np.array([True, False])], lambda x: x[:1], ((2, 3),), note="x[mask]"),
     Case("Less", lambda n: indexing.sequence_mask(n, 4), lambda n: np.arange(4) < n[..., None],
          (ints([1, 0], [4, 7]),), note="sequence_mask"),
+    Case("Less", lambda: indexing.sequence_mask([2.5, 0.0], tf.Dimension(3)), lambda: np.arange(3) < np.array([[2], [0]]),
+         (), note="sequence_mask of lengths that are no integers"),
     Case("Less", lambda: indexing.sequence_mask([2, 0, 3]), lambda: np.arange(3) < np.array([[2], [0], [3]]),
          (), note="sequence_mask to the longest"),
     # one_hot

@@ -162,7 +162,6 @@ def test_running_moments_follow_only_while_training():
     (lambda: tf.layers.conv2d(images(2, 3, 4, 1), 3, 3, data_format="NHWC"), '"channels_first", "channels_last"'),
     (lambda: tf.layers.max_pooling2d(images(2, 3, 4, 1), (1, 2, 3), 1), "tuple of 2 integers"),
     (lambda: tf.layers.batch_normalization(images(2, 3), axis=2), "Invalid axis"),
-    (lambda: tf.layers.batch_normalization(images(2, 3), fused=True), "take 4-D inputs"),
     (lambda: tf.layers.BatchNormalization(renorm=True, fused=True), "`fused=True` and `renorm=True`"),
     (lambda: tf.layers.BatchNormalization(renorm_clipping={"max": 1}), "contains keys not in")])
 def test_refused(build, says):
@@ -193,3 +192,10 @@ def test_functions_take_tensorflows_arguments_in_order(name):
              "max_pooling2d": "inputs pool_size strides padding data_format name", "flatten": "inputs name data_format",
              "dropout": "inputs rate noise_shape seed training name"}
     assert list(inspect.signature(getattr(tf.layers, name)).parameters) == order[name].split()
+
+
+def test_moments_of_a_partitioned_batch_normalization_stay_whole():
+    with tf.variable_scope("s", partitioner=tf.fixed_size_partitioner(2)):
+        tf.layers.batch_normalization(tf.ones([2, 3, 6]), fused=True)  # not 4-D: the plain form
+    names = [v.op.name.split("/", 2)[2] for v in tf.global_variables()]
+    assert names == ["gamma/part_0", "gamma/part_1", "beta/part_0", "beta/part_1", "moving_mean", "moving_variance"]

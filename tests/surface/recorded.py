@@ -286,7 +286,8 @@ def examples(tf):
 
 
 FEATURES = {
-    "n": lambda tf: tf.FixedLenFeature([], tf.int64, default_value=-1), "x": lambda tf: tf.FixedLenFeature([2], tf.float32),
+    "n": lambda tf: tf.FixedLenFeature([], tf.int64, default_value=-tf.ones([1], tf.int64)),
+    "x": lambda tf: tf.FixedLenFeature([2], tf.float32),
     "s": lambda tf: tf.VarLenFeature(tf.string), "sp": lambda tf: tf.SparseFeature("i", "v", tf.float32, 5),
     "seq": lambda tf: tf.FixedLenSequenceFeature([2], tf.float32, allow_missing=True, default_value=-1.0),
 }

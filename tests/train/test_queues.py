@@ -74,6 +74,34 @@ def test_a_full_queue_makes_the_enqueue_wait_and_training_goes_on():
         assert sess.run(q.dequeue()).tolist() == [2.0] * 300  # of the time when it came to the queue
 
 
+def test_runs_that_count_while_a_queue_is_full_count_once_each():
+    q = tf.FIFOQueue(1, tf.int32, [[]])
+    put = q.enqueue(tf.count_up_to(tf.Variable(0), 100))
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(put)
+        threads = [started(sess.run, put)[0] for _ in range(3)]
+        until(sess, lambda: sess.suspended == 3)
+        assert [int(sess.run(q.dequeue())) for _ in range(4)] == [0, 1, 2, 3]
+        for thread in threads:
+            thread.join(10)
+
+
+def test_runners_close_their_queues_one_after_the_other():
+    first = tf.FIFOQueue(10, tf.int32, [[]])
+    second = tf.FIFOQueue(10, tf.int32, [[]])
+    runners = [tf.train.QueueRunner(first, [first.enqueue(tf.count_up_to(tf.Variable(0), 3))]),
+               tf.train.QueueRunner(second, [second.enqueue(first.dequeue())])]
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        threads = [t for r in runners for t in r.create_threads(sess, start=True, daemon=True)]
+        assert [int(sess.run(second.dequeue())) for _ in range(3)] == [0, 1, 2]
+        with pytest.raises(tf.errors.OutOfRangeError):
+            sess.run(second.dequeue())
+        for thread in threads:
+            thread.join(10)
+
+
 def test_closing():
     q = tf.FIFOQueue(1, tf.int32, [[]])
     with tf.Session() as sess:
@@ -169,6 +197,8 @@ def test_an_error_of_a_runner_reaches_the_main_thread():
     (lambda: tf.FIFOQueue(3, [tf.int32, tf.int32]).enqueue([1]), ValueError, "has 2 components"),
     (lambda: tf.FIFOQueue(3, tf.int32, names=["x"]).enqueue([1]), ValueError, "enqueue a dictionary"),
     (lambda: tf.train.batch([tf.placeholder(tf.int32, [None])], 2), ValueError, "fully defined"),
+    (lambda: tf.FIFOQueue(2, [tf.int32], [[None]]), ValueError, "fully defined"),
+    (lambda: tf.PaddingFIFOQueue(2, [tf.int32], [tf.TensorShape(None)]), ValueError, "defined rank"),
     (lambda: tf.train.slice_input_producer([]), ValueError, "at least one"),
     (lambda: tf.train.string_input_producer([]), ValueError, "non-null"),
     (lambda: tf.train.limit_epochs(tf.constant(1), 0), ValueError, "must be > 0"),
