@@ -52,6 +52,25 @@ def test_gfile(tmp_path):
     assert not g.Exists(tmp_path / "a")
 
 
+def test_gfile_by_its_later_names(tmp_path):
+    g, folder = tf.io.gfile, tmp_path / "a" / "b"
+    g.makedirs(folder)
+    g.mkdir(tmp_path / "c")
+    with g.GFile(folder / "x.txt", "w") as f:
+        f.write("one")
+    g.copy(folder / "x.txt", folder / "y.txt")
+    for refused in (g.copy, g.rename):
+        with pytest.raises(tf.errors.AlreadyExistsError):
+            refused(src=folder / "x.txt", dst=folder / "y.txt")
+    g.rename(folder / "x.txt", folder / "y.txt", overwrite=True)
+    assert g.listdir(path=folder) == ["y.txt"] and g.glob(f"{folder}/?.txt") == [f"{folder}/y.txt"]
+    assert g.exists(folder / "y.txt") and g.isdir(folder) and g.stat(folder / "y.txt").length == 3
+    assert [files for _, _, files in g.walk(tmp_path / "a")] == [[], ["y.txt"]]
+    g.remove(folder / "y.txt")
+    g.rmtree(tmp_path / "a")
+    assert g.listdir(tmp_path) == ["c"]
+
+
 def test_flags():
     flags = tf.flags.FlagValues()
     tf.flags.DEFINE_string("name", "x", "a name", flags)

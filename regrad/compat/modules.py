@@ -121,7 +121,8 @@ _TREE = {
 
 _NAMESPACES = """autograph bitwise contrib data distributions errors initializers layers linalg logging losses math nn random
     train signal spectral strings summary image test gfile app flags manip sets metrics keras io debugging dtypes estimator
-    quantization graph_util nest python_io queue sparse version""".split()
+    quantization graph_util nest python_io queue sparse version
+    io.gfile nn.rnn_cell""".split()
 
 _STANDARD = {"contextlib", "inspect", "generated", "regrad"}  # targets that are no parts of Regrad
 _BELOW = {"python.training": "train", "python.layers": "layers"}  # what stands for modules without "="

@@ -428,11 +428,38 @@ def slice_(input_, begin, size, name=None):
       input_: any tensor.
       begin, size: int32 or int64 vectors, one entry per axis.
     """
+    input_ = convert_to_tensor(input_)
     begin = _index_vector(begin)
     size = _index_vector(size, begin.dtype)
     sizes = size.partial()
-    free = begin.value() is None and sizes is not None and None not in sizes and -1 not in sizes
-    return (_slice_at_op if free else slice_op)(input_, begin, size, name=name)
+    if begin.value() is None and sizes is not None and None not in sizes:
+        said = _sizes_said(input_, begin, size, sizes)
+        if said is not None:
+            return block(input_, begin, said, name)
+    return slice_op(input_, begin, size, name=name)
+
+
+def _sizes_said(x, begin, size, sizes):
+    """Returns `size` with what is left of an axis in place of each -1; None where only a run knows what is left.
+
+    A program serves all values of `begin` when none of the sizes depends on it.
+    """
+    if -1 not in sizes:
+        return size
+    starts = begin.partial()
+    if x.dims is None or starts is None or not len(starts) == len(sizes) == len(x.dims):
+        return None
+    if any(s == -1 and b is None for s, b in zip(sizes, starts)):
+        return None
+    actual = shape(x, out_type=size.dtype)
+    left = [s if s != -1 else d - b if d is not None else actual[i] - b
+            for i, (s, d, b) in enumerate(zip(sizes, x.dims, starts))]
+    return convert_to_tensor(left, size.dtype)
+
+
+def block(input_, begin, size, name=None):
+    """`slice_` with sizes that are not -1: one compiled program serves all values of `begin`."""
+    return (_slice_at_op if begin.value() is None else slice_op)(input_, begin, size, name=name)
 
 
 def _cast(x, dtype):

@@ -95,6 +95,10 @@ CASES = [
     Case("Slice", lambda x, i: indexing.slice_(x, [i, 0], [1, 2]), lambda x, i: x[i:i + 1, :2],
          ((3, 4), np.array(2, np.int32)), note="at run time"),
     Case("Slice", lambda x: indexing.slice_(x, [3, 0], [0, -1]), lambda x: x[3:], ((3, 4),), note="empty"),
+    Case("Slice", lambda x, i: indexing.slice_(x, [i, 1], [1, -1]), lambda x, i: x[i:i + 1, 1:],
+         ((3, 4), np.array(2, np.int32)), note="at run time, what is left of an axis"),
+    Case("Slice", lambda x, i: indexing.slice_(x, [i, 1], [-1, -1]), lambda x, i: x[i:, 1:],
+         ((3, 4), np.array(1, np.int32)), note="what is left from where a run says"),
     # gather
     gathered((3, 4), [2, 0, 2], dtypes=ALL),
     gathered((3, 4), [[1, 1], [0, 2]], 0),

@@ -8,6 +8,7 @@ from regrad.core.indexed_slices import IndexedSlices
 from regrad.ops import array, indexing, layout, segment, sort
 from regrad.runtime import config
 from regrad.runtime import segment as runtime_segment
+from regrad.runtime.plan import static_positions
 
 X = np.arange(24.0).reshape(2, 3, 4)
 
@@ -316,3 +317,14 @@ def test_strings_are_arranged_like_numbers():
                 words[1]]
     for got, e in zip(run(built, {x: words}), expected):
         assert got.tolist() == np.asarray(e, object).tolist()
+
+
+def test_where_a_slice_begins_is_no_part_of_the_program():
+    x, i, n = tf.placeholder(tf.float32, [3, None]), tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [2])
+    cuts = [tf.slice(x, [i, 0], [1, -1]), tf.slice(x, [i, i], [1, 2]), tf.slice(x, [i, i], [-1, 2]), tf.random_crop(x, n)]
+    said = [static_positions(next(op for op in (cut.op, cut.op.inputs[0].op) if op.type == "Slice")) for cut in cuts]
+    assert [1 in positions for positions in said] == [False, False, True, False]
+    with tf.Session() as sess:
+        got = sess.run(cuts, {x: np.arange(12).reshape(3, 4), i: 1, n: [2, 3]})
+    assert [c.tolist() for c in got[:3]] == [[[4, 5, 6, 7]], [[5, 6]], [[5, 6], [9, 10]]]
+    assert got[3].shape == (2, 3)

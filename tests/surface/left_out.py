@@ -23,6 +23,7 @@ LEFT_OUT = _by_name({
         random.set_global_generator random.split random.stateless_binomial random.stateless_gamma
         random.stateless_poisson random.stateless_parameterized_truncated_normal math.sobol_sample sparse.bincount
         nn.compute_average_loss nn.scale_regularization_loss nn.silu debugging.*able_*
+        io.gfile.get_registered_schemes io.gfile.join
         debugging.is_traceback_filtering_enabled debugging.*log_device_placement summary.initialize
         summary.all_v2_summary_ops image.decode_jxl image.decode_webp io.decode_jxl io.decode_webp
         image.generate_bounding_box_proposals train.Checkpoint train.CheckpointManager train.CheckpointOptions

@@ -8,7 +8,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 FILE = HERE / "tensorflow.txt"
 SPACES = """nn nn.rnn_cell math linalg train layers losses image strings metrics summary initializers random sparse sets signal
-    bitwise debugging dtypes io nest spectral manip quantization errors logging app flags gfile test graph_util compat
+    bitwise debugging dtypes io io.gfile nest spectral manip quantization errors logging app flags gfile test graph_util compat
     python_io queue version""".split()
 
 
