@@ -463,6 +463,9 @@ def _seed(y, dy, i):
     if dy.dtype is not y.dtype:
         raise TypeError(f"Gradient type {dy.dtype.name} generated for tensor {y.name} with type {y.dtype.name} must match: "
                         f"grad_ys[{i}] has the dtype of ys[{i}].")
+    more = 0 if y.dims is None or dy.dims is None else len(dy.dims) - len(y.dims)
+    if more > 0 and set(dy.dims[:more]) == {1}:  # TensorFlow's rules broadcast, and do not see them
+        dy = array.squeeze(dy, list(range(more)))
     if not compatible(dy.dims, y.dims):
         raise ValueError(f"grad_ys[{i}] is {spec_text(dy)}, but ys[{i}] ({y.name}) is {spec_text(y)}.")
     return dy

@@ -38,6 +38,11 @@ result = run(tf.gradients([y, z], x, grad_ys=[None, tf.constant(10.0)])[0])"""),
     Row("grad_ys as numbers", """
 x = tf.constant([1.0, 2.0])
 result = run(tf.gradients(x * 3.0, x, grad_ys=[[1.0, 5.0]])[0])"""),
+    Row("grad_ys with axes of size 1 in front", """
+x = tf.constant([[1.0, 2.0, 3.0]])
+y = tf.reshape(x, [3])
+d = tf.constant([[1.0, 10.0, 100.0]])
+result = run(tf.gradients(y, x, grad_ys=d) + tf.gradients(tf.reshape(x * x, [3]), x, grad_ys=[d]))"""),
     Row("second order through grad_ys", """
 x, d = tf.constant(2.0), tf.constant(3.0)
 (g,) = tf.gradients(x**3, x, d)

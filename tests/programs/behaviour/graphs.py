@@ -87,6 +87,10 @@ result = [str(t) for t in (p, q, c)]"""),
     Row("a node's shape", """
 node = tf.placeholder(tf.float32, [None, 2]).op.node_def
 result = [[d.size for d in node.attr['shape'].shape.dim], int(node.attr['dtype'].type)]"""),
+    Row("an operation's definition", """
+x = tf.placeholder(tf.float32, [2, 2])
+defs = [op.op_def for op in (tf.matmul(x, x).op, tf.nn.relu(x).op, tf.random_shuffle(x).op, tf.concat([x, x], 0).op)]
+result = [[d.name, [a.name for a in d.input_arg], d.is_stateful] for d in defs]"""),
     Row("an operation for each device to wait for", """
 with tf.device('/task:0'):
     a, b = tf.constant(0.0), tf.constant(1.0)
