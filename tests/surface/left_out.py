@@ -84,7 +84,7 @@ DIFFERENT_ARGUMENTS = _by_name({
     "output_type came later": "matmul linalg.matmul",
     "made through its subclasses": "QueueBase ReaderBase",
     "as QueueBase": "io.QueueBase queue.QueueBase",
-    "an enumeration": "UnconnectedGradients VariableAggregation VariableSynchronization",
+    "an enumeration": "UnconnectedGradients",
     "axis came later": "lin_space linspace",
     "1.15 has no stateful before name": "numpy_function",
     "blank_index came later": "nn.ctc_greedy_decoder",
