@@ -81,7 +81,10 @@ def opened(path, compression=""):
         import io
 
         with open(path, "rb") as file:
-            return io.BytesIO(zlib.decompress(file.read()))
+            try:
+                return io.BytesIO(zlib.decompress(file.read()))
+            except zlib.error as error:
+                raise DataLossError(None, None, f"{path}: {error}") from None
     return open(path, "rb")
 
 

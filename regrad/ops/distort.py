@@ -5,9 +5,8 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.gradient_registry import NotDifferentiable
-from regrad.core.host import HOST
 from regrad.core.opdef import Spec, define_op, spec_text
-from regrad.ops.random import SEEDS, _Stream
+from regrad.ops.random import SEEDS, words
 
 _SINGLE = np.float32
 _SIZES = frozenset((dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64))
@@ -16,8 +15,8 @@ _SIZES = frozenset((dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtype
 class _Draws:
     """The 32-bit words of a stream, one after the other."""
 
-    def __init__(self, rng, n):
-        self.words = iter(_Stream(rng).numbers(HOST, n, 1, lambda w: w[0]).tolist())
+    def __init__(self, rng):
+        self.words = words(rng)
 
     def unit(self):
         """Returns a float32 in [0, 1)."""
@@ -90,7 +89,7 @@ def _lower(b, rng, image_size, bounding_boxes, min_object_covered, *, seed, seed
     else:
         raise InvalidArgumentError("No bounding boxes provided as input. One must enable use_image_if_no_bounding_boxes if you "
                                    "wish to not provide any bounding boxes.")
-    draws = _Draws(rng, 4 * max_attempts + 64)
+    draws = _Draws(rng)
     low, high = (_SINGLE(r) for r in aspect_ratio_range)
     found = 0, 0, height, width
     for _ in range(max_attempts):

@@ -12,12 +12,12 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
-from regrad.core.errors import CancelledError, InvalidArgumentError, OutOfRangeError
+from regrad.core.errors import BadValue, CancelledError, InvalidArgumentError, OutOfRangeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, spec_text
 from regrad.core.shapes import TensorShape, as_dims, compatible
 from regrad.ops.hosted import host_op
-from regrad.ops.random import get_seed
+from regrad.ops.random import get_seed, words
 
 
 class QueueSpec:
@@ -47,7 +47,7 @@ class Contents:
         self.spec = spec
         self.items = []
         self.closed = self.cancelled = self.admitted = False  # admitted: the run that waited for room may put, closed or not
-        self.random = np.random.RandomState([s & 0xFFFFFFFF for s in spec.seeds] if any(spec.seeds) else None)
+        self.words = words(np.array([*spec.seeds, 0], np.uint64)) if spec.kind == "RandomShuffleQueue" else None
         self.taken = []  # (n, up_to, elements) taken for a run that is about to begin
 
     def put(self, session, elements):
@@ -82,7 +82,7 @@ class Contents:
 
     def _one(self):
         if self.spec.kind == "RandomShuffleQueue":
-            i = self.random.randint(len(self.items))
+            i = next(self.words) % len(self.items)
             self.items[i], self.items[-1] = self.items[-1], self.items[i]
             return self.items.pop()
         return self.items.pop(0)
@@ -192,6 +192,8 @@ def _dequeue(b, session, handle, *, types, shapes):
 def _dequeue_many(up_to):
     def lower(b, session, handle, n, *, types, shapes):
         spec = handle.item()
+        if n < 0:
+            raise InvalidArgumentError(f"{spec}: cannot dequeue {int(n)} elements")
         return _stacked(spec, spec.contents(session).given(session, int(n), up_to))
 
     return lower
@@ -203,7 +205,7 @@ def _taken_first(count, up_to):
     def wait(session, op):
         spec = op.inputs[0].op.attrs.get("spec")
         n = 1 if count is None else op.inputs[count].value()
-        if spec is not None and n is not None:
+        if spec is not None and n is not None and n >= 0:
             spec.contents(session).take_first(session, int(n), up_to)
 
     return wait
@@ -223,6 +225,8 @@ def _many_infer(up_to):
 
 def _close(b, session, handle, *, cancel_pending_enqueues):
     found = handle.item().contents(session)
+    if found.closed:
+        raise CancelledError(f"{found.spec} is already closed.")
     found.closed = True
     found.cancelled = found.cancelled or cancel_pending_enqueues
     session.notify()
@@ -428,6 +432,8 @@ class PaddingFIFOQueue(QueueBase):
 
     def __init__(self, capacity, dtypes, shapes, names=None, shared_name=None, name="padding_fifo_queue"):
         types, shapes, names = self._components(dtypes, shapes, names)
+        if shapes is None:
+            raise ValueError(f"PaddingFIFOQueue {name!r} needs the shapes of its components; sizes in them may be None.")
         if any(s is None for s in shapes):
             raise ValueError(f"All shapes must have a defined rank: {[str(TensorShape(s)) for s in shapes]}.")
         super().__init__(QueueSpec("PaddingFIFOQueue", capacity, types, shapes), shapes, names, name)
@@ -439,6 +445,9 @@ class RandomShuffleQueue(QueueBase):
     def __init__(self, capacity, min_after_dequeue, dtypes, shapes=None, names=None, seed=None, shared_name=None,
                  name="random_shuffle_queue"):
         types, shapes, names = self._components(dtypes, shapes, names)
+        if 0 < capacity <= min_after_dequeue:
+            raise BadValue(f"RandomShuffleQueue {name!r}: min_after_dequeue, {min_after_dequeue}, must be less than the "
+                           f"capacity, {capacity}: else nothing ever comes out.")
         self._known(shapes)
         seeds = tuple(s or 0 for s in get_seed(seed))
         super().__init__(QueueSpec("RandomShuffleQueue", capacity, types, shapes, int(min_after_dequeue), seeds),

@@ -17,6 +17,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, REAL, as_dtype
 from regrad.core.errors import BadValue, ShapeError
 from regrad.core.graph import FuncGraph, get_default_graph
+from regrad.core.host import HOST
 from regrad.core.opdef import Spec, broadcasted, define_op, rank_is, spec_text
 from regrad.core.shapes import as_dims, compatible, fully_known, size_of
 from regrad.ops import array, math
@@ -69,6 +70,21 @@ def _seeds(op_seed):
 
 # -- bits ----------------------------------------------------------------------------------------
 _RESERVED = 256  # blocks that TF sets aside per number, so that rejection cannot run into the next run's
+
+
+def words(rng):
+    """Yields the 32-bit words of a stream as ints, without end; of seeds that are both 0, of a stream of its own each time.
+
+    Args:
+      rng: uint64[3]: graph seed, op seed, block to begin at.
+    """
+    if not rng[:2].any():
+        rng = np.array([*np.random.SeedSequence().generate_state(2, np.uint64), 0], np.uint64)
+    stream, at = _Stream(rng), 0
+    while True:
+        for block in np.transpose(stream.block(HOST, np.arange(at, at + 16, dtype=np.uint64))).tolist():
+            yield from block
+        at += 16
 
 
 def _low(x):

@@ -1,11 +1,12 @@
 """Readers: records of files whose names come from a queue. Where a reader stands is kept in the session."""
 
+import functools
 import os
 
 import numpy as np
 
 from regrad.core import dtypes
-from regrad.core.errors import InvalidArgumentError
+from regrad.core.errors import InvalidArgumentError, NotFoundError
 from regrad.core.opdef import Spec
 from regrad.core.records import opened, read_records
 from regrad.ops.queues import define_handle, kept_op
@@ -49,10 +50,15 @@ def _fixed(size, header, footer, hop, compression):
 
 
 class ReaderSpec:
-    """What a reader does with a file; where it stands is in `session.resources`."""
+    """What a reader does with a file; where it stands is in `session.resources`.
 
-    def __init__(self, records):
-        self.records = records
+    Attributes:
+      records: `records(path)` yields (key, value).
+      whole: a file is one record: it is done with it, and tried again where that failed.
+    """
+
+    def __init__(self, records, whole):
+        self.records, self.whole = records, whole
 
     def state(self, session):
         found = session.resources.get(self)
@@ -61,25 +67,41 @@ class ReaderSpec:
         return found
 
 
+def _fail(error):
+    raise error
+
+
 class ReaderState:
     """Where a reader stands in one session."""
 
     def __init__(self, spec):
         self.spec = spec
-        self.records = None
+        self.name = self.records = None
         self.produced = self.completed = 0
 
     def next(self, session, queue):
         """Returns the next (key, value), taking names from the queue as files end."""
         while True:
             if self.records is None:
-                (name,) = queue.contents(session).take(session, 1)[0]
-                self.records = self.spec.records(os.fsdecode(name.item()))
-            for key, value in self.records:
+                if self.name is None:
+                    (name,) = queue.contents(session).take(session, 1)[0]
+                    self.name = os.fsdecode(name.item())
+                self.records = self.spec.records(self.name)
+            try:
+                found = next(self.records, None)
+            except NotFoundError:  # a file that is read as a whole is tried again, the place of any other one is past
+                self.records = None
+                self.name = self.name if self.spec.whole else None
+                raise
+            except Exception as error:
+                self.records = iter(functools.partial(_fail, error), None)
+                raise
+            if found is None or self.spec.whole:
+                self.name = self.records = None
+                self.completed += 1
+            if found is not None:
                 self.produced += 1
-                return key.encode(), value
-            self.records = None
-            self.completed += 1
+                return found[0].encode(), found[1]
 
     def ahead(self):
         """Returns True while the file at hand has more to give."""
@@ -99,10 +121,9 @@ def _read_up_to(b, session, reader, queue, n):
     state, found = reader.item().state(session), []
     while len(found) < int(n) and (not found or state.ahead()):
         if found:
-            before = state.records
-            item = next(before, None)
+            item = next(state.records, None)
             if item is None:
-                state.records = None
+                state.name = state.records = None
                 state.completed += 1
                 break
             state.produced += 1
@@ -148,8 +169,8 @@ class ReaderBase:
       reader_ref: the handle, a resource tensor.
     """
 
-    def __init__(self, kind, records, name):
-        self.reader_ref = _HANDLES[kind](spec=ReaderSpec(records), name=name)[0]
+    def __init__(self, kind, records, name, whole=False):
+        self.reader_ref = _HANDLES[kind](spec=ReaderSpec(records, whole), name=name)[0]
 
     @staticmethod
     def _queue(queue):
@@ -186,14 +207,14 @@ class WholeFileReader(ReaderBase):
     """Gives each file as one record: (name, contents)."""
 
     def __init__(self, name=None):
-        super().__init__("WholeFileReader", _whole, name)
+        super().__init__("WholeFileReader", _whole, name, whole=True)
 
 
 class IdentityReader(ReaderBase):
     """Gives what the queue holds: (name, name)."""
 
     def __init__(self, name=None):
-        super().__init__("IdentityReader", lambda path: iter([(path, path.encode())]), name)
+        super().__init__("IdentityReader", lambda path: iter([(path, path.encode())]), name, whole=True)
 
 
 class TextLineReader(ReaderBase):
