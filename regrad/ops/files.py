@@ -13,7 +13,7 @@ from regrad.core import dtypes
 from regrad.core.constants import known_value
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
-from regrad.core.errors import InvalidArgumentError, ShapeError
+from regrad.core.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, ShapeError
 from regrad.core.graph import is_tensor
 from regrad.core.messages import Example, SequenceExample, TensorProto, make_ndarray, make_tensor_proto
 from regrad.core.opdef import Spec, spec_text
@@ -41,15 +41,18 @@ def _read(b, filename):
 
 def _write(b, filename, contents):
     folder = os.path.dirname(_path(filename))
-    if folder:
-        os.makedirs(folder, exist_ok=True)
-    with open(_path(filename), "wb") as file:
-        file.write(contents.item())
+    try:
+        if folder:
+            os.makedirs(folder, exist_ok=True)
+        with open(_path(filename), "wb") as file:
+            file.write(contents.item())
+    except OSError as error:
+        raise FailedPreconditionError(None, None, f"{_path(filename)}: {error.strerror}") from error
     return ()
 
 
 def _matching(b, pattern):
-    found = sorted({name for p in pattern.flat for name in glob.glob(p.decode())})
+    found = sorted(name for p in pattern.flat for name in glob.glob(p.decode()))
     return np.array([n.encode() for n in found] or np.zeros(0, object), object)
 
 
@@ -78,10 +81,13 @@ def matching_files(pattern, name=None):
 
 
 def _decompress(b, x, *, compression_type):
-    wbits = {"GZIP": gzip.decompress, "ZLIB": zlib.decompress, "": bytes}[compression_type]
+    decompress = {"GZIP": gzip.decompress, "ZLIB": zlib.decompress, "": bytes}[compression_type]
     out = np.empty(x.shape, object)
     for i, v in np.ndenumerate(x):
-        out[i] = wbits(v)
+        try:
+            out[i] = decompress(v)
+        except (zlib.error, gzip.BadGzipFile, EOFError) as error:
+            raise DataLossError(None, None, f"DecodeCompressed, {compression_type}: {error}") from None
     return out
 
 
@@ -126,12 +132,17 @@ def parse_tensor(serialized, out_type, name=None):
 
 # -- CSV --------------------------------------------------------------------------------------------------
 def _csv_infer(records, defaults, **attrs):
+    for d in defaults:
+        if d.dims is not None and (len(d.dims) > 1 or d.dims and (d.dims[0] or 0) > 1):
+            raise ShapeError(f"a default of decode_csv is at most one value, got {spec_text(d)}")
     return [Spec(records.dims, d.dtype) for d in defaults]
 
 
 def _csv_lower(b, records, defaults, *, field_delim, use_quote_delim, na_value, select_cols):
     out = [np.empty(records.shape, d.dtype) for d in defaults]
     for i, record in np.ndenumerate(records):
+        if record.endswith(b"\n") and b'"' not in record:
+            raise InvalidArgumentError(f"Unquoted fields cannot have quotes, line feeds or carriage returns inside: {record!r}")
         rows = csv.reader([record.decode("latin-1")], delimiter=field_delim, strict=True,
                           quoting=csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE)
         try:
@@ -151,12 +162,14 @@ def _csv_lower(b, records, defaults, *, field_delim, use_quote_delim, na_value, 
             else:
                 try:
                     out[k][i] = float(text) if default.dtype.kind == "f" else int(text)
-                except ValueError:
+                except (ValueError, OverflowError):
                     raise InvalidArgumentError(f"Field {k} in record is not a valid {default.dtype}: {text}") from None
     return tuple(out)
 
 
+_COLUMNS = frozenset((dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.string))
 decodecsv_op = host_op("DecodeCSV", "records: string, record_defaults: [T]", _csv_infer, _csv_lower, single=False,
+                       types={"T": _COLUMNS},
                        attrs={"field_delim": ",", "use_quote_delim": True, "na_value": "", "select_cols": ()})
 
 

@@ -116,7 +116,7 @@ CASES += [
 def folder():
     """A folder of files to read, until the process ends."""
     made = tempfile.TemporaryDirectory()
-    files = {"a.txt": b"head\none\r\ntwo\n", "b.txt": b"head\n\nthree", "noise": b"no record" * 9, "empty": b"", "c.gz": gzip.compress(b"123456789")}
+    files = {"a.txt": b"head\none\r\ntwo\n", "b.txt": b"head\n\nthree", "noise": b"no record" * 9, "empty": b"", "c.gz": gzip.compress(b"123456789", mtime=0)}
     for name, data in files.items():
         with open(os.path.join(made.name, name), "wb") as file:
             file.write(data)
