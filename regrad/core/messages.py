@@ -195,19 +195,33 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False, allow_
             flat = array.reshape(-1)
             array = np.concatenate([flat, np.repeat(flat[-1:], size - array.size)])
         array = array.reshape(shape)
+    proto = content_proto(array, kind, few=False)
+    if array.size != 1 or kind.name == "string":
+        return proto
+    if kind.name in _LISTS:
+        getattr(proto, _LISTS[kind.name]).append(array.reshape(-1)[0])
+    elif kind.is_integer:
+        proto.int_val.append(int(array.reshape(-1)[0]))
+    elif kind.is_complex:
+        value = array.reshape(-1)[0]
+        (proto.scomplex_val if kind.name == "complex64" else proto.dcomplex_val).extend([float(value.real), float(value.imag)])
+    return proto
+
+
+def content_proto(array, kind=None, few=True):
+    """Returns the TensorProto that TensorFlow's kernels write of an array: strings one by one, anything else as its bytes.
+
+    Args:
+      kind: its DType, by default that of the array.
+      few: a single number as its bytes, too.
+    """
+    kind = kind or _dtype_of(array)
     proto = TensorProto(dtype=kind.as_datatype_enum,
                         tensor_shape=TensorShapeProto(dim=[TensorShapeProto.Dim(size=n) for n in array.shape]))
     proto.tensor_shape.SetInParent()
     if kind.name == "string":
         proto.string_val.extend(array.reshape(-1).tolist())
-    elif array.size == 1 and kind.name in _LISTS:
-        getattr(proto, _LISTS[kind.name]).append(array.reshape(-1)[0])
-    elif array.size == 1 and kind.is_integer:
-        proto.int_val.append(int(array.reshape(-1)[0]))
-    elif array.size == 1 and kind.is_complex:
-        value = array.reshape(-1)[0]
-        (proto.scomplex_val if kind.name == "complex64" else proto.dcomplex_val).extend([float(value.real), float(value.imag)])
-    elif array.size:
+    elif array.size > 1 or array.size and few:
         proto.tensor_content = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
     return proto
 

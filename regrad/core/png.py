@@ -36,5 +36,5 @@ def encode_wav(sound, sample_rate):
         file.setnchannels(sound.shape[1])
         file.setsampwidth(2)
         file.setframerate(int(sample_rate))
-        file.writeframes(samples.astype("<i2").tobytes())
+        file.writeframes(np.nan_to_num(samples).astype("<i2").tobytes())
     return out.getvalue()

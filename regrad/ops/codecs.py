@@ -9,7 +9,7 @@ import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.dtypes import as_dtype
-from regrad.core.errors import InvalidArgumentError, ShapeError, UnimplementedError
+from regrad.core.errors import BadValue, InternalError, InvalidArgumentError, ShapeError, UnimplementedError
 from regrad.core.opdef import Spec, spec_text
 from regrad.core.png import encode_png as png_bytes
 from regrad.ops.compare import equal
@@ -98,6 +98,12 @@ def _decode_infer(contents, *, channels, dtype=dtypes.uint8, **attrs):
     return Spec((None, None, channels or None), dtype)
 
 
+def _decode_png_infer(contents, *, channels, dtype):
+    if dtype not in (dtypes.uint8, dtypes.uint16):
+        raise BadValue(f"Value for attr 'dtype' of {dtype.name} is not in the list of allowed values: uint8, uint16")
+    return _decode_infer(contents, channels=channels, dtype=dtype)
+
+
 def _decode_png(b, contents, *, channels, dtype):
     picture = _opened(contents, ("PNG", "GIF", "JPEG"))
     if picture.format == "JPEG":
@@ -176,7 +182,7 @@ def _decode_image(b, contents, *, channels, dtype, expand_animations):
     return _decode_png(b, contents, channels=channels, dtype=dtype)
 
 
-decodepng_op = host_op("DecodePng", "contents: string", _decode_infer, _decode_png, {"channels": 0, "dtype": dtypes.uint8})
+decodepng_op = host_op("DecodePng", "contents: string", _decode_png_infer, _decode_png, {"channels": 0, "dtype": dtypes.uint8})
 decodebmp_op = host_op("DecodeBmp", "contents: string", _decode_infer, _decode_bmp, {"channels": 0})
 decodejpeg_op = host_op("DecodeJpeg", "contents: string", _decode_infer, _decode_jpeg, _JPEG)
 decodeandcropjpeg_op = host_op("DecodeAndCropJpeg", "contents: string, crop_window: int32", _crop_infer, _decode_and_crop,
@@ -286,6 +292,8 @@ def _encode_infer(image, **attrs):
 def _encode_png(b, image, *, compression):
     if image.ndim != 3 or not 1 <= image.shape[2] <= 4:
         raise InvalidArgumentError(f"image must be [height, width, channels] with 1 to 4 channels, got {list(image.shape)}")
+    if not image.size:
+        raise InternalError(None, None, f"a picture without pixels, {list(image.shape)}, has no PNG")
     return np.array(png_bytes(image, compression), object)
 
 

@@ -15,7 +15,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, ShapeError
 from regrad.core.graph import is_tensor
-from regrad.core.messages import Example, SequenceExample, TensorProto, make_ndarray, make_tensor_proto
+from regrad.core.messages import Example, SequenceExample, TensorProto, content_proto, make_ndarray
 from regrad.core.opdef import Spec, spec_text
 from regrad.core.records import opened
 from regrad.core.shapes import as_dims
@@ -115,7 +115,7 @@ def _parse_tensor(b, serialized, *, out_type):
 
 
 serializetensor_op = host_op("SerializeTensor", "tensor: T", _scalar_text,
-                             lambda b, x: np.array(make_tensor_proto(x).SerializeToString(), object))
+                             lambda b, x: np.array(content_proto(np.asarray(x)).SerializeToString(), object))
 parsetensor_op = host_op("ParseTensor", "serialized: string", lambda x, *, out_type: Spec(None, out_type), _parse_tensor,
                          {"out_type": dtypes.float32})
 

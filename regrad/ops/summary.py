@@ -9,11 +9,11 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import REAL
-from regrad.core.errors import InvalidArgumentError, ShapeError
+from regrad.core.errors import BadValue, InvalidArgumentError, ShapeError
 from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
-from regrad.core.messages import HistogramProto, Summary, SummaryMetadata, make_tensor_proto
+from regrad.core.messages import HistogramProto, Summary, SummaryMetadata, content_proto
 from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.core.png import encode_png, encode_wav
 
@@ -59,8 +59,9 @@ def histogram_of(values):
     limits = _bucket_limits()
     counts = np.bincount(np.searchsorted(limits[:-1], x, side="right"), minlength=len(limits))
     largest = limits[-1]
-    histogram = HistogramProto(min=x.min() if x.size else largest, max=x.max() if x.size else -largest, num=x.size,
-                               sum=x.sum(), sum_squares=x @ x)
+    with np.errstate(over="ignore"):  # the sums may be infinite, as TensorFlow's are
+        histogram = HistogramProto(min=x.min() if x.size else largest, max=x.max() if x.size else -largest, num=x.size,
+                                   sum=x.sum(), sum_squares=x @ x)
     # A run of empty buckets is one, which ends where the next that is not empty begins.
     full = counts > 0
     kept = full.copy()
@@ -92,18 +93,24 @@ def _tags(tag, kind, limit, count):
 def _as_bytes(image, bad_color):
     """Scales one floating image to 0..255: around 128 if anything is negative. What is not finite gets `bad_color`."""
     finite = np.isfinite(image).all(-1)
-    x = image[finite].astype(np.float32)
+    x = image[finite]
     out = np.empty(image.shape, np.uint8)
     out[...] = bad_color[:image.shape[-1]]
     if x.size:
-        low, high = x.min(), x.max()
+        low, high = np.float32(x.min()), np.float32(x.max())
         largest, full, offset = (max(abs(low), abs(high)), 127, 128) if low < 0 else (high, 255, 0)
         scale = np.float32(0 if largest < 1e-6 else full / largest)
-        out[finite] = (x * scale + offset).astype(np.uint8)
+        out[finite] = (x * x.dtype.type(scale) + x.dtype.type(offset)).astype(np.uint8)
     return out
 
 
+def _at_least_one(name, value):
+    if value < 1:
+        raise BadValue(f"Value for attr {name!r} of {value} must be at least minimum 1")
+
+
 def _image_infer(tag, tensor, *, max_images, bad_color):
+    _at_least_one("max_images", max_images)
     if tensor.dims is not None and (len(tensor.dims) != 4 or tensor.dims[3] not in (None, 1, 3, 4)):
         raise ShapeError("ImageSummary: the tensor must be [batch, height, width, 1, 3 or 4 channels], "
                          f"got {spec_text(tensor)}")
@@ -128,6 +135,7 @@ imagesummary_op = define_op("ImageSummary", "tag: string, tensor: T", host=True,
 
 
 def _audio_infer(tag, tensor, sample_rate, *, max_outputs):
+    _at_least_one("max_outputs", max_outputs)
     if tensor.dims is not None and len(tensor.dims) not in (2, 3):
         raise ShapeError(f"AudioSummaryV2: the tensor must be [batch, frames] or [batch, frames, channels], "
                          f"got {spec_text(tensor)}")
@@ -148,7 +156,7 @@ audiosummary_op = define_op("AudioSummaryV2", "tag: string, tensor: float32, sam
 
 
 def _tensor_lower(b, tag, tensor, serialized_summary_metadata):
-    value = Summary.Value(tag=_name(tag), tensor=make_tensor_proto(tensor))
+    value = Summary.Value(tag=_name(tag), tensor=content_proto(np.asarray(tensor)))
     value.metadata.SetInParent()
     value.metadata.ParseFromString(serialized_summary_metadata.item())
     return _packed(value)

@@ -72,6 +72,8 @@ def there_and_back(x):
 CASES += [
     *(once("SerializeTensor", tf.serialize_tensor, of(d, [[0, 1], [2, 3]]), note=d) for d in NUMERIC),
     once("SerializeTensor", tf.serialize_tensor, text([b"a", b"", b"b\0"]), note="string"),
+    *(once("SerializeTensor", tf.serialize_tensor, of(d, v), note=f"{d} {v}") for d, v in (
+        ("float32", 1.5), ("int32", [7]), ("bool", True), ("bool", [[False]]), ("complex64", 1 + 2j), ("int64", 0))),
     once("SerializeTensor", tf.serialize_tensor, of("float64", np.zeros((2, 0))), note="empty"),
     once("SerializeTensor", tf.serialize_tensor, of("float32", [np.inf, -np.inf, -0.0, np.nan]), note="not finite"),
     *(once("ParseTensor", there_and_back, of(d, [[0, 1], [2, 3]]), note=d) for d in NUMERIC),
