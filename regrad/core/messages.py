@@ -195,8 +195,9 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False, allow_
             flat = array.reshape(-1)
             array = np.concatenate([flat, np.repeat(flat[-1:], size - array.size)])
         array = array.reshape(shape)
-    proto = content_proto(array, kind, few=False)
-    if array.size != 1 or kind.name == "string":
+    single = array.size == 1 and (kind.name in _LISTS or kind.is_integer or kind.is_complex)
+    proto = content_proto(array, kind, content=not single)
+    if not single:
         return proto
     if kind.name in _LISTS:
         getattr(proto, _LISTS[kind.name]).append(array.reshape(-1)[0])
@@ -208,12 +209,12 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False, allow_
     return proto
 
 
-def content_proto(array, kind=None, few=True):
+def content_proto(array, kind=None, content=True):
     """Returns the TensorProto that TensorFlow's kernels write of an array: strings one by one, anything else as its bytes.
 
     Args:
       kind: its DType, by default that of the array.
-      few: a single number as its bytes, too.
+      content: False for dtype and shape alone.
     """
     kind = kind or _dtype_of(array)
     proto = TensorProto(dtype=kind.as_datatype_enum,
@@ -221,7 +222,7 @@ def content_proto(array, kind=None, few=True):
     proto.tensor_shape.SetInParent()
     if kind.name == "string":
         proto.string_val.extend(array.reshape(-1).tolist())
-    elif array.size > 1 or array.size and few:
+    elif array.size and content:
         proto.tensor_content = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
     return proto
 
