@@ -518,7 +518,7 @@ def _object_array(items):
 
 
 def _bytes(x):
-    return x.encode() if isinstance(x, str) else x if x is None else bytes(x)
+    return x.encode() if isinstance(x, str) else bytes(x) if isinstance(x, (bytes, bytearray)) else x
 
 
 # -- gradients ------------------------------------------------------------------------------------------

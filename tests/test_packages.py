@@ -35,3 +35,16 @@ def test_a_class_takes_the_operators_of_tensors():
     x = Deferred(tf.constant([1.0, 2.0]))
     with tf.Session() as sess:
         assert sess.run([(2.0 - x)[1], tf.reduce_sum(-x ** 2.0)]) == [0.0, -5.0]
+
+
+def test_shapes_may_be_made_like_others():
+    x = tf.placeholder(tf.float32)
+    ones, none = tf.fill(tf.ones_like(tf.shape(x)), 3.0), tf.fill(tf.zeros_like(tf.shape(x)) + 2, 3.0)
+    with tf.Session() as sess:
+        assert [a.shape for a in sess.run([ones, none], {x: np.zeros([4, 5, 6])})] == [(1, 1, 1), (2, 2, 2)]
+
+
+def test_slices_end_at_dimensions():
+    x = tf.constant(np.arange(6.0).reshape(2, 3))
+    with tf.Session() as sess:
+        assert sess.run(x[:, 0:x.shape[0]]).tolist() == [[0.0, 1.0], [3.0, 4.0]]

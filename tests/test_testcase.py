@@ -48,6 +48,7 @@ ROWS = [  # assertion, arguments that hold, arguments that do not
     ("assertLen", ([1, 2], 2), ([1, 2], 3)),
     ("assertEmpty", ([],), ([1],)),
     ("assertContainsSubset", ([1], [1, 2]), ([3], [1, 2])),
+    ("assertAllEqual", ([1, 10 ** 20], [1, 10 ** 20]), ([1, 10 ** 20], [1, 10 ** 21])),
     ("assertSameElements", ([1, 2, 1], [2, 1]), ([1], [2, 1])),
     ("assertRaisesWithLiteralMatch", (ValueError, "abc", _raises, "abc"), (ValueError, "abc", _raises, "abcd")),
     ("assertItemsEqual", ([1, 2], [2, 1]), ([1], [2, 1])),

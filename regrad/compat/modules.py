@@ -15,7 +15,8 @@ _TREE = {
         op_def_pb2 step_stats_pb2 summary_pb2=core.messages tensor_pb2=core.messages tensor_shape_pb2=core.messages types_pb2
         variable_pb2=core.messages versions_pb2""",
     "contrib": """rnn.python rnn.python.ops rnn.python.ops.core_rnn_cell=contrib.rnn rnn.python.ops.rnn_cell=contrib.rnn
-        rnn.python.ops.rnn=contrib.rnn distributions=contrib.distributions legacy_seq2seq=contrib.legacy_seq2seq
+        rnn.python.ops.rnn=contrib.rnn distributions=contrib.distributions
+        distributions.bijectors=contrib.bijectors legacy_seq2seq=contrib.legacy_seq2seq
         crf=contrib.crf crf.python crf.python.ops crf.python.ops.crf=contrib.crf seq2seq=contrib.seq2seq
         seq2seq.python seq2seq.python.ops seq2seq.python.ops.attention_wrapper=contrib.seq2seq
         seq2seq.python.ops.basic_decoder=contrib.seq2seq seq2seq.python.ops.beam_search_decoder=contrib.seq2seq

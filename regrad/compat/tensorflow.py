@@ -32,7 +32,7 @@ class _Module(types.ModuleType):
         names = set(super().__dir__()) | set(EXTRAS.get(stands_for, ()))
         target = MODULES[stands_for]
         if target and target != "generated":
-            names |= set(dir(importlib.import_module(target)))
+            names |= {name for name in dir(importlib.import_module(target)) if not name.startswith("__")}
         return sorted(names)
 
 

@@ -7,6 +7,43 @@ import math as numbers
 
 import numpy as np
 
+from regrad.contrib import bijectors  # noqa: F401 - part of this namespace
+from regrad.contrib.bijectors import fill_triangular, fill_triangular_inverse, softplus_inverse  # noqa: F401
+from regrad.contrib.counts import (  # noqa: F401
+    Binomial,
+    Deterministic,
+    Geometric,
+    NegativeBinomial,
+    Poisson,
+    VectorDeterministic,
+)
+from regrad.contrib.normals import (  # noqa: F401
+    MultivariateNormalDiag,
+    MultivariateNormalDiagPlusLowRank,
+    MultivariateNormalDiagWithSoftplusScale,
+    MultivariateNormalFullCovariance,
+    MultivariateNormalTriL,
+)
+from regrad.contrib.positive import (  # noqa: F401
+    Cauchy,
+    Chi2,
+    Chi2WithAbsDf,
+    ExponentialWithSoftplusRate,
+    GammaWithSoftplusConcentrationRate,
+    HalfNormal,
+    InverseGamma,
+    InverseGammaWithSoftplusConcentrationRate,
+    LaplaceWithSoftplusScale,
+    StudentTWithAbsDfSoftplusScale,
+)
+from regrad.contrib.transformed import (  # noqa: F401
+    ConditionalDistribution,
+    ConditionalTransformedDistribution,
+    Kumaraswamy,
+    Mixture,
+    QuantizedDistribution,
+    TransformedDistribution,
+)
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import int32
 from regrad.core.graph import get_default_graph
@@ -31,22 +68,13 @@ from regrad.distributions import (  # noqa: F401 - part of this namespace
     Uniform,
     kl_divergence,
 )
-from regrad.distributions.base import parameter, same_dtype, sized
+from regrad.distributions.base import sized
 from regrad.distributions.continuous import _LocationScale
 from regrad.distributions.discrete import _logits_and_probs, _Vector
 from regrad.ops import array, math, nn, special
-from regrad.ops.diag import matrix_diag
 from regrad.ops.indexing import one_hot
-from regrad.ops.random import multinomial, random_normal, random_uniform
+from regrad.ops.random import multinomial, random_uniform
 from regrad.ops.reduce import argmax, reduce_logsumexp, reduce_sum
-
-
-def softplus_inverse(x, name=None):
-    """Returns the y with softplus(y) = x, for positive x."""
-    with get_default_graph().name_scope(name or "softplus_inverse"):
-        x = convert_to_tensor(x)
-        # x + log(1 - exp(-x)): for small x, expm1 keeps the digits.
-        return x + math.log(-math.expm1(-x))
 
 
 def _uniform(shape, dtype, seed):
@@ -123,81 +151,6 @@ class Gumbel(_LocationScale):
 
     def _mode(self):
         return self.loc * array.ones_like(self.scale)
-
-
-class MultivariateNormalDiag(_Vector):
-    """A vector of independent normal numbers; samples carry gradients.
-
-    Args:
-      loc: the means, a floating tensor [..., k]; 0 by default.
-      scale_diag: their standard deviations [..., k]; 1 by default.
-      scale_identity_multiplier: one deviation for all, [...]; with `scale_diag`, the two are added.
-      validate_args, allow_nan_stats: accepted.
-    """
-
-    _batch_parameters = (("_loc", 1), ("_scale_diag", 1))
-
-    def __init__(self, loc=None, scale_diag=None, scale_identity_multiplier=None, validate_args=False, allow_nan_stats=True,
-                 name="MultivariateNormalDiag"):
-        parameters = dict(locals())
-        if loc is None and scale_diag is None:
-            raise ValueError("MultivariateNormalDiag: loc or scale_diag must say how many elements there are.")
-        with get_default_graph().name_scope(name) as name:
-            diag = None if scale_diag is None else parameter(scale_diag, "scale_diag")
-            if scale_identity_multiplier is not None:
-                extra = array.expand_dims(parameter(scale_identity_multiplier, "scale_identity_multiplier"), -1)
-                diag = extra * array.ones_like(parameter(loc, "loc")) if diag is None else diag + extra
-            self._loc = array.zeros_like(diag) if loc is None else parameter(loc, "loc")
-            self._scale_diag = array.ones_like(self._loc) if diag is None else diag
-            same_dtype(self._loc, self._scale_diag)
-        super().__init__(self._loc.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, parameters,
-                         [self._loc, self._scale_diag], name)
-
-    loc = property(lambda self: self._loc, doc="The means.")
-
-    def _last(self):
-        return self._loc + self._scale_diag
-
-    def _ones(self):
-        return array.ones_like(self._last())
-
-    def _sample_n(self, n, seed=None):
-        shape = sized(n, self.batch_shape_tensor(), self.event_shape_tensor())
-        return self._loc + self._scale_diag * random_normal(shape, dtype=self.dtype, seed=seed)
-
-    def _log_prob(self, x):
-        z = (x - self._loc) / self._scale_diag
-        width = 0.5 * numbers.log(2.0 * numbers.pi) + math.log(math.abs(self._scale_diag))
-        return reduce_sum(-0.5 * math.square(z) - width, -1)
-
-    def _entropy(self):
-        each = 0.5 + 0.5 * numbers.log(2.0 * numbers.pi) + math.log(math.abs(self._scale_diag))
-        return reduce_sum(each * self._ones(), -1)
-
-    def _mean(self):
-        return self._loc * self._ones()
-
-    def _mode(self):
-        return self._mean()
-
-    def _variance(self):
-        return math.square(self._scale_diag) * self._ones()
-
-    def _stddev(self):
-        return math.abs(self._scale_diag) * self._ones()
-
-    def _covariance(self):
-        return matrix_diag(self._variance())
-
-
-class MultivariateNormalDiagWithSoftplusScale(MultivariateNormalDiag):
-    """A MultivariateNormalDiag whose deviations are softplus(scale_diag)."""
-
-    def __init__(self, loc, scale_diag, validate_args=False, allow_nan_stats=True,
-                 name="MultivariateNormalDiagWithSoftplusScale"):
-        super().__init__(loc, nn.softplus(convert_to_tensor(scale_diag)), None, validate_args, allow_nan_stats, name)
-        self._parameters = {"loc": loc, "scale_diag": scale_diag, "validate_args": validate_args,
-                            "allow_nan_stats": allow_nan_stats, "name": name}
 
 
 class _OfClasses(_Vector):
@@ -460,14 +413,6 @@ class MixtureSameFamily(Distribution):
     def _variance(self):
         mean = array.expand_dims(self._mean(), self._axis())
         return self._weighted(self._components.variance() + math.square(self._components.mean() - mean))
-
-
-@RegisterKL(MultivariateNormalDiag, MultivariateNormalDiag)
-def _kl_normals(a, b, name=None):
-    with get_default_graph().name_scope(name or "kl_mvn"):
-        ratio = math.square(a._scale_diag / b._scale_diag)
-        apart = math.square((a.loc - b.loc) / b._scale_diag)
-        return 0.5 * reduce_sum(ratio + apart - 1.0 - math.log(ratio), -1)
 
 
 @RegisterKL(OneHotCategorical, OneHotCategorical)

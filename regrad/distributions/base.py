@@ -174,6 +174,7 @@ class Distribution:
             n = reduce_prod(sizes) if known is None else convert_to_tensor(int(np.prod(known)), name="n")
             draws = self._sample_n(n, seed, **condition_kwargs)
             draws = array.reshape(draws, array.concat([sizes, array.shape(draws)[1:]], 0))
+            draws = self._finished(draws, **condition_kwargs)
             lead = TensorShape([None] * sizes.shape[0].value if known is None else [int(k) for k in known]
                                ) if sizes.shape.ndims is not None and sizes.shape[0].value is not None else TensorShape(None)
             draws.set_shape(lead.concatenate(self.batch_shape).concatenate(self.event_shape))
@@ -267,6 +268,10 @@ class Distribution:
                 return how(self._computed(other, values, kwargs, (*asked, method)))
             except NotImplementedError:
                 raise error from None
+
+    def _finished(self, draws, **condition_kwargs):
+        """Returns what `sample` gives for draws in their final shape."""
+        return draws
 
     def _missing(self, method):
         raise NotImplementedError(f"{method} is not implemented: {type(self).__name__}")

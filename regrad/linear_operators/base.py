@@ -159,7 +159,7 @@ class LinearOperator:
         """Returns its product with vectors `x` [..., n]."""
         with self._scope(name):
             x = self._argument(x, self.range_dimension if adjoint else self.domain_dimension, -1)
-            return array.squeeze(self._matmul(array.expand_dims(x, -1), adjoint=adjoint), -1)
+            return self._of_vectors(self._matmul, x, adjoint)
 
     def solve(self, rhs, adjoint=False, adjoint_arg=False, name="solve"):
         """Returns the x with A x = `rhs`, [..., n, k]; for an operator as `rhs`, an operator.
@@ -186,7 +186,20 @@ class LinearOperator:
         self._solvable("Exact solve")
         with self._scope(name):
             rhs = self._argument(rhs, self.domain_dimension if adjoint else self.range_dimension, -1)
-            return array.squeeze(self._solve(array.expand_dims(rhs, -1), adjoint=adjoint), -1)
+            return self._of_vectors(self._solve, rhs, adjoint)
+
+    _elementwise = False  # what it does costs no more for vectors one by one
+
+    def _of_vectors(self, function, x, adjoint):
+        """Returns what `_matmul` or `_solve` makes of vectors; where there is one matrix for all, they are its columns."""
+        if self.batch_shape.ndims != 0 or not x.shape.ndims or x.shape.ndims < 2 or self._elementwise:
+            return array.squeeze(function(array.expand_dims(x, -1), adjoint=adjoint), -1)
+        columns = array.matrix_transpose(array.reshape(x, array.stack([-1, array.shape(x)[-1]])))
+        y = array.matrix_transpose(function(columns, adjoint=adjoint))
+        y = array.reshape(y, array.concat([array.shape(x)[:-1], array.shape(y)[-1:]], 0))
+        y.set_shape(x.shape[:-1].concatenate([self.domain_dimension if function == self._solve else self.range_dimension]
+                                             if not adjoint else [None]))
+        return y
 
     def _solvable(self, what):
         for known, words in ((self.is_non_singular, "be singular"), (self.is_square, "not be square")):

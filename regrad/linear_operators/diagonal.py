@@ -33,6 +33,7 @@ class LinearOperatorDiag(LinearOperator):
                          parameters)
 
     diag = property(lambda self: self._diag, doc="The diagonal.")
+    _elementwise = True
 
     def _shape(self):
         shape = self._diag.shape
@@ -93,6 +94,8 @@ class LinearOperatorDiag(LinearOperator):
 
 class _Sized(LinearOperator):
     """What operators share that are given by their size alone."""
+
+    _elementwise = True
 
     def _sizes(self, assert_proper_shapes, **sizes):
         """Keeps sizes as int32 tensors, after checks of what is known of them."""

@@ -337,9 +337,9 @@ def getitem(x, key, var=None):
 
 def _index(item):
     """Returns an int or a scalar integer tensor for one item of a slice."""
-    if isinstance(item, Dimension):
-        item = item.value
-    elif hasattr(item, "_as_graph_element"):
+    if isinstance(item, Dimension) and item.value is not None:
+        return item.value
+    if hasattr(item, "_as_graph_element"):
         item = convert_to_tensor(item)
         if item.dtype.is_integer and item.rank in (None, 0):
             return item

@@ -50,6 +50,7 @@ class Plan:
       reads: {variable op: value number of its version at the start}.
       commits: {variable op: value number of its last version}, for variables assigned in the run.
       keyed: value numbers that must be known when compiling (sizes, axes).
+      sought: these, and those that they are worked out from.
       waiting: operations that wait for other threads before the run begins.
       size: how many values there are.
     """
@@ -155,7 +156,8 @@ class Plan:
         Walks back from the operands that lowerings must know (sizes, axes), through integer arithmetic, to fed values,
         variables and host results; a number that comes out of real computation is itself waited for.
         """
-        keyed, seen = set(), set()
+        keyed = set()
+        self.sought = seen = set()
         stack = [node.ins[i] for node in self.nodes for i in static_positions(node.op)]
         feeds = {v: i for i, v in enumerate(self.feeds)}
         reads = {v: op for op, v in self.reads.items()}

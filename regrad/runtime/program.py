@@ -196,7 +196,7 @@ class Stage:
             info = infos[v]
             if info is None or position not in shape_only and not isinstance(info, Known):
                 return False
-        if shape_only and not opdef.partial:
+        if shape_only and not opdef.partial and not any(v in self.program.plan.sought for v in node.outs):
             return False  # zeros like something: the compiler makes them where they are used
         op = node.op
         if opdef.type == "Const":
