@@ -300,6 +300,7 @@ OP_TYPES = TF_OP_TYPES | frozenset("""
     After AssertVariablesInitialized BetaincIntegral BroadcastLike Dilation2DGradGrad Extremes
     FakeQuantWithMinMaxVarsPerChannelSide FakeQuantWithMinMaxVarsSide ForwardOf FractionalAvgPoolGiven
     FractionalMaxPoolGradGrad FuncInput GatherSegments GatherV2Grad GradientBlock IgammaSlope InitializedValue
-    LoweringVJP ProductOfOthers ReportUninitializedVariables ReshapeLike SameShape SliceGrad SparseApplyGradientDescent
+    LoweringVJP NthElementPlaces ProductOfOthers ReportUninitializedVariables ReshapeLike SameShape SliceGrad
+    SparseApplyGradientDescent
     SparsePositions SparseRowNumbers SumRepeatedRows SumToLike TensorArrayUnstack UnreduceLike ZetaSum
 """.split())

@@ -18,7 +18,7 @@ from regrad.core.shapes import compatible, text
 from regrad.ops import array, convolve
 from regrad.ops.array import one_of
 from regrad.ops.dilated import with_space_to_batch
-from regrad.ops.window import as_format, as_padding, as_text, conv_windows, cropped, per_axis, taps, untap
+from regrad.ops.window import as_format, as_padding, as_text, conv_windows, cropped, first_of_largest, per_axis, taps, untap
 
 # -- shape rules ------------------------------------------------------------------------------------
 
@@ -514,13 +514,10 @@ def _dilation_lower(b, x, w, **attrs):
 
 
 def _dilation_chosen(b, x, w, **attrs):
-    """Yields, per tap, where it is the first that equals the maximum, and so takes the gradient."""
-    y = _dilation_lower(b, x, w, **attrs)
-    free = None
-    for tap in _dilation_taps(b, x, w, **attrs):
-        mask = tap == y if free is None else (tap == y) & free
-        free = ~mask if free is None else free & ~mask
-        yield mask
+    """Yields, per tap, where it is the first of the largest, and so takes the gradient."""
+    elements = _dilation_taps(b, x, w, **attrs)
+    chosen = first_of_largest(b, elements)
+    return (chosen == i for i in range(len(elements)))
 
 
 def _dilation_input_lower(b, x, w, dy, **attrs):

@@ -22,7 +22,19 @@ from regrad.core.shapes import compatible, text
 from regrad.ops import array
 from regrad.ops.array import one_of
 from regrad.ops.indexing import add_at
-from regrad.ops.window import Window, as_format, as_padding, as_text, cropped, pad, per_axis, places, taps, untap
+from regrad.ops.window import (
+    Window,
+    as_format,
+    as_padding,
+    as_text,
+    cropped,
+    first_of_largest,
+    pad,
+    per_axis,
+    places,
+    taps,
+    untap,
+)
 
 _FEW = 4  # elements of a window that are worth an operation each; more are reduced along an axis of their own
 
@@ -71,19 +83,6 @@ def _spread_along(b, dy, w):
 
 
 # -- which element was the largest ------------------------------------------------------------------------
-# Elements of a window are compared with each other, never with the maximum that the forward op made: XLA may compute the
-# input of both again in another loop, where products and sums are contracted otherwise, and no element would equal it.
-def _number(b, elements):
-    """Returns which of equally shaped arrays is the first of the largest, an integer for each place."""
-    dtype = np.int8 if len(elements) < 128 else np.int32
-    best, chosen = elements[-1], dtype(len(elements) - 1)
-    for i, element in reversed(list(enumerate(elements[:-1]))):  # backwards: the first is written last
-        first = element >= best
-        chosen = b.np.where(first, dtype(i), chosen)
-        best = b.np.where(first, element, best)
-    return chosen
-
-
 def _apart(b, function, x):
     """Returns `function(x)`, computed from `x` as it lies in memory."""
     return function(x) if b.is_host else b.call(function, [x])
@@ -93,7 +92,7 @@ def _back(b, x, dy, windows):
     """Returns `dy` sent to the first of the largest elements of each window of `x`."""
     if all(w.plain for w in windows):
         return _back_to_tiles(b, x, dy, windows)
-    chosen = _number(b, taps(b, x, windows, _lowest(x.dtype)))
+    chosen = first_of_largest(b, taps(b, x, windows, _lowest(x.dtype)))
     shares = {at: b.np.where(chosen == i, dy, dy.dtype.type(0)) for i, at in enumerate(places(windows))}
     return _interleaved(b, shares, windows)
 
@@ -111,7 +110,7 @@ def _back_to_tiles(b, x, dy, windows):
         spread += [1, k]
     number = number.reshape(spread)
     if n <= _FEW**2:
-        chosen = _number(b, taps(b, x, windows))
+        chosen = first_of_largest(b, taps(b, x, windows))
     else:
         # The least number among those that hold the maximum: XLA's argmax takes ten times as long.
         axes = tuple(2 * w.axis + 1 for w in windows)
@@ -165,7 +164,7 @@ def _interleaved(b, shares, windows):
 def _on(b, x, g, windows):
     """Returns the elements of `g`, of the shape of `x`, where the windows' first maxima stand."""
     elements, values = taps(b, x, windows, _lowest(x.dtype)), taps(b, g, windows)
-    chosen, picked = _number(b, elements), values[-1]
+    chosen, picked = first_of_largest(b, elements), values[-1]
     for i, value in enumerate(values[:-1]):
         picked = b.np.where(chosen == i, value, picked)
     return picked

@@ -74,6 +74,19 @@ nthelement_op = define_op("NthElement", "input: T, n: int32", attrs={"reverse": 
                           b.np.sort(x, -1)[..., -1 - int(n) if reverse else int(n)])
 
 
+def _nth_places_lower(b, x, n, *, reverse):
+    def chosen(x):
+        return x == nthelement_op.lower(b, x, n, reverse=reverse)[..., None]
+
+    return chosen(x) if b.is_host else b.call(chosen, [x])
+
+
+# Where the element stands, of equal ones all. As `Extremes`, it compares what lies in memory: XLA may compute `x` again for a
+# comparison with the result of the forward op, in another loop with other roundings, and nothing would equal it.
+nthplaces_op = define_op("NthElementPlaces", "input: T, n: int32", attrs={"reverse": False}, types={"T": REAL}, static=(1,),
+                         infer=lambda x, n, *, reverse: Spec(x.dims, dtypes.bool_), lower=_nth_places_lower)
+
+
 def nth_element(input, n, reverse=False, name=None):
     """Returns the element at place `n` of the sorted last axis (`reverse`: largest first)."""
     return nthelement_op(input, n, reverse=bool(reverse), name=name)

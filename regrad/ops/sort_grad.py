@@ -1,11 +1,11 @@
 """Gradient rules for `sort.py`."""
 
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
-from regrad.ops.array import expand_dims, ones_like
-from regrad.ops.compare import equal
+from regrad.ops.array import expand_dims
 from regrad.ops.indexing import gathergrad_op
 from regrad.ops.math import cast
 from regrad.ops.reduce import reduce_sum
+from regrad.ops.sort import nthplaces_op
 
 
 @RegisterGradient("TopKV2")
@@ -17,10 +17,9 @@ def _topk_grad(op, dy, _):
 @RegisterGradient("NthElement")
 def _nthelement_grad(op, dy):
     # Equal elements share the gradient equally, as in TF.
-    x, y = op.inputs[0], expand_dims(op.outputs[0], -1)
-    chosen = cast(equal(y * ones_like(x), x), dy.dtype)
+    chosen = cast(nthplaces_op(*op.inputs, reverse=op.get_attr("reverse")), dy.dtype)
     return chosen * expand_dims(dy, -1) / reduce_sum(chosen, -1, keepdims=True), None
 
 
-for _op_type in ("LowerBound", "UpperBound", "UnravelIndex"):
+for _op_type in ("LowerBound", "NthElementPlaces", "UpperBound", "UnravelIndex"):
     NotDifferentiable(_op_type)

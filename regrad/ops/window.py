@@ -163,6 +163,19 @@ def untap(b, y, windows, at):
     return out
 
 
+# Elements of a window are compared with each other, never with the maximum that the forward op made: XLA may compute the
+# input of both again in another loop, where products and sums are contracted otherwise, and no element would equal it.
+def first_of_largest(b, elements):
+    """Returns which of equally shaped arrays is the first of the largest, an integer for each place."""
+    dtype = np.int8 if len(elements) < 128 else np.int32
+    best, chosen = elements[-1], dtype(len(elements) - 1)
+    for i, element in reversed(list(enumerate(elements[:-1]))):  # backwards: the first is written last
+        first = element >= best
+        chosen = b.np.where(first, dtype(i), chosen)
+        best = b.np.where(first, element, best)
+    return chosen
+
+
 def cropped(b, x, windows):
     """Returns `x` without its padding: the transpose of `padded` with zeros."""
     index = [slice(None)] * x.ndim

@@ -33,6 +33,7 @@ CASES = [
     Case("TopKV2", lambda x: sort.top_k(x, 0), lambda x: top(x, 0), ((2, 3),), note="none"),
     Case("TopKV2", lambda x: sort.top_k(x, 4), lambda x: top(x, 4), (np.array([[3, 250, 0, 7]], np.uint8),),
          note="uint8"),
+    Case("NthElementPlaces", lambda x: sort.nthplaces_op(x, 1), lambda x: x == np.sort(x, -1)[..., 1:2], ((2, 4),), order=0),
     Case("NthElement", lambda x: sort.nth_element(x, 1), lambda x: np.sort(x, -1)[..., 1], ((2, 4),),
          dtypes=REAL),
     Case("NthElement", lambda x: sort.nth_element(x, 0, reverse=True), lambda x: x.max(-1), ((2, 3, 4),),
