@@ -18,7 +18,6 @@ WITHOUT = {
 
 # Op types with a rule but no row of their own in tests/cases, and where the rule is tested.
 ELSEWHERE = {
-    "After": "tests/ops: operations that wait for others",
     "Case": "tests/autodiff: derivatives of branches",
     "GatherV2Grad": "the second derivatives of the rows of GatherV2",
     "If": "tests/autodiff: derivatives of branches",
