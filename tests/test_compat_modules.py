@@ -181,7 +181,7 @@ def test_contrib_framework():
         flag = tf.get_variable("flag", initializer=True)
         sess.run(flag.initializer)
         total = framework.reduce_sum_n([x, tf.ones([2, 2])])
-        chosen = framework.smart_cond(flag, lambda: 1, lambda: 2), framework.smart_cond(False, lambda: 0, lambda: tf.constant(2))
+        chosen = framework.smart_cond(flag, lambda: 1, lambda: 2), framework.smart_cond(False, tf.no_op, lambda: tf.constant(2))
         assert sess.run([total, *chosen], {x: [1.0, 2.0, 3.0]}) == [10.0, 1, 2]
 
 
