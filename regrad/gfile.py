@@ -1,26 +1,45 @@
 """`tf.gfile`: files and folders, by TF1's names, of the local file system.
 
-What does not exist is errors.NotFoundError.
+What the system refuses is an error of `tf.errors`: a file that does not exist NotFoundError, and so on.
 """
 
 import contextlib
+import errno
 import glob
 import os
 import pathlib
 import shutil
 
-from regrad.core.errors import AlreadyExistsError, NotFoundError
+from regrad.core import errors
+from regrad.core.errors import AlreadyExistsError
 
 __all__ = ["Copy", "DeleteRecursively", "Exists", "FastGFile", "GFile", "Glob", "IsDirectory", "ListDirectory", "MakeDirs",
            "MkDir", "Open", "Remove", "Rename", "Stat", "Walk"]
 
 
+_MEANT = {
+    errors.NotFoundError: "ENOENT ENODEV ENXIO ESRCH",
+    errors.AlreadyExistsError: "EEXIST",
+    errors.PermissionDeniedError: "EACCES EPERM EROFS",
+    errors.FailedPreconditionError: "ENOTEMPTY EISDIR ENOTDIR EBUSY ETXTBSY EPIPE",
+    errors.InvalidArgumentError: "EINVAL ENAMETOOLONG E2BIG ESPIPE EBADF ELOOP",
+    errors.ResourceExhaustedError: "ENOSPC EMFILE ENFILE ENOMEM EDQUOT EMLINK",
+    errors.OutOfRangeError: "EFBIG ERANGE",
+    errors.UnimplementedError: "ENOSYS EOPNOTSUPP EXDEV",
+    errors.UnavailableError: "EAGAIN EINTR",
+}
+_MEANT_BY = {getattr(errno, name): kind for kind, names in _MEANT.items() for name in names.split() if hasattr(errno, name)}
+
+
 @contextlib.contextmanager
-def _found(path):
+def translated(path):
+    """Context manager: an OSError becomes the error of `tf.errors` that TensorFlow makes of it."""
     try:
         yield
-    except FileNotFoundError:
-        raise NotFoundError(None, None, f"{os.fspath(path)}; No such file or directory") from None
+    except OSError as error:
+        kind = _MEANT_BY.get(error.errno, errors.UnknownError)
+        where = error.filename if error.filename is not None else os.fspath(path)
+        raise kind(None, None, f"{where}; {error.strerror or error}") from None
 
 
 def _refuse_existing(path, overwrite):
@@ -42,20 +61,27 @@ class GFile:
 
     def _open(self):
         if self._file is None:
-            with _found(self.name):
+            with translated(self.name):
                 self._file = open(self.name, self.mode)
         return self._file
 
+    def _readable(self):
+        if not set("r+") & set(self.mode):
+            raise errors.PermissionDeniedError(None, None, f"File isn't open for reading: {self.name}, mode {self.mode!r}")
+        return self._open()
+
     def read(self, n=-1):
-        return self._open().read(n)
+        return self._readable().read(n)
 
     def readline(self):
-        return self._open().readline()
+        return self._readable().readline()
 
     def readlines(self):
-        return self._open().readlines()
+        return self._readable().readlines()
 
     def write(self, content):
+        if not set("wax+") & set(self.mode):
+            raise errors.PermissionDeniedError(None, None, f"File isn't open for writing: {self.name}, mode {self.mode!r}")
         self._open().write(content)
 
     def seek(self, offset=None, whence=0):
@@ -66,7 +92,7 @@ class GFile:
 
     def size(self):
         """Returns the length in bytes."""
-        with _found(self.name):
+        with translated(self.name):
             return os.path.getsize(self.name)
 
     def flush(self):
@@ -107,7 +133,7 @@ def IsDirectory(dirname):
 
 def ListDirectory(dirname):
     """Returns the names in a folder."""
-    with _found(dirname):
+    with translated(dirname):
         return sorted(os.listdir(dirname))
 
 
@@ -118,45 +144,47 @@ def Glob(filename):
 
 
 def MkDir(dirname):
-    """Makes a folder, whose parent must exist."""
-    with _found(dirname):
-        os.mkdir(dirname)
+    """Makes a folder, whose parent must exist; nothing if it exists."""
+    with translated(dirname):
+        if not os.path.exists(dirname):
+            os.mkdir(dirname)
 
 
 def MakeDirs(dirname):
     """Makes a folder and those above it; nothing if it exists."""
-    os.makedirs(dirname, exist_ok=True)
+    with translated(dirname):
+        os.makedirs(dirname, exist_ok=True)
 
 
 def Remove(filename):
     """Deletes a file."""
-    with _found(filename):
+    with translated(filename):
         os.remove(filename)
 
 
 def DeleteRecursively(dirname):
     """Deletes a folder and all in it."""
-    with _found(dirname):
+    with translated(dirname):
         shutil.rmtree(dirname)
 
 
 def Copy(oldpath, newpath, overwrite=False):
     """Copies a file; AlreadyExistsError if the new one exists and `overwrite` is not said."""
     _refuse_existing(newpath, overwrite)
-    with _found(oldpath):
+    with translated(oldpath):
         shutil.copyfile(oldpath, newpath)
 
 
 def Rename(oldname, newname, overwrite=False):
     """Renames a file; AlreadyExistsError if the new name is taken and `overwrite` is not said."""
     _refuse_existing(newname, overwrite)
-    with _found(oldname):
+    with translated(oldname):
         os.replace(oldname, newname)
 
 
 def Stat(filename):
     """Returns the file's `os.stat` with TF's names: length, mtime_nsec, is_directory."""
-    with _found(filename):
+    with translated(filename):
         found = os.stat(filename)
     return FileStatistics(found.st_size, found.st_mtime_ns, pathlib.Path(filename).is_dir())
 

@@ -52,7 +52,7 @@ def _draw(random, draw, num_sampled, unique):
 
 def _expected(p, num_sampled, unique, tries):
     """Returns how often a class of probability `p` is expected among the samples."""
-    if not unique:
+    if not unique or tries == num_sampled:  # where no draw was repeated, they count as draws with replacement
         return (p * num_sampled).astype(np.float32)
     with np.errstate(divide="ignore"):
         return (-np.expm1(tries * np.log1p(-p))).astype(np.float32)

@@ -66,7 +66,10 @@ def _bn_lower(n_outputs):
         axes, n, broad = _layout(x, data_format)
         wide = x.astype(scale.dtype)
         number = scale.dtype.type
-        if is_training:
+        if is_training and not n:  # moments of nothing
+            mean = variance = unbiased = b.np.full(scale.shape, number(np.nan))
+            centred = wide
+        elif is_training:
             mean = summing.mean(b, wide, axes)
             centred = wide - mean.reshape(broad)
             variance = summing.mean(b, b.np.square(centred), axes)
@@ -99,7 +102,7 @@ def _bn_grad_lower(b, dy, x, scale, mean, variance, *rest, epsilon, data_format,
     centred = x.astype(scale.dtype) - mean.reshape(broad)
     doffset = summing.total(b, g, axes)
     along = summing.total(b, g * centred, axes)
-    dscale = along * inverse
+    dscale = along * inverse if n else along
     if is_training:
         # Mean and variance move with x: dx loses its mean and its component along x.
         g = g - (doffset * number(1 / max(n, 1))).reshape(broad) \

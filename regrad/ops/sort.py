@@ -7,7 +7,7 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import INDEX, REAL, as_dtype
-from regrad.core.errors import ShapeError
+from regrad.core.errors import BadValue, ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import fully_known, merge, size_of
@@ -90,6 +90,23 @@ nthplaces_op = define_op("NthElementPlaces", "input: T, n: int32", attrs={"rever
 def nth_element(input, n, reverse=False, name=None):
     """Returns the element at place `n` of the sorted last axis (`reverse`: largest first)."""
     return nthelement_op(input, n, reverse=bool(reverse), name=name)
+
+
+# -- Bucketize -------------------------------------------------------------------------------
+def _bucketize_infer(x, *, boundaries):
+    if list(boundaries) != sorted(boundaries):
+        raise BadValue(f"Expected sorted boundaries, got {list(boundaries)}")
+    return Spec(x.dims, dtypes.int32)
+
+
+def _bucketize_lower(b, x, *, boundaries):
+    # The kernel holds boundaries in single precision, and compares in that of the input.
+    ends = np.asarray(boundaries, np.float32)
+    return b.np.searchsorted(ends, x.astype(np.float64) if x.dtype.kind in "fiu" else x, side="right").astype(np.int32)
+
+
+bucketize_op = define_op("Bucketize", "input: T", attrs={"boundaries": ()}, infer=_bucketize_infer, lower=_bucketize_lower,
+                         types={"T": frozenset((dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64))})
 
 
 # -- sort, argsort ----------------------------------------------------------------------------------

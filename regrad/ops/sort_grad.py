@@ -21,5 +21,5 @@ def _nthelement_grad(op, dy):
     return chosen * expand_dims(dy, -1) / reduce_sum(chosen, -1, keepdims=True), None
 
 
-for _op_type in ("LowerBound", "NthElementPlaces", "UpperBound", "UnravelIndex"):
+for _op_type in ("Bucketize", "LowerBound", "NthElementPlaces", "UpperBound", "UnravelIndex"):
     NotDifferentiable(_op_type)

@@ -12,6 +12,7 @@ from regrad.core.graph import Graph, get_default_graph
 from regrad.core.graph_def import GraphDef
 from regrad.core.messages import Event, Summary
 from regrad.core.records import framed, read_records
+from regrad.gfile import MakeDirs, translated
 
 
 def _bytes_of(message):
@@ -44,7 +45,7 @@ class FileWriter:
         self._file = None
         self._closed = False
         self._seen_tags = set()  # TensorBoard needs the metadata of a tag once
-        os.makedirs(self._logdir, exist_ok=True)
+        MakeDirs(self._logdir)
         self._open()
         if graph is not None or graph_def is not None:
             self.add_graph(graph, graph_def=graph_def)
@@ -56,7 +57,8 @@ class FileWriter:
         while os.path.exists(name):
             turn += 1
             name = os.path.join(self._logdir, f"{stamp}.{os.getpid()}.{turn}{self._suffix}")
-        self._file = open(name, "wb")
+        with translated(name):
+            self._file = open(name, "wb")
         self._waiting, self._flushed = 0, time.monotonic()
         self._write(Event(wall_time=time.time(), file_version="brain.Event:2"))
         self._file.flush()

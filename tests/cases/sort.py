@@ -33,6 +33,10 @@ CASES = [
     Case("TopKV2", lambda x: sort.top_k(x, 0), lambda x: top(x, 0), ((2, 3),), note="none"),
     Case("TopKV2", lambda x: sort.top_k(x, 4), lambda x: top(x, 4), (np.array([[3, 250, 0, 7]], np.uint8),),
          note="uint8"),
+    *(Case("Bucketize", lambda x: tf.raw_ops.Bucketize(input=x, boundaries=[-1.0, 0.5, 2.0]),
+           lambda x: np.digitize(x, [-1.0, 0.5, 2.0]), (x,), order=0, note=str(i))
+      for i, x in enumerate([np.array([[-2, -1, 0.5], [0.49, 2, 9]]), np.array([-2, -1, 0, 1, 2, 3]), np.zeros([0, 2])])),
+    Bad("Bucketize", lambda: tf.raw_ops.Bucketize(input=[1.0], boundaries=[2.0, 1.0]), ValueError, "Expected sorted boundaries"),
     Case("NthElementPlaces", lambda x: sort.nthplaces_op(x, 1), lambda x: x == np.sort(x, -1)[..., 1:2], ((2, 4),), order=0),
     Case("NthElement", lambda x: sort.nth_element(x, 1), lambda x: np.sort(x, -1)[..., 1], ((2, 4),),
          dtypes=REAL),

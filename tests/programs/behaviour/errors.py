@@ -190,4 +190,20 @@ run(
     _refused("non-positive Cholesky", "InvalidArgumentError", "", "run(tf.cholesky(-tf.eye(2)))",
              asked=False),
     _refused("singular inverse", "InvalidArgumentError", "", "run(tf.matrix_inverse(tf.zeros([2, 2])))"),
+    Row("files that cannot be", """
+def code(f):
+    try:
+        f()
+    except tf.OpError as error:
+        return type(error).__name__
+import os, tempfile
+folder = tempfile.mkdtemp()
+path = os.path.join(folder, 'file')
+with tf.gfile.GFile(path, 'w') as file:
+    file.write('text')
+result = [code(f) for f in (
+    lambda: tf.gfile.GFile(folder + '/none').read(), lambda: tf.gfile.MkDir(folder), lambda: tf.gfile.MakeDirs(path + '/below'),
+    lambda: tf.gfile.GFile(path, 'w').read(), lambda: tf.gfile.GFile(path, 'r').write('more'),
+    lambda: tf.gfile.GFile(path + '/below', 'w').write('text'), lambda: tf.summary.FileWriter(path + '/below'),
+    lambda: tf.gfile.Remove(folder), lambda: run(tf.read_file(folder + '/none')))]"""),
 ]

@@ -961,4 +961,11 @@ x, none = tf.ones([1, 4, 4, 2]), tf.zeros([0, 4, 4, 2])
 y = [tf.nn.conv2d(x, tf.ones([2, 2, 2, 0]), 1, "VALID"), tf.nn.conv2d(none, tf.ones([2, 2, 2, 3]), 1, "SAME"),
      tf.nn.depthwise_conv2d(none, tf.ones([2, 2, 2, 3]), [1, 1, 1, 1], "SAME")]
 result = [run(y), run(tf.gradients(y, [x, none]))]"""),
+    Row("the gradient of batch normalisation of no images", """
+x, scale, offset = tf.placeholder(tf.float32, [None, 2, 2, 3]), tf.ones([3]), tf.zeros([3])
+y = tf.nn.fused_batch_norm(x, scale, offset)[0]
+result = run(tf.gradients(y, [x, scale, offset]), {x: np.zeros([0, 2, 2, 3])})"""),
+    Row("candidates that no draw repeats", """
+out = tf.nn.fixed_unigram_candidate_sampler(tf.constant([[1]], tf.int64), 1, 1, True, 5, unigrams=[1., 2, 3, 4, 5])
+result = run(out[1])"""),
 ]
