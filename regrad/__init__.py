@@ -26,6 +26,7 @@ _NAMES = {
     "regrad.core.opdef": "Spec define_op",
     "regrad.core.convert": "constant convert_to_tensor register_tensor_conversion_function",
     "regrad.core.indexed_slices": "IndexedSlices",
+    "regrad.core.tensor_spec": "TensorSpec",
     "regrad.core.gradient_registry": "NoGradient NotDifferentiable RegisterForwardGradient RegisterGradient",
     "regrad.core.graph_keys": "GraphKeys",
     "regrad.core.graph_def": "AttrValue GraphDef NodeDef import_graph_def",

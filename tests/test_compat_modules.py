@@ -4,6 +4,7 @@ import importlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import regrad as tf
@@ -198,3 +199,21 @@ def test_what_model_functions_are_written_with():
         return 3
 
     assert f() == tf.autograph.do_not_convert(f)() == 3
+
+
+def test_tensor_spec():
+    spec = tf.TensorSpec([None, 3], name="x")
+    assert repr(spec) == "TensorSpec(shape=(?, 3), dtype=tf.float32, name='x')" and spec == tf.TensorSpec.from_spec(spec)
+    assert spec.is_compatible_with(tf.zeros([2, 3])) and not spec.is_compatible_with(tf.zeros([2, 4]))
+    assert not spec.is_compatible_with(tf.TensorSpec([2, 3], tf.int32)) and not spec.is_compatible_with([1.0])
+    assert len({spec, tf.TensorSpec((None, 3), tf.float32, "x"), tf.TensorSpec.from_tensor(tf.zeros([2], name="q"))}) == 2
+
+
+def test_a_part_of_a_checkpoint_is_read_by_an_operation(tmp_path):
+    restore = importlib.import_module("regrad.python.ops.io_ops").restore_v2
+    tf.get_variable("v", initializer=np.arange(6.0).reshape(3, 2))
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        path = tf.train.Saver().save(sess, str(tmp_path / "model"))
+        whole, rows = sess.run(restore(path, ["v", "v"], ["", "3 2 1,2:-"], [tf.float64, tf.float32]))
+    assert whole.shape == (3, 2) and rows.tolist() == [[2, 3], [4, 5]] and rows.dtype == np.float32

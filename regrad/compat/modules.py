@@ -14,7 +14,8 @@ _TREE = {
     "core.framework": """attr_value_pb2=core.graph_def function_pb2 graph_pb2=core.graph_def node_def_pb2=core.graph_def
         op_def_pb2 step_stats_pb2 summary_pb2=core.messages tensor_pb2=core.messages tensor_shape_pb2=core.messages types_pb2
         variable_pb2=core.messages versions_pb2""",
-    "contrib": """rnn.python rnn.python.ops rnn.python.ops.core_rnn_cell=contrib.rnn rnn.python.ops.rnn_cell=contrib.rnn
+    "contrib": """eager eager.python eager.python.tfe
+        rnn.python rnn.python.ops rnn.python.ops.core_rnn_cell=contrib.rnn rnn.python.ops.rnn_cell=contrib.rnn
         rnn.python.ops.rnn=contrib.rnn distributions=contrib.distributions
         distributions.bijectors=contrib.bijectors legacy_seq2seq=contrib.legacy_seq2seq
         crf=contrib.crf crf.python crf.python.ops crf.python.ops.crf=contrib.crf seq2seq=contrib.seq2seq
@@ -60,7 +61,8 @@ _TREE = {
         errors_impl=core.errors func_graph=core.graph function graph_io=train graph_util=graph_util graph_util_impl=graph_util
         importer indexed_slices=core.indexed_slices kernels load_library meta_graph=train op_def_library op_def_registry
         ops=framework random_seed=framework registry smart_cond sparse_tensor=ops.sparse subscribe
-        tensor_shape=core.shapes tensor_spec tensor_util=core.constants test_util=compat.testing traceable_stack type_spec
+        tensor_shape=core.shapes tensor_spec=core.tensor_spec tensor_util=core.constants
+        test_util=compat.testing traceable_stack type_spec
         versions=versions""",
     "python.client": "client_lib device_lib session=runtime.session timeline",
     "python.eager": """backprop context core def_function execute function imperative_grad tape test=test wrap_function""",
@@ -324,6 +326,34 @@ def _bucketize(input, boundaries, name=None):
     return tf.reshape(flat, tf.shape(values), name=name)
 
 
+def _zero_state(state_size, batch_size, dtype):
+    """Returns a cell's state of zeros."""
+    from regrad.core.dtypes import as_dtype
+    from regrad.nn.rnn_cell import _zeros
+
+    return _zeros(batch_size, state_size, as_dtype(dtype))
+
+
+def _restored(prefix, tensor_names, shape_and_slices, dtypes, name=None):
+    """Returns a list of tensors that a checkpoint holds, read when they are run.
+
+    Args:
+      shape_and_slices: for each name "", or the whole shape and what to take of each axis: "4 2 0,2:-" for rows 0 and 1.
+    """
+    import regrad as tf
+
+    def read(path, key, part, dtype):
+        value = tf.train.load_checkpoint(path.decode()).get_tensor(key.decode())
+        if part:
+            ranges = [r.split(",") for r in part.decode().rpartition(" ")[2].split(":")]
+            value = value[tuple(slice(None) if r == ["-"] else slice(int(r[0]), int(r[0]) + int(r[1])) for r in ranges)]
+        return value.astype(dtype.as_numpy_dtype)
+
+    with tf.name_scope(name or "RestoreV2"):
+        return [tf.py_func(lambda *inputs, d=d: read(*inputs, d), [prefix, key, part], d)
+                for key, part, d in zip(tensor_names, shape_and_slices, map(tf.as_dtype, dtypes))]
+
+
 def _graph_of(op_input_list, graph=None):
     """Returns `graph`, the graph of the first tensor or operation among the inputs, or the default graph.
 
@@ -449,7 +479,12 @@ _CONTROL_FLOW_UTIL = {"ENABLE_CONTROL_FLOW_V2": True, "EnableControlFlowV2": lam
 _TYPE_NUMBERS = """FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BOOL QINT8 QUINT8 QINT32 BFLOAT16 QINT16 QUINT16
     UINT16 COMPLEX128 HALF RESOURCE VARIANT UINT32 UINT64""".split()  # TensorFlow's enum, from 1
 
+_EAGER = {"defun": lambda func=None, **_options: func if func is not None else lambda f: f, "executing_eagerly": _no,
+          "in_eager_mode": _no, "in_graph_mode": lambda: True, "num_gpus": lambda: 0,
+          "enable_eager_execution": _init_scope_only}  # defun: a function called while building is part of the graph
+
 EXTRAS = {
+    "tensorflow.contrib.eager": _EAGER, "tensorflow.contrib.eager.python.tfe": _EAGER,
     "tensorflow.core.framework.types_pb2": {f"DT_{name}": i for i, name in enumerate(_TYPE_NUMBERS, 1)},
     "tensorflow": {"__file__": "regrad:__file__", "__version__": "regrad.versions:VERSION"},
     "tensorflow.python.framework.function": {"Defun": "regrad.autodiff.defun:Defun",
@@ -512,7 +547,8 @@ EXTRAS = {
     "tensorflow.python.ops.weights_broadcast_ops": {"broadcast_weights": _broadcast_weights,
                                                     "assert_broadcastable": _assert_broadcastable},
     "tensorflow.python.ops.confusion_matrix": {"remove_squeezable_dimensions": _without_last_axis},
-    "tensorflow.python.ops.rnn_cell_impl": {"_linear": "regrad.contrib.cells:linear"},
+    "tensorflow.python.ops.rnn_cell_impl": {"_linear": "regrad.contrib.cells:linear", "_zero_state_tensors": _zero_state},
+    "tensorflow.python.ops.io_ops": {"restore_v2": _restored},
     "tensorflow.python.ops.rnn_cell": {"_linear": "regrad.contrib.cells:linear"},
     "tensorflow.contrib.rnn.python.ops.core_rnn_cell": {"_linear": "regrad.contrib.cells:linear"},
     "tensorflow.python.ops.cond_v2": {"cond_v2": "regrad.ops.flow:cond"},

@@ -5,6 +5,7 @@ import functools
 import re
 import threading
 
+from regrad.core import nest  # noqa: F401 - part of this namespace, with more in it than tf.nest
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph, is_tensor  # noqa: F401 - part of this namespace
 from regrad.core.graph_keys import GraphKeys

@@ -4,6 +4,7 @@ import numpy as np
 
 from regrad.core.graph import Operation, Tensor
 from regrad.core.indexed_slices import IndexedSlices
+from regrad.core.nest import flatten_dict_items
 from regrad.core.opdef import spec_text
 from regrad.core.shapes import TensorShape, compatible
 
@@ -124,6 +125,9 @@ def feed_tensors(graph, feed_dict):
         expand = _expansion(key, 2)
         if expand is not None:
             yield from expand(key, value)
+            continue
+        if isinstance(key, tuple):  # a structure, such as a cell's state, is fed with one of the same elements
+            yield from feed_tensors(graph, flatten_dict_items({key: value}))
             continue
         try:
             tensor = graph.as_graph_element(key, allow_operation=False)

@@ -86,6 +86,7 @@ class _Store:
     def _single(self, name, shape, dtype, initializer, regularizer, reuse, trainable, collections, validate_shape,
                 constraint, synchronization, aggregation, partition_info=None):
         from_value = initializer is not None and not callable(initializer)
+        regularizer = regularizer or None  # an empty dictionary is none, as in TensorFlow
         if regularizer is not None and not callable(regularizer):
             raise TypeError(f"Variable {name}: regularizer must be a function of the variable, got {regularizer!r}; "
                             "tf.contrib.layers.l2_regularizer(scale) makes one.")

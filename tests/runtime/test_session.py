@@ -361,3 +361,13 @@ def test_where_jax_keeps_executables_they_are_not_kept_twice(monkeypatch, tmp_pa
         assert disk_cache.directory() is None
     finally:
         jax.config.update("jax_compilation_cache_dir", before)
+
+
+def test_a_structure_of_tensors_is_fed_with_a_structure_of_values():
+    state = tf.nn.rnn_cell.LSTMStateTuple(tf.placeholder(tf.float32, [2]), tf.placeholder(tf.float32, [2]))
+    total = state.c - state.h
+    with tf.Session() as sess:
+        value = tf.nn.rnn_cell.LSTMStateTuple(np.ones(2), np.arange(2))
+        assert sess.run(total, {state: value}).tolist() == [1, 0]
+        with pytest.raises(ValueError, match="Key had 2 elements, but value had 3"):
+            sess.run(total, {state: (1, 2, 3)})

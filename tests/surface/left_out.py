@@ -17,7 +17,7 @@ LEFT_OUT = _by_name({
     "TensorFlow 1.15 has it not, or only as a name for version 2": """
         experimental *.experimental mixed_precision mlir types Module function wrap_function
         nondifferentiable_batch_function SparseTensorSpec IndexedSlicesSpec NoneTensorSpec OptionalSpec
-        RaggedTensorSpec TensorArraySpec TensorSpec TypeSpec type_spec_from_value check_pinned conv
+        RaggedTensorSpec TensorArraySpec TypeSpec type_spec_from_value check_pinned conv
         conv2d_backprop_*_v2 *approx_*_k approx_top_k random_index_shuffle fftnd ifftnd rfftnd irfftnd signal.*fftnd
         random.Algorithm random.Generator random.create_rng_state random.fold_in random.get_global_generator
         random.set_global_generator random.split random.stateless_binomial random.stateless_gamma
