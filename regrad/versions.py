@@ -1,6 +1,7 @@
 """What programs ask and set about TensorFlow's version and modes: graphs and sessions are all there is, and need no switch."""
 
 from regrad.core.graph_def import GraphVersions
+from regrad.core.shapes import TensorShape
 
 __version__ = VERSION = "1.15.0"
 GIT_VERSION = "regrad"
@@ -21,7 +22,7 @@ def _switch(name, words):
 
 
 for _name in ("disable_v2_behavior", "disable_eager_execution", "disable_resource_variables", "disable_control_flow_v2",
-              "disable_v2_tensorshape", "disable_tensor_equality", "enable_resource_variables", "enable_control_flow_v2"):
+              "disable_tensor_equality", "enable_resource_variables", "enable_control_flow_v2"):
     globals()[_name] = _switch(_name, "Does nothing: one behaviour is all there is.")
 
 
@@ -34,8 +35,18 @@ def _refused(name):
     return switch
 
 
-for _name in ("enable_eager_execution", "enable_v2_behavior", "enable_v2_tensorshape", "enable_tensor_equality"):
+for _name in ("enable_eager_execution", "enable_v2_behavior", "enable_tensor_equality"):
     globals()[_name] = _refused(_name)
+
+
+def enable_v2_tensorshape():
+    """Makes `shape[i]` and `for size in shape` give ints, and None for what is unknown, in place of Dimensions."""
+    TensorShape._plain = True
+
+
+def disable_v2_tensorshape():
+    """Makes `shape[i]` and `for size in shape` give Dimensions, as they do from the start."""
+    TensorShape._plain = False
 
 
 def executing_eagerly():

@@ -28,7 +28,7 @@ BASICS = {
     "later TensorFlow's numpy": ("AttributeError", r"no attribute 'numpy'.*sess.run", "tf.constant(1.0).numpy() #!"),
     "NumPy's methods": ("AttributeError", "tf.reduce_sum", "tf.constant([1.0]).sum() #!"),
     "a variable as a number": ("TypeError", "w:0 has no value", "w = tf.get_variable('w', [])\nfloat(w) #!"),
-    "a variable's length": ("TypeError", "w:0 is not known", "w = tf.get_variable('w', [2])\nlen(w) #!"),
+    "a tensor's length": ("TypeError", "Const:0 is not known", "len(tf.constant([1.0])) #!"),
     # Names, shapes, dtypes, graphs.
     "two graphs": ("ValueError", r"Tensor 'Const:0' \(made at user.py:[24]\) must be from the same graph", """
 a = tf.constant(1.0)

@@ -48,7 +48,7 @@ _TREE = {
     "python": """client data=data data.ops data.ops.dataset_ops=data data.ops.iterator_ops=data data.util
         data.util.nest=core.nest eager feature_column feature_column.feature_column framework keras=keras keras.backend
         keras.engine keras.engine.base_layer=layers keras.engine.input_spec=layers keras.initializers=initializers
-        keras.layers=keras.layers keras.optimizers=train layers=layers lib lib.core
+        keras.layers=keras.layers keras.optimizers=train keras.regularizers=keras.regularizers layers=layers lib lib.core
         lib.core.error_codes_pb2=core.errors lib.io lib.io.file_io=gfile
         lib.io.python_io lib.io.tf_record module module.module ops platform pywrap_tensorflow=train saved_model
         saved_model.builder saved_model.loader saved_model.saved_model saved_model.signature_constants
@@ -125,14 +125,14 @@ _TREE = {
 _NAMESPACES = """autograph bitwise contrib data distributions errors initializers layers linalg logging losses math nn random
     train signal spectral strings summary image test gfile app flags manip sets metrics keras io debugging dtypes estimator
     quantization graph_util nest python_io queue sparse version
-    io.gfile nn.rnn_cell""".split()
+    io.gfile nn.rnn_cell keras.initializers keras.layers keras.regularizers""".split()
 
 _STANDARD = {"contextlib", "inspect", "generated", "regrad"}  # targets that are no parts of Regrad
 _BELOW = {"python.training": "train", "python.layers": "layers"}  # what stands for modules without "="
 
 
 def _table():
-    modules = {"tensorflow": "regrad", "tensorflow.keras.layers": "regrad.keras.layers"}
+    modules = {"tensorflow": "regrad"}
     for package, entries in _TREE.items():
         for entry in entries.split():
             name, equals, target = entry.partition("=")
@@ -192,9 +192,9 @@ def _without_last_axis(labels, predictions, expected_rank_diff=0, name=None):
     labels, predictions = tf.convert_to_tensor(labels), tf.convert_to_tensor(predictions)
     if labels.shape.ndims is not None and predictions.shape.ndims is not None:
         more = predictions.shape.ndims - labels.shape.ndims - expected_rank_diff
-        if more == 1 and predictions.shape[-1].is_compatible_with(1):
+        if more == 1 and predictions.dims[-1] in (1, None):
             predictions = tf.squeeze(predictions, [-1])
-        elif more == -1 and labels.shape[-1].is_compatible_with(1):
+        elif more == -1 and labels.dims[-1] in (1, None):
             labels = tf.squeeze(labels, [-1])
     return labels, predictions
 

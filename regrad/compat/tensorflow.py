@@ -73,6 +73,10 @@ def _lookup(module, name):
             return raw_op(name)  # TensorFlow's modules hold the generated functions of their family too
         except AttributeError:
             pass
+    if module.startswith("tensorflow.python."):
+        for package in ("ops", "framework", "util", "platform", "eager"):  # and the modules that it imports
+            if f"tensorflow.python.{package}.{name}" in MODULES:
+                return _lookup(f"tensorflow.python.{package}", name)
     raise AttributeError(f"module {module!r} has no attribute {name!r} in Regrad{hint(module, name)}")
 
 

@@ -183,7 +183,7 @@ class AttentionWrapper(RNNCell):
             raise ValueError(f"{len(self._layers)} attention layers do not fit {len(self._mechanisms)} attention mechanisms.")
         self._attention_size = sum(
             m.values.dims[-1] if layer is None
-            else layer.compute_output_shape(TensorShape([None, cell.output_size + m.values.dims[-1]]))[-1].value
+            else layer.compute_output_shape(TensorShape([None, cell.output_size + m.values.dims[-1]])).dims_[-1]
             for layer, m in zip(self._layers, self._mechanisms))
         self._cell, self._alignment_history = cell, alignment_history
         self._cell_input_fn = cell_input_fn or (lambda inputs, attention: array.concat([inputs, attention], -1))

@@ -123,6 +123,10 @@ class Tensor(Symbolic):
         device = f", device={self.device}" if self.device else ""
         return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name}{device})'
 
+    def __len__(self):  # variables have none: programs ask so which of their values are lists
+        raise TypeError(f"len() of {self.name} is not known until it is run; use tf.shape(x)[0], or x.shape[0] for the "
+                        "static size.")
+
     def __iter__(self):
         if not self.dims or self.dims[0] is None:
             why = ("it is a scalar" if self.dims == () else

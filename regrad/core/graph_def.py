@@ -165,7 +165,8 @@ def op_def(op):
     variables = dict.fromkeys(a.var for a in definition.args if a.var)
     outputs = ["output"] if len(op.outputs) == 1 else [f"output_{i}" for i in range(len(op.outputs))]
     return SimpleNamespace(name=op.type, input_arg=args(a.name for a in definition.args), output_arg=args(outputs),
-                           attr=args([*variables, *definition.attrs]), is_stateful=bool(definition.stateful))
+                           attr=args([*variables, *definition.attrs]),
+                           is_stateful=bool(definition.stateful or definition.random))
 
 
 class GraphVersions:

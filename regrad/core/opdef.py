@@ -177,19 +177,6 @@ class OpDef:
     def __call__(self, *inputs, name=None, **attrs):
         return builder(self, inputs, name, attrs)
 
-    @property
-    def name(self):
-        """The op type, as messages of TensorFlow's OpDef call it; `input_arg` and `is_stateful` are theirs too."""
-        return self.type
-
-    @property
-    def input_arg(self):
-        return self.args
-
-    @property
-    def is_stateful(self):
-        return bool(self.stateful or self.host or self.writes or self.variable or self.random)
-
     def pure(self):
         """True when running it twice, or not at all when unused, changes nothing."""
         return not (self.stateful or self.host or self.writes or self.variable or self.random)

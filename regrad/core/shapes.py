@@ -235,10 +235,12 @@ def as_dimension(value):
 class TensorShape:
     """A static shape: known, with some sizes unknown, or of unknown rank.
 
-    `TensorShape([2, None])`, `TensorShape(None)`. Indexing gives `Dimension`s, slicing gives TensorShapes.
+    `TensorShape([2, None])`, `TensorShape(None)`. Indexing gives `Dimension`s (after `tf.enable_v2_tensorshape()` ints and
+    None), slicing gives TensorShapes.
     """
 
     __slots__ = ("dims_",)
+    _plain = False  # whether a size is an int, as in version 2
 
     def __init__(self, dims):
         self.dims_ = as_dims(dims)
@@ -337,7 +339,7 @@ class TensorShape:
     def __iter__(self):
         if self.dims_ is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
-        return iter([Dimension(d) for d in self.dims_])
+        return iter(self.dims_ if TensorShape._plain else self.dims)
 
     def __len__(self):
         if self.dims_ is None:
@@ -356,12 +358,11 @@ class TensorShape:
                     return unknown_shape()
                 return TensorShape._of((None,) * max(stop - start, 0))
             return TensorShape._of(self.dims_[key])
-        if self.dims_ is None:
-            return Dimension(None)
         try:
-            return Dimension(self.dims_[key])
+            size = None if self.dims_ is None else self.dims_[key]
         except IndexError:
             raise IndexError(f"Shape {self} has {len(self.dims_)} dimensions; there is none at index {key}.") from None
+        return size if TensorShape._plain else Dimension(size)
 
     def __eq__(self, other):
         try:

@@ -17,6 +17,27 @@ _INSTEAD = {
 }
 
 
+class Reference:
+    """What `x.experimental_ref()` gives: equal for the same tensor or variable, for dictionaries and sets; `deref()` is it."""
+
+    __slots__ = ("_referred",)
+
+    def __init__(self, referred):
+        self._referred = referred
+
+    def deref(self):
+        return self._referred
+
+    def __eq__(self, other):
+        return isinstance(other, Reference) and self._referred is other._referred
+
+    def __hash__(self):
+        return id(self._referred)
+
+    def __repr__(self):
+        return f"<Reference to {self._referred!r}>"
+
+
 class Symbolic:
     """Base of Tensor and Variable. Both have `name`, `shape`, `dtype` and `op`."""
 
@@ -26,6 +47,12 @@ class Symbolic:
         """Returns the TypeError for `what`, a use that needs the value."""
         return TypeError(f"{what}: {self.name} has no value until it is run; sess.run(x) gives it. "
                          f"Made at {self.op.location}.")
+
+    def experimental_ref(self):
+        """Returns a key that is equal for this tensor or variable only; later versions call the method `ref`."""
+        return Reference(self)
+
+    ref = experimental_ref
 
     def __getattr__(self, name):
         text = f"{type(self).__name__!r} object has no attribute {name!r}"
@@ -41,10 +68,6 @@ class Symbolic:
         )
 
     __nonzero__ = __bool__
-
-    def __len__(self):
-        raise TypeError(f"len() of {self.name} is not known until it is run; use tf.shape(x)[0], or x.shape[0] for the "
-                        "static size.")
 
     def __int__(self):
         raise self._no_value("int() takes a number, not a tensor")

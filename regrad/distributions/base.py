@@ -175,8 +175,8 @@ class Distribution:
             draws = self._sample_n(n, seed, **condition_kwargs)
             draws = array.reshape(draws, array.concat([sizes, array.shape(draws)[1:]], 0))
             draws = self._finished(draws, **condition_kwargs)
-            lead = TensorShape([None] * sizes.shape[0].value if known is None else [int(k) for k in known]
-                               ) if sizes.shape.ndims is not None and sizes.shape[0].value is not None else TensorShape(None)
+            lead = TensorShape([None] * sizes.dims[0] if known is None else [int(k) for k in known]
+                               ) if sizes.dims is not None and sizes.dims[0] is not None else TensorShape(None)
             draws.set_shape(lead.concatenate(self.batch_shape).concatenate(self.event_shape))
             return draws
 

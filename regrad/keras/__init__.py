@@ -1,8 +1,8 @@
-"""`tf.keras`: of Keras, its initializers, and layers, which are those of `tf.layers`."""
+"""`tf.keras`: of Keras, its initializers and regularizers, and layers, which are those of `tf.layers`."""
 
-from regrad.keras import initializers
+from regrad.keras import initializers, regularizers
 
-__all__ = ["initializers", "layers"]
+__all__ = ["initializers", "layers", "regularizers"]
 
 
 def __getattr__(name):
@@ -12,5 +12,5 @@ def __getattr__(name):
         return importlib.import_module("regrad.keras.layers")
     from regrad.core.absent import hint
 
-    others = ": of Keras there are initializers and layers; tf.losses has losses, tf.train optimizers"
+    others = ": of Keras there are initializers, regularizers and layers; tf.losses has losses, tf.train optimizers"
     raise AttributeError(f"module 'regrad.keras' has no attribute {name!r}{hint('regrad.keras', name) or others}", name=name)

@@ -93,12 +93,12 @@ class LinearOperator:
     @property
     def domain_dimension(self):
         """Dimension of the vectors it is applied to."""
-        return TensorShape([None] if self.shape.ndims is None else self.shape[-1:])[0]
+        return TensorShape([None] if self.shape.ndims is None else self.shape[-1:]).dims[0]
 
     @property
     def range_dimension(self):
         """Dimension of the vectors it gives."""
-        return TensorShape([None] if self.shape.ndims is None else self.shape[-2:-1])[0]
+        return TensorShape([None] if self.shape.ndims is None else self.shape[-2:-1]).dims[0]
 
     def shape_tensor(self, name="shape_tensor"):
         """Returns the shape, an int32 vector."""

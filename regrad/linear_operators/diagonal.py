@@ -122,7 +122,7 @@ class _Sized(LinearOperator):
         batch = TensorShape([])
         if self._batch is not None:
             known = self._batch.value()
-            count = self._batch.shape.ndims and self._batch.shape[0].value
+            count = self._batch.dims and self._batch.dims[0]
             batch = TensorShape(known) if known is not None else TensorShape(None if count is None else [None] * count)
         return batch.concatenate([None if s.value() is None else int(s.value()) for s in sizes])
 

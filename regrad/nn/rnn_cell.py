@@ -98,7 +98,8 @@ class RNNCell(Layer):
         """Returns the state before the first input; zeros, of the batch and dtype of `inputs` where it is given."""
         if inputs is not None:
             inputs = convert_to_tensor(inputs, name="inputs")
-            batch_size, dtype = array.shape(inputs)[0] if inputs.shape[0].value is None else inputs.shape[0].value, inputs.dtype
+            known = inputs.dims and inputs.dims[0]
+            batch_size, dtype = array.shape(inputs)[0] if known is None else known, inputs.dtype
         if batch_size is None or dtype is None:
             raise ValueError("batch_size and dtype cannot be None while constructing initial state: "
                              f"batch_size={batch_size}, dtype={dtype}")
@@ -118,7 +119,7 @@ class _LayerCell(RNNCell):
 
     def _input_size(self, inputs_shape):
         shape = TensorShape(inputs_shape)
-        size = None if shape.ndims is None else shape[-1].value
+        size = None if shape.ndims is None else shape.dims_[-1]
         if size is None:
             raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {shape}")
         return size

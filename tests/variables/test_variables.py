@@ -357,6 +357,21 @@ def test_keras_initializers():
             keras.get(wrong)
 
 
+def test_keras_regularizers():
+    keras, w = tf.keras.regularizers, tf.constant([[1.0, -2.0], [3.0, 0.0]])
+    penalties = [keras.l1(0.1), keras.l2(0.5), keras.l1_l2(0.1, 0.5), keras.L1(), keras.get("l2"), keras.L1L2(),
+                 keras.get(keras.serialize(keras.L2(0.5)))]
+    with tf.Session() as sess:
+        np.testing.assert_allclose(sess.run([p(w) for p in penalties]), [0.6, 7.0, 7.6, 0.06, 0.14, 0.0, 7.0], rtol=1e-6)
+        tf.layers.dense(w, 1, kernel_initializer=tf.ones_initializer(), kernel_regularizer=keras.l2(2.0))
+        sess.run(tf.global_variables_initializer())
+        assert sess.run(tf.losses.get_regularization_losses()) == [4.0]
+    assert keras.get(None) is None and keras.get(abs) is abs
+    for wrong, words in (("L3", "Unknown regularizer"), (3, "Could not interpret")):
+        with pytest.raises(ValueError, match=words):
+            keras.get(wrong)
+
+
 @pytest.mark.parametrize("value, dtype", [(True, tf.bool), (1, tf.int32), (1.0, tf.float32), ([1, 2], tf.int32),
                                           (np.float64(3), tf.float64), ("a", tf.string), (1j, tf.complex128)])
 def test_an_initial_value_decides_the_dtype(value, dtype):

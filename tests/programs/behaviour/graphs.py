@@ -91,6 +91,13 @@ result = [[d.size for d in node.attr['shape'].shape.dim], int(node.attr['dtype']
 x = tf.placeholder(tf.float32, [2, 2])
 defs = [op.op_def for op in (tf.matmul(x, x).op, tf.nn.relu(x).op, tf.random_shuffle(x).op, tf.concat([x, x], 0).op)]
 result = [[d.name, [a.name for a in d.input_arg], d.is_stateful] for d in defs]"""),
+    Row("whether variables have a length", """
+v = tf.Variable([1.0])
+result = [hasattr(v, '__len__'), raised(lambda: len(v))[0], raised(lambda: len(tf.zeros([2])))[0]]"""),
+    Row("references to tensors and variables", """
+x, v = tf.constant(1.0), tf.Variable(1.0)
+a, b = x.ref(), v.ref()
+result = [a == x.ref(), a == b, a.deref() is x, b.deref() is v, len({a, x.ref(), b}), a == tf.identity(x).ref()]"""),
     Row("an operation for each device to wait for", """
 with tf.device('/task:0'):
     a, b = tf.constant(0.0), tf.constant(1.0)

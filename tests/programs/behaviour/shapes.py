@@ -162,6 +162,14 @@ result = [run(tf.shape_n([tf.ones([2]), tf.ones([3, 1])])), run(tf.broadcast_dyn
 x = tf.placeholder(tf.float32, [None, None, 4]); s = tf.shape(x)
 y = tf.reshape(x, tf.stack([s[0] * s[1], 4])); z = tf.reshape(y, tf.concat([s[:2], [4]], 0))
 result = [y.shape.as_list(), z.shape.as_list(), run(tf.shape(z), {x: np.zeros((2, 3, 4))})]"""),
+    Row("sizes as ints", """
+x, u = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.float32)
+tf.enable_v2_tensorshape()
+try:
+    result = [x.shape[0], x.shape[1] * 2, list(x.shape), x.shape[1:].as_list(), u.shape[0], x.shape.dims[1].value]
+finally:
+    tf.disable_v2_tensorshape()
+result += [x.shape[1].value]"""),
     Row("placeholder of unknown rank", """
 u = tf.placeholder(tf.float32)
 y = u * 2.0
