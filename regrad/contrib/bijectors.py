@@ -14,7 +14,7 @@ from regrad.autodiff.surrogates import straight_through
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
-from regrad.core.shapes import TensorShape
+from regrad.core.shapes import TensorShape, dimension_value
 from regrad.linear_operators.base import LinearOperator
 from regrad.linear_operators.blocks import LinearOperatorLowRankUpdate
 from regrad.linear_operators.diagonal import LinearOperatorDiag, LinearOperatorIdentity, LinearOperatorScaledIdentity
@@ -60,7 +60,7 @@ def fill_triangular_inverse(x, upper=False, name=None):
     """Returns the vectors of which `fill_triangular` makes the triangular matrices `x`."""
     with get_default_graph().name_scope(name or "fill_triangular_inverse"):
         x = convert_to_tensor(x, name="x")
-        n = x.shape[-1].value
+        n = dimension_value(x.shape[-1])
         if n is None:
             raise ValueError("fill_triangular_inverse: the number of rows must be known.")
         m = n * (n + 1) // 2
@@ -76,7 +76,7 @@ def fill_triangular_inverse(x, upper=False, name=None):
 
 
 def _triangle_rows(x):
-    m = x.shape[-1].value if x.shape.ndims else None
+    m = dimension_value(x.shape[-1]) if x.shape.ndims else None
     n = None if m is None else int(round((numbers.sqrt(8 * m + 1) - 1) / 2))
     if n is None or n * (n + 1) // 2 != m:
         raise ValueError(f"fill_triangular: the last size must be known, and n (n + 1) / 2 for a whole n: {x.shape}.")
@@ -746,7 +746,7 @@ def scale_operator(multiplier=None, diag=None, tril=None, like=None, perturb_fac
         if wide is None:
             raise ValueError("A multiplier of the identity says not how many rows there are: give shift or scale_diag too.")
         axis = -2 if factor is not None else -1
-        known = wide.shape[axis].value if wide.shape.ndims is not None else None
+        known = dimension_value(wide.shape[axis]) if wide.shape.ndims is not None else None
         rows = array.shape(wide)[axis] if known is None else known
         base = (LinearOperatorScaledIdentity(rows, multiplier, is_non_singular=True) if multiplier is not None else
                 LinearOperatorIdentity(rows, dtype=wide.dtype))
@@ -809,7 +809,7 @@ class Reshape(Bijector):
     def _static(shape, wanted):
         known = wanted.value()
         if known is None:
-            return TensorShape([None] * wanted.shape[0].value)
+            return TensorShape([None] * dimension_value(wanted.shape[0]))
         known = [int(n) for n in known]
         if -1 in known:
             total = shape.num_elements()
@@ -1041,7 +1041,7 @@ class RealNVP(Bijector):
         super().__init__(None, is_constant_jacobian, validate_args, None, 1, 1, name or "real_nvp")
 
     def _halves(self, x):
-        depth = x.shape[-1].value
+        depth = dimension_value(x.shape[-1])
         if depth is None:
             raise NotImplementedError("Rightmost dimension must be known prior to graph execution.")
         if self._num_masked >= depth:
@@ -1110,7 +1110,7 @@ class MaskedAutoregressiveFlow(Bijector):
         super().__init__(None, is_constant_jacobian, validate_args, None, 1, 1, name or "masked_autoregressive_flow")
 
     def _forward(self, x, **kwargs):
-        count = x.shape[-1].value
+        count = dimension_value(x.shape[-1])
         if count is None:
             raise ValueError("MaskedAutoregressiveFlow.forward: the number of elements must be known.")
         y = array.zeros_like(x)
@@ -1155,7 +1155,7 @@ def masked_dense(inputs, units, num_blocks=None, exclusive=False, kernel_initial
       kernel_initializer, reuse, name, *args, **kwargs: as of `tf.layers.Dense`.
     """
     inputs = convert_to_tensor(inputs)
-    n = inputs.shape[-1].value
+    n = dimension_value(inputs.shape[-1])
     if n is None:
         raise NotImplementedError("Rightmost dimension must be known prior to graph execution.")
     mask = _mask(num_blocks, n, units, exclusive)
@@ -1183,7 +1183,7 @@ def masked_autoregressive_default_template(hidden_layers, shift_only=False, acti
       *args, kernel_initializer, reuse, **kwargs: for the layers, as of `tf.layers.Dense` after its activation.
     """
     def network(x):
-        n = x.shape[-1].value
+        n = dimension_value(x.shape[-1])
         if n is None:
             raise NotImplementedError("Rightmost dimension must be known prior to graph execution.")
         given = x.shape.as_list()

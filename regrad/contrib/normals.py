@@ -5,7 +5,7 @@ import math as numbers
 from regrad.contrib.bijectors import of_one_dtype, scale_operator
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
-from regrad.core.shapes import TensorShape
+from regrad.core.shapes import TensorShape, dimension_value
 from regrad.distributions.base import FULLY_REPARAMETERIZED, Distribution, RegisterKL, own_arguments, parameter, sized
 from regrad.linear_operators.diagonal import LinearOperatorDiag, LinearOperatorIdentity, LinearOperatorScaledIdentity
 from regrad.linear_operators.matrices import LinearOperatorLowerTriangular
@@ -203,7 +203,8 @@ class MultivariateNormalTriL(MultivariateNormalLinearOperator):
         with get_default_graph().name_scope(name) as name:
             loc, tril = _floating(loc=loc, scale_tril=scale_tril)
             if tril is None:
-                scale = LinearOperatorIdentity(array.shape(loc)[-1] if loc.shape[-1].value is None else loc.shape[-1].value,
+                size = dimension_value(loc.shape[-1])
+                scale = LinearOperatorIdentity(array.shape(loc)[-1] if size is None else size,
                                                dtype=loc.dtype)
             else:
                 scale = LinearOperatorLowerTriangular(tril, is_non_singular=True)

@@ -6,7 +6,7 @@ from regrad.contrib import bijectors
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
-from regrad.core.shapes import TensorShape
+from regrad.core.shapes import TensorShape, dimension_value
 from regrad.distributions.base import (
     FULLY_REPARAMETERIZED,
     NOT_REPARAMETERIZED,
@@ -57,7 +57,7 @@ class TransformedDistribution(Distribution):
     @staticmethod
     def _static(shape):
         known = shape.value()
-        return TensorShape([None] * shape.shape[0].value if known is None else [int(n) for n in known])
+        return TensorShape([None] * dimension_value(shape.shape[0]) if known is None else [int(n) for n in known])
 
     def _base_event(self):
         return self._own.event_shape if self._event is None else self._static(self._event)
@@ -85,7 +85,7 @@ class TransformedDistribution(Distribution):
         if self._event is not None and self._batch is None and own != 0:
             if own is None:
                 raise ValueError("TransformedDistribution: the rank of the batch must be known.")
-            count = self._event.shape[0].value
+            count = dimension_value(self._event.shape[0])
             x = array.transpose(x, [0, *range(1 + count, 1 + count + own), *range(1, 1 + count)])
         return x
 
@@ -100,7 +100,7 @@ class TransformedDistribution(Distribution):
         return count
 
     def _over_new_event(self, x):
-        return x if self._event is None else reduce_sum(x, list(range(-self._event.shape[0].value, 0)))
+        return x if self._event is None else reduce_sum(x, list(range(-dimension_value(self._event.shape[0]), 0)))
 
     def _log_prob(self, y, bijector_kwargs=None, distribution_kwargs=None):
         kwargs = bijector_kwargs or {}
@@ -259,7 +259,7 @@ class Mixture(Distribution):
             raise TypeError(f"all entries in components must be Distribution instances but saw: {components}")
         if len({c.dtype for c in components}) > 1:
             raise TypeError(f"All components must have the same dtype, but saw: {[c.dtype.name for c in components]}")
-        classes = cat.logits.shape[-1].value
+        classes = dimension_value(cat.logits.shape[-1])
         if classes is not None and classes != len(components):
             raise ValueError(f"cat.num_classes != len(components): {classes} vs. {len(components)}")
         self._cat, self._components = cat, components
