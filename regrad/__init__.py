@@ -165,9 +165,9 @@ _RENAMED = {  # public name -> (module, name there)
     "slice": ("regrad.ops.indexing", "slice_"),
 }
 
-_MODULES = """autograph bitwise compat config contrib core data distributions errors initializers layers linalg logging
-    losses math nn ops random train signal spectral strings summary image test variables python gfile app flags manip sets
-    metrics keras io debugging dtypes estimator graph_util nest python_io quantization queue sparse version inspect raw_ops
+_MODULES = """autograph bitwise compat config contrib core data distribute distributions errors initializers layers linalg
+    logging losses math nn ops random train signal spectral strings summary image test variables python gfile app flags manip
+    sets metrics keras io debugging dtypes estimator graph_util nest python_io quantization queue sparse version inspect raw_ops
     rules sel""".split()
 
 _WHERE = {name: (module, name) for module, names in _NAMES.items() for name in names.split()} | _RENAMED

@@ -217,3 +217,18 @@ def test_a_part_of_a_checkpoint_is_read_by_an_operation(tmp_path):
         path = tf.train.Saver().save(sess, str(tmp_path / "model"))
         whole, rows = sess.run(restore(path, ["v", "v"], ["", "3 2 1,2:-"], [tf.float64, tf.float32]))
     assert whole.shape == (3, 2) and rows.tolist() == [[2, 3], [4, 5]] and rows.dtype == np.float32
+
+
+def test_one_replica():
+    context = importlib.import_module("regrad.python.distribute.distribution_strategy_context")
+    assert not tf.distribute.has_strategy() and not context.in_cross_replica_context()
+    assert tf.distribute.get_strategy().num_replicas_in_sync == 1
+    assert context.get_replica_context().merge_call(lambda strategy, x: strategy.update(x, lambda v: v + 1), (3,)) == 4
+    with tf.Session() as sess:
+        assert sess.run(tf.distribute.get_strategy().reduce(tf.distribute.ReduceOp.MEAN, tf.constant([1.0, 3.0]), 0)) == 2.0
+    with pytest.raises(NotImplementedError, match="one process"):
+        tf.distribute.MirroredStrategy()
+
+
+def test_raw_ops_lists_op_types():
+    assert {"MatMul", "Relu", "While"} <= set(dir(tf.raw_ops)) and tf.raw_ops.Relu(features=1.0).op.type == "Relu"

@@ -111,9 +111,9 @@ class _DefinedFunction:
             if not results:
                 effects = [op for op in graph._ops[made_before:] if op.opdef.stateful and not op.opdef.variable]
                 return group(*effects, name=scope)
-            outputs = self._outputs(results, inputs, scope)
+            outputs = self._outputs(results, inputs, given, scope)
             if self._shape_func is not None:
-                for t, shape in zip(outputs, self._shape_func(Call(outputs[0].op, outputs, inputs, self.name))):
+                for t, shape in zip(outputs, self._shape_func(Call(outputs[0].op, outputs, given, self.name))):
                     t.set_shape(shape)
         return tuple(outputs) if len(outputs) > 1 else outputs[0]
 
@@ -140,7 +140,7 @@ class _DefinedFunction:
                                        f"names size = {len(self._out_names)} outputs size = {len(leaves)}")
         return [convert_to_tensor(r) for r in leaves]
 
-    def _outputs(self, results, inputs, scope):
+    def _outputs(self, results, inputs, arguments, scope):
         """Returns the results of a call, given by an operation that has the function's gradient."""
         n = len(results)
         if self.python_grad_func is None and self.grad_func is None:
@@ -163,14 +163,14 @@ class _DefinedFunction:
             else:
                 grads = self.python_grad_func(Call(op, op.outputs[:n], op.inputs[n:], self.name), *given)
             grads = list(grads) if isinstance(grads, (list, tuple)) else [grads]
-            if self.grad_func is not None and len(grads) != len(inputs):
-                raise InvalidArgumentError(f"SymGrad expects to return {len(inputs)} gradients, one for each argument of "
+            if self.grad_func is not None and len(grads) != len(arguments):
+                raise InvalidArgumentError(f"SymGrad expects to return {len(arguments)} gradients, one for each argument of "
                                            f"{self.name}, but get {len(grads)} instead: its grad_func is "
                                            f"{self.grad_func.name}.")
             return [None] * n + grads
 
         rule.__wrapped__ = self.python_grad_func or getattr(self.grad_func, "__wrapped__", self.grad_func)
-        outputs = identityn_op([*results, *inputs], name=scope)
+        outputs = identityn_op([*results, *arguments], name=scope)
         outputs[0].op.attached_rules = [rule]
         return outputs[:n]
 

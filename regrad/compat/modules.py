@@ -10,7 +10,7 @@ import types
 
 _TREE = {
     "": """compat=compat compat.v1=regrad python=regrad core core.framework core.lib core.lib.core core.protobuf core.util
-        core.example raw_ops=generated""",
+        core.example raw_ops=raw_ops""",
     "core.framework": """attr_value_pb2=core.graph_def function_pb2 graph_pb2=core.graph_def node_def_pb2=core.graph_def
         op_def_pb2 step_stats_pb2 summary_pb2=core.messages tensor_pb2=core.messages tensor_shape_pb2=core.messages types_pb2
         variable_pb2=core.messages versions_pb2""",
@@ -45,8 +45,10 @@ _TREE = {
         saver_pb2=core.graph_proto tensorflow_server_pb2""",
     "core.util": "event_pb2=core.messages",
     "core.example": "example_pb2=core.messages feature_pb2=core.messages",
-    "python": """client data=data data.ops data.ops.dataset_ops=data data.ops.iterator_ops=data data.util
-        data.util.nest=core.nest eager feature_column feature_column.feature_column framework keras=keras keras.backend
+    "python": """client debug data=data data.ops data.ops.dataset_ops=data data.ops.iterator_ops=data data.util
+        data.util.nest=core.nest distribute=distribute distribute.distribution_strategy_context=distribute
+        distribute.reduce_util=distribute distribute.summary_op_util eager feature_column feature_column.feature_column
+        framework keras=keras keras.backend
         keras.engine keras.engine.base_layer=layers keras.engine.input_spec=layers keras.initializers=initializers
         keras.layers=keras.layers keras.optimizers=train keras.regularizers=keras.regularizers layers=layers lib lib.core
         lib.core.error_codes_pb2=core.errors lib.io lib.io.file_io=gfile
@@ -122,9 +124,9 @@ _TREE = {
         tf_stack""",
 }
 
-_NAMESPACES = """autograph bitwise contrib data distributions errors initializers layers linalg logging losses math nn random
-    train signal spectral strings summary image test gfile app flags manip sets metrics keras io debugging dtypes estimator
-    quantization graph_util nest python_io queue sparse version
+_NAMESPACES = """autograph bitwise contrib data distribute distributions errors initializers layers linalg logging losses math nn
+    random train signal spectral strings summary image test gfile app flags manip sets metrics keras io debugging dtypes
+    estimator quantization graph_util nest python_io queue sparse version
     io.gfile nn.rnn_cell keras.initializers keras.layers keras.regularizers""".split()
 
 _STANDARD = {"contextlib", "inspect", "generated", "regrad"}  # targets that are no parts of Regrad
@@ -509,6 +511,7 @@ EXTRAS = {
         "NullContextmanager": contextlib.nullcontext, "EagerTensor": type("EagerTensor", (), {}),
         "RegisterShape": lambda op_type: lambda f: f, "_get_graph_from_inputs": _graph_of,
         "register_proto_function": "regrad.train.graph_files:register_proto_function",
+        "register_dense_tensor_like_type": _nothing,
     },
     "tensorflow.python.ops.gradients_impl": {
         "gradients_v2": "regrad.autodiff.gradients:gradients",
@@ -568,6 +571,7 @@ EXTRAS = {
         "is_resource_variable": lambda v: type(v).__name__ == "Variable",
         "assign_variable_op": _update_of_storage("assign_op"), "assign_add_variable_op": _update_of_storage("assignadd_op"),
         "assign_sub_variable_op": _update_of_storage("assignsub_op"), "read_variable_op": _read_storage},
+    "tensorflow.python.distribute.summary_op_util": {"skip_summary": _no},
     "tensorflow.python.ops.summary_op_util": {
         "collect": _collect, "skip_summary": _no, "clean_tag": "regrad.ops.summary:_clean",
         "summary_scope": "regrad.ops.summary:summary_scope"},

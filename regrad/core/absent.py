@@ -4,7 +4,7 @@ ABSENT = {
     "autograph.to_graph": "tf.cond and tf.while_loop choose and repeat",
     "compat.v2": "Regrad is TensorFlow 1's graph mode",
     "contrib.learn": "train with tf.train.MonitoredTrainingSession, and feed arrays",
-    "distribute": "one process computes",
+    "distribute.experimental": "one process computes",
     "estimator.Estimator": "train with tf.train.MonitoredTrainingSession, and feed arrays",
     "estimator.EvalSpec": "run the steps of evaluation in a session",
     "estimator.RunConfig": "tf.train.MonitoredTrainingSession takes the directory and the intervals",

@@ -376,11 +376,16 @@ class LinearOperator:
         with graph.name_scope(self.name), graph.name_scope(name):
             yield
 
+    _name_scope = _scope  # what subclasses call it, as they do the next
+
+    def _check_input_dtype(self, x):
+        if x.dtype is not self.dtype:
+            raise TypeError(f"{self.name}: Expected argument to have dtype {self.dtype!r}.  Found: {x.dtype!r} in tensor {x}")
+
     def _argument(self, x, size=None, axis=None):
         """Returns `x` as a tensor of the operator's dtype whose `axis` goes with `size`."""
         x = convert_to_tensor(x, name="x")
-        if x.dtype is not self.dtype:
-            raise TypeError(f"{self.name}: Expected argument to have dtype {self.dtype!r}.  Found: {x.dtype!r} in tensor {x}")
+        self._check_input_dtype(x)
         if size is not None and x.shape.ndims is not None:
             x.shape.with_rank_at_least(-axis)
             size.assert_is_compatible_with(x.shape[axis])

@@ -170,7 +170,7 @@ class Plan:
             if node is None:
                 keyed.add(v)
                 continue
-            if node.host or not node.pure:
+            if node.host or not node.pure or node.opdef.extra.get("has_bodies"):  # what branches and loops give is not folded
                 keyed.add(v)
                 continue
             inputs = [n for i, n in enumerate(node.ins) if i not in shape_only_positions(node.op)]
@@ -298,9 +298,10 @@ def host_needed(op):
             graph._needs_host = any(needs_host(inner) or written_variables(inner) for inner in graph._ops)
         if graph._needs_host:
             return True
-        # A size that changes from turn to turn cannot be compiled once: such a loop is run turn by turn.
+        # A size that is computed in the body, or changes from turn to turn, cannot be compiled once: such a loop is run turn by
+        # turn, such a branch on its own.
         _, loop_vars = body_layout(op)
-        if loop_vars and any(i < loop_vars for i in body_plan(graph).keyed_feeds):
+        if len(body_plan(graph).stages) > 1 or loop_vars and any(i < loop_vars for i in body_plan(graph).keyed_feeds):
             return True
     return False
 

@@ -216,11 +216,12 @@ class Optimizer:
 
     def _apply_sparse_duplicate_indices(self, grad, var):
         """Returns the operation that updates `var` by an IndexedSlices whose indices may repeat: sums those first."""
-        if type(self)._apply_sparse is Optimizer._apply_sparse:
+        rows_alone = self._nearest("_apply_sparse", "_resource_apply_sparse") == self._resource_apply_sparse
+        if rows_alone or type(self)._apply_sparse is Optimizer._apply_sparse:
             return self._resource_apply_sparse_duplicate_indices(grad.values, var, grad.indices)
         summed = _distinct_rows
-        if all(getattr(vars(c)["_apply_sparse"], "_only_writes", False) for c in type(self).__mro__
-               if "_apply_sparse" in vars(c) and c is not Optimizer):
+        if all(getattr(vars(c)[name], "_only_writes", False) for name in ("_apply_sparse", "_apply_sparse_shared")
+               for c in type(self).__mro__ if name in vars(c) and c is not Optimizer):
             summed = sum_repeated_rows
         values, indices = summed(grad.values, grad.indices, var.dims[0] if var.dims else None)
         return self._apply_sparse(IndexedSlices(values, indices, grad.dense_shape), var)
@@ -241,7 +242,7 @@ class Optimizer:
 
     def _update(self, grad, var):
         if isinstance(grad, Tensor):
-            update = self._apply_dense(grad, var)
+            update = self._nearest("_apply_dense", "_resource_apply_dense")(grad, var)
             constraint = getattr(var, "constraint", None)
             if constraint is None:
                 return update
@@ -249,7 +250,18 @@ class Optimizer:
                 return var.assign(constraint(var.read_value()))
         if getattr(var, "constraint", None) is not None:
             raise RuntimeError("Cannot use a constraint function on a sparse variable.")
+        names = "_apply_sparse_duplicate_indices", "_resource_apply_sparse_duplicate_indices"
+        if self._nearest(*names) == getattr(self, names[1]):
+            return self._resource_apply_sparse_duplicate_indices(grad.values, var, grad.indices)
         return self._apply_sparse_duplicate_indices(grad, var)
+
+    def _nearest(self, name, other):
+        """Returns the one of two methods that the most special class defines; the first where it defines both."""
+        for cls in type(self).__mro__:
+            if name in vars(cls):
+                return getattr(self, name)
+            if other in vars(cls):
+                return getattr(self, other)
 
     def _assert_valid_dtypes(self, tensors):
         valid = self._valid_dtypes()

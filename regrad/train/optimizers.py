@@ -26,17 +26,25 @@ class _OneOp:
     op_type = ""
     slots: tuple = ()
     operands = ""
+    attributes: dict = {}  # name of a number's tensor -> the attribute that keeps its value; "_name" by default
+    suffix = "_tensor"  # of the attribute that keeps the tensor
 
     def _numbers(self, **numbers):
-        """Keeps hyperparameters: name of the operand -> (value, name of its tensor)."""
-        self._given = numbers
-        self._tensors = {}
+        """Keeps hyperparameters: name of the operand -> (value, name of its tensor).
+
+        They are kept as attributes of TensorFlow's names, for subclasses read them, and programs assign new ones.
+        """
+        self._given = {operand: (self.attributes.get(name, f"_{name}"), name) for operand, (_, name) in numbers.items()}
+        for operand, (attribute, _) in self._given.items():
+            setattr(self, attribute, numbers[operand][0])
 
     def _prepare(self):
-        made = {}
-        for operand, (value, name) in self._given.items():
-            made[operand] = self._hyper(value, name)
-        self._tensors = made
+        for attribute, name in self._given.values():
+            setattr(self, attribute + self.suffix, self._hyper(getattr(self, attribute), name))
+
+    @property
+    def _tensors(self):
+        return {operand: getattr(self, attribute + self.suffix) for operand, (attribute, _) in self._given.items()}
 
     def _create_slots(self, var_list):
         for v in var_list:
@@ -57,11 +65,16 @@ class _OneOp:
         return OPS[self.op_type](*self._refs(var), *self._operands(grad, var), use_locking=self._use_locking,
                                  **self._attrs()).op
 
+    _resource_apply_dense = _apply_dense  # one does for all variables, whichever a subclass calls
+
     @only_writes
     def _apply_sparse(self, grad, var):
         op = find_op("Sparse" + self.op_type)
         return op(*self._refs(var), *self._operands(grad.values, var), grad.indices, use_locking=self._use_locking,
                   **self._attrs()).op
+
+    def _resource_apply_sparse(self, grad, handle, indices):
+        return self._apply_sparse(IndexedSlices(grad, indices), handle)
 
 
 def _one_op(cls):
@@ -82,7 +95,6 @@ class GradientDescentOptimizer(Optimizer):
     def __init__(self, learning_rate, use_locking=False, name="GradientDescent"):
         """Args: learning_rate: number, scalar tensor, or function of no arguments."""
         super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
         self._numbers(alpha=(learning_rate, "learning_rate"))
 
     def _apply_sparse_duplicate_indices(self, grad, var):
@@ -102,8 +114,6 @@ class MomentumOptimizer(Optimizer):
     def __init__(self, learning_rate, momentum, use_locking=False, name="Momentum", use_nesterov=False):
         """Args: learning_rate, momentum: numbers, scalar tensors, or functions; use_nesterov: Sutskever et al. 2013."""
         super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-        self._momentum = momentum
         self._use_nesterov = use_nesterov
         self._numbers(lr=(learning_rate, "learning_rate"), momentum=(momentum, "momentum"))
 
@@ -123,12 +133,12 @@ class AdamOptimizer(Optimizer):
     op_type = "ApplyAdam"
     slots = (("m", "{}"), ("v", "{}"))
     operands = "beta1_power beta2_power lr beta1 beta2 epsilon grad"
+    attributes, suffix = {"learning_rate": "_lr"}, "_t"
     _nesterov = False
 
     def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False, name="Adam"):
         """Args: learning_rate, beta1, beta2, epsilon: numbers, scalar tensors, or functions."""
         super().__init__(use_locking, name)
-        self._lr, self._beta1, self._beta2, self._epsilon = learning_rate, beta1, beta2, epsilon
         self._numbers(lr=(learning_rate, "learning_rate"), beta1=(beta1, "beta1"), beta2=(beta2, "beta2"),
                       epsilon=(epsilon, "epsilon"))
 
@@ -153,17 +163,27 @@ class AdamOptimizer(Optimizer):
 
     @only_writes
     def _apply_sparse(self, grad, var):
+        return self._apply_sparse_shared(grad.values, var, grad.indices, self._resource_scatter_add)
+
+    def _resource_apply_sparse(self, grad, handle, indices):
+        return self._apply_sparse_shared(grad, handle, indices, self._resource_scatter_add)
+
+    def _resource_scatter_add(self, x, i, v):
+        return scatteradd_op(x._variable, i, v)
+
+    @only_writes
+    def _apply_sparse_shared(self, grad, var, indices, scatter_add):
         # As TF does: the running means of all rows decay, then the given rows gain; all rows move.
-        beta1_power, beta2_power, lr, beta1, beta2, epsilon, g = self._operands(grad.values, var)
+        beta1_power, beta2_power, lr, beta1, beta2, epsilon, g = self._operands(grad, var)
         step = lr * math.sqrt(1 - beta2_power) / (1 - beta1_power)
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         graph = var.graph
         m_t = assign_op(m._variable, m.value() * beta1)
         with graph.control_dependencies([m_t]):
-            m_t = scatteradd_op(m._variable, grad.indices, g * (1 - beta1))
+            m_t = scatter_add(m, indices, g * (1 - beta1))
         v_t = assign_op(v._variable, v.value() * beta2)
         with graph.control_dependencies([v_t]):
-            v_t = scatteradd_op(v._variable, grad.indices, (g * g) * (1 - beta2))
+            v_t = scatter_add(v, indices, (g * g) * (1 - beta2))
         update = assignsub_op(var._variable, step * m_t / (math.sqrt(v_t) + epsilon))
         return control.group(update, m_t, v_t)
 
@@ -195,10 +215,10 @@ class AdaMaxOptimizer(Optimizer):
     op_type = "ApplyAdaMax"
     slots = (("m", "{}"), ("v", "{}"))
     operands = "beta1_power lr beta1 beta2 epsilon grad"
+    attributes, suffix = {"learning_rate": "_lr"}, "_t"
 
     def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False, name="AdaMax"):
         super().__init__(use_locking, name)
-        self._beta1 = beta1
         self._numbers(lr=(learning_rate, "learning_rate"), beta1=(beta1, "beta1"), beta2=(beta2, "beta2"),
                       epsilon=(epsilon, "epsilon"))
 
@@ -248,7 +268,6 @@ class AdagradOptimizer(Optimizer):
         if initial_accumulator_value <= 0.0:
             raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
         super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
         self._initial = initial_accumulator_value
         self._numbers(lr=(learning_rate, "learning_rate"))
 
@@ -269,6 +288,7 @@ class AdagradDAOptimizer(Optimizer):
     op_type = "ApplyAdagradDA"
     slots = (("gradient_accumulator", "{}"), ("gradient_squared_accumulator", "{}"))
     operands = "grad lr l1 l2 global_step"
+    attributes = {"l1": "_l1_regularization_strength", "l2": "_l2_regularization_strength"}
 
     def __init__(self, learning_rate, global_step, initial_gradient_squared_accumulator_value=0.1,
                  l1_regularization_strength=0.0, l2_regularization_strength=0.0, use_locking=False,
@@ -336,6 +356,7 @@ class AdadeltaOptimizer(Optimizer):
     op_type = "ApplyAdadelta"
     slots = (("accum", "{}"), ("accum_update", "{}"))
     operands = "lr rho epsilon grad"
+    suffix = "_t"
 
     def __init__(self, learning_rate=0.001, rho=0.95, epsilon=1e-8, use_locking=False, name="Adadelta"):
         super().__init__(use_locking, name)
@@ -431,6 +452,7 @@ class AddSignOptimizer(Optimizer):
     op_type = "ApplyAddSign"
     slots = (("m", "{}"),)
     operands = "lr alpha sign_decay beta grad"
+    attributes, suffix = {"learning_rate": "_lr"}, "_t"
 
     def __init__(self, learning_rate=0.1, alpha=1.0, beta=0.9, sign_decay_fn=None, use_locking=False,
                  name="AddSignOptimizer"):
@@ -451,6 +473,7 @@ class PowerSignOptimizer(Optimizer):
     op_type = "ApplyPowerSign"
     slots = (("m", "{}"),)
     operands = "lr logbase sign_decay beta grad"
+    attributes, suffix = {"learning_rate": "_lr"}, "_t"
 
     def __init__(self, learning_rate=0.1, base=2.718281828459045, beta=0.9, sign_decay_fn=None, use_locking=False,
                  name="PowerSignOptimizer"):

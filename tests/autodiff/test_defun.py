@@ -97,3 +97,21 @@ def test_a_call_gives_a_tensor_or_a_tuple():
 
     assert isinstance(one(3.0), tf.Tensor)
     assert isinstance(two(3.0), tuple) and _run(two(3.0)) == (-3.0, 3.0)
+
+
+def test_a_gradient_may_differentiate_what_the_call_was_given():
+    w = tf.Variable(2.0)
+    x = tf.constant(3.0)
+    y = tf.square(x) * w
+
+    def gradient(call, dy):  # as recomputing libraries do: the result is an argument too
+        return [10.0 * g for g in tf.gradients(call.inputs[2], list(call.inputs[:2]), dy)] + [None]
+
+    @Defun(tf.float32, tf.float32, tf.float32, python_grad_func=gradient)
+    def passed(x, w, y):
+        return tf.identity(y)
+
+    dx, dw = tf.gradients(passed(x, w, y), [x, w])
+    with tf.Session() as sess:
+        sess.run(w.initializer)
+        assert sess.run([dx, dw]) == [120.0, 90.0]

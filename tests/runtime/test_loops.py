@@ -104,3 +104,30 @@ def test_the_shape_of_a_variable_that_changes_its_size_is_that_of_the_last_turn(
                          shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])])
     with tf.Session() as session:
         assert session.run(tf.shape(y), {x: [1.0, 2.0]}).tolist() == [16]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_size_that_a_branch_computes(known):
+    x = tf.placeholder(tf.float32, [2, 3] if known else [None, None])
+    n = tf.cond(tf.equal(3 if known else tf.shape(x)[1], 1), lambda: tf.constant(0), lambda: tf.constant(2))
+    y = tf.pad(x, [[0, 0], [n, 0]], constant_values=1.0)
+    dx, = tf.gradients(tf.reduce_sum(y * y), x)
+    with tf.Session() as sess:
+        for rows in ([[1.0, 2.0, 3.0]] * 2, [[4.0, 2.0, 3.0]] * 2):
+            got, slope = sess.run([y, dx], {x: rows})
+            assert got.tolist() == [[1.0, 1.0, *row] for row in rows] and slope.tolist() == [[2 * v for v in r] for r in rows]
+
+
+def test_a_size_that_a_body_computes():
+    x, k = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.float32, [])
+
+    def body(i, a):
+        n = tf.cond(tf.equal(i, 1), lambda: tf.constant(0), lambda: tf.cast(k, tf.int32))
+        return i + 1, a + tf.reduce_sum(tf.square(tf.pad(x, [[0, 0], [n, 0]], constant_values=1.0)))
+
+    total = tf.while_loop(lambda i, a: i < 3, body, [0, 0.0])[1]
+    dx, = tf.gradients(total, x)
+    with tf.Session() as sess:
+        for size in (2, 1, 2):
+            got, slope = sess.run([total, dx], {x: np.full((2, 3), 3.0), k: size})
+            assert got == 3 * 54 + 2 * 2 * size and slope.tolist() == [[18.0] * 3] * 2

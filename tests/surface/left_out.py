@@ -12,7 +12,7 @@ def _by_name(reasons):
 LEFT_OUT = _by_name({
     "sound files": "audio",
     "there is one process, and no distributed runtime": """
-        distribute train.SyncReplicasOptimizer train.ClusterDef train.JobDef train.ServerDef
+        train.SyncReplicasOptimizer train.ClusterDef train.JobDef train.ServerDef
         logging.TaskLevelStatusMessage test.create_local_cluster""",
     "TensorFlow 1.15 has it not, or only as a name for version 2": """
         experimental *.experimental mixed_precision mlir types Module function wrap_function

@@ -369,3 +369,36 @@ def test_an_optimizer_written_for_resources():
     assert tf.raw_ops.ResourceApplyRMSProp and gen_training_ops.resource_apply_rms_prop
     with pytest.raises(NotImplementedError, match="_apply_dense"):
         tf.train.Optimizer(False, "Nothing").minimize(loss)
+
+
+def test_subclasses_find_what_they_lean_on():
+    class Accumulating(tf.train.AdamOptimizer):  # keeps gradients, and applies the mean of two
+        def _create_slots(self, var_list):
+            super()._create_slots(var_list)
+            for v in var_list:
+                self._zeros_slot(v, "sum", self._name)
+
+        def _resource_apply_dense(self, grad, var):
+            total = self.get_slot(var, "sum")
+            with tf.control_dependencies([total.assign_add(grad)]):
+                return super()._resource_apply_dense(total.read_value() / 2.0 * tf.cast(self._beta1_t, var.dtype), var)
+
+    class Rows(tf.train.AdamOptimizer):
+        def _apply_sparse_shared(self, grad, var, indices, scatter_add):
+            return scatter_add(var, indices, -self._lr_t * grad)
+
+    v, w = tf.get_variable("v", initializer=[1.0, 2.0]), tf.get_variable("w", initializer=[[1.0], [2.0]])
+    keeping, rows, plain = Accumulating(0.1, beta1=0.5), Rows(0.5), tf.train.MomentumOptimizer(1.0, 0.5)
+    first = keeping.apply_gradients([(tf.constant([4.0, 8.0]), v)])
+    second = rows.apply_gradients([(tf.IndexedSlices([[1.0], [1.0]], [0, 0], [2, 1]), w)])
+    plain._learning_rate = 2.0  # read when the gradients are applied
+    third = plain.apply_gradients([(tf.constant([1.0, 1.0]), v)])
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(first)
+        np.testing.assert_allclose(sess.run([v, keeping.get_slot(v, "m")]), [[0.9, 1.9], [0.5, 1.0]], rtol=1e-5)
+        sess.run(second)
+        assert sess.run(w).tolist() == [[0.0], [2.0]]
+        sess.run(third)
+        np.testing.assert_allclose(sess.run(v), [-1.1, -0.1], rtol=1e-5)
+        assert sess.run([plain._learning_rate_tensor, plain._momentum_tensor]) == [2.0, 0.5]
