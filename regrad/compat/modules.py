@@ -124,8 +124,8 @@ _TREE = {
         tf_stack""",
 }
 
-_NAMESPACES = """autograph bitwise contrib data distribute distributions errors initializers layers linalg logging losses math nn
-    random train signal spectral strings summary image test gfile app flags manip sets metrics keras io debugging dtypes
+_NAMESPACES = """autograph bitwise contrib data distribute distributions errors initializers layers linalg logging losses math
+    nn random train signal spectral strings summary image test gfile app flags manip sets metrics keras io debugging dtypes
     estimator quantization graph_util nest python_io queue sparse version
     io.gfile nn.rnn_cell keras.initializers keras.layers keras.regularizers""".split()
 
