@@ -330,18 +330,17 @@ class Stage:
         if any(hosts for _, hosts in plan.stages[self.index:]) or not getattr(self.program, "root_only", False):
             return
         fetched = set(plan.fetches)
-        replaced = {}
+        replaced = {}  # old value of a variable -> the new one, made like it
         for variable, new in plan.commits.items():
             old = plan.reads.get(variable)
             info, made = self.infos[old] if old is not None else None, self.infos[new]
             if old is not None and old not in fetched and made is not None and not isinstance(made, Known):
                 if info.dims == made.dims:
-                    replaced[old] = True
+                    replaced[old] = new
         for segment in reversed(self.segments):
             if segment.refusals:
                 break  # where a segment may fail, it and those before it keep the old values
-            donate = [i for i, v in enumerate(segment.ins) if replaced.pop(v, None)]
-            segment.donate = tuple(donate)
+            segment.overwrite({v: replaced.pop(v) for v in segment.ins if v in replaced})
             if segment.bounds:
                 break  # it may be refused before it begins
 

@@ -177,6 +177,20 @@ class Segment:
         self.out_slots = tuple(base_made + slot_of[v][1] if slot_of[v][0] == "made" else place[slot_of[v]]
                                for v in self.outs)
 
+    def overwrite(self, replaced):
+        """Lets results take the memory of inputs: {value read: value made of it}.
+
+        JAX pairs them by shape and in order, so the results come first, in the order of their inputs. Another pair's memory is
+        no use: what still has to be read from it would be copied, and so would the result.
+        """
+        pairs = [(i, replaced[v]) for i, v in enumerate(self.ins) if replaced.get(v) in self.outs]
+        self.donate = tuple(i for i, _ in pairs)
+        place = {v: k for k, v in enumerate(self.outs)}
+        order = dict.fromkeys([place[v] for _, v in pairs] + list(place.values()))
+        self.outs, self.out_slots = (tuple(row[k] for k in order) for row in (self.outs, self.out_slots))
+        nodes, specs, results, constants = self.key
+        self.key = nodes, specs, tuple(results[k] for k in order), constants
+
     def on_host(self):
         """True when the next execution is NumPy's: always for a tiny segment, at first where compiling would take longer."""
         if self.has_bodies:

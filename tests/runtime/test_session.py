@@ -1,6 +1,7 @@
 """Sessions: fetches, feeds, order, failures, and what the counters say."""
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -371,3 +372,21 @@ def test_a_structure_of_tensors_is_fed_with_a_structure_of_values():
         assert sess.run(total, {state: value}).tolist() == [1, 0]
         with pytest.raises(ValueError, match="Key had 2 elements, but value had 3"):
             sess.run(total, {state: (1, 2, 3)})
+
+
+def test_new_values_take_the_memory_of_the_old_ones_of_the_same_variable(monkeypatch):
+    """Variables of one shape, read in another order than they are assigned: XLA would copy them back and forth."""
+    monkeypatch.setattr(tf.config, "host_runs", 0)
+    monkeypatch.setattr(tf.config, "tiny_ops", 0)
+    monkeypatch.setattr(tf.config, "cache_dir", None)
+    with tf.Graph().as_default(), tf.Session() as session:
+        a, b, c = (tf.get_variable(n, [30, 40], initializer=tf.constant_initializer(k)) for k, n in enumerate("abc"))
+        step = tf.group(c.assign(c * 2.0 + tf.reduce_sum(a)), b.assign(tf.tanh(b) + 1.0), a.assign(a + 3.0))
+        session.run(tf.global_variables_initializer())
+        session.run(step)
+        np.testing.assert_allclose([v[0, 0] for v in session.run([a, b, c])], [3.0, np.tanh(1) + 1, 4.0], rtol=1e-6)
+        (program,) = {p for r in session._runners.values() for p in r.programs.values() if p.donates}
+    (segment,) = program.root.segments
+    pairs = re.findall(r"\{(\d+)\}: \((\d+), \{\}, may-alias\)", segment.executable().as_text())
+    taken = {segment.outs[int(out)]: segment.ins[int(of)] for out, of in pairs}
+    assert taken == {new: program.plan.reads[variable] for variable, new in program.plan.commits.items()}
