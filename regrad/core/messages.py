@@ -195,7 +195,8 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False, allow_
             flat = array.reshape(-1)
             array = np.concatenate([flat, np.repeat(flat[-1:], size - array.size)])
         array = array.reshape(shape)
-    single = array.size == 1 and (kind.name in _LISTS or kind.is_integer or kind.is_complex)
+    listed = kind.name in _LISTS and kind.name != "string" or kind.is_integer or kind.is_complex
+    single = array.size == 1 and listed
     proto = content_proto(array, kind, content=not single)
     if not single:
         return proto
