@@ -320,13 +320,20 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
             else:
                 old, (opdef, groups, attrs) = None, described(node, inputs)
                 attrs = _made_bodies(opdef, attrs, graph, inputs)
+            marks = {k: _plain(v.value) for k, v in node.attr.items() if _is_mark(k, opdef)}  # no arguments of the op type
             with graph.control_dependencies(controls):
-                op = ops[node.name] = graph._add(opdef, inputs, attrs, node.name, groups)
+                op = ops[node.name] = graph._add(opdef, inputs, {k: v for k, v in attrs.items() if not _is_mark(k, opdef)},
+                                                 node.name, groups)
+            if marks:
+                op.attrs = {**op.attrs, **marks}
             rule = node.attr.get("_gradient_op_type")
             if rule is not None and op.override_scope is None:
                 op._set_attr("_gradient_op_type", rule.value)
             if old is not None:
                 op.attached_rules = old.attached_rules
+    for op in ops.values():
+        if "_class" in op.attrs:
+            op.attrs = {**op.attrs, "_class": [_renamed(group, ops) for group in op.attrs["_class"]]}
     if graph_def.gradient_rules:
         made = {node.operation: ops[node.name] for node in graph_def.node if node.operation is not None}
         graph.gradient_rules += [o.moved(made) for o in graph_def.gradient_rules]
@@ -339,6 +346,18 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
         return [tensor(e) if ":" in e else ops[e] for e in return_elements]
     except (KeyError, IndexError) as error:
         raise ValueError(f"Requested return_element {return_elements} not found in graph_def: {error}.") from None
+
+
+def _is_mark(key, opdef):
+    """True for an attribute that any operation may have, such as "_class"."""
+    return key.startswith("_") and key not in opdef.attrs and key not in ("_gradient_op_type", "_output_shapes")
+
+
+def _renamed(group, ops):
+    """Returns the colocation group b"loc:@name" under the name that operation was given."""
+    group = group if isinstance(group, bytes) else group.encode()
+    op = ops.get(group.removeprefix(b"loc:@").decode())
+    return group if op is None else f"loc:@{op.name}".encode()
 
 
 def in_order(nodes):

@@ -180,15 +180,19 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False, allow_
       shape: its shape, by default that of `values`; a shorter list of values is filled up with its last.
 
     Raises:
-      TypeError: a value of another kind than `dtype`.
+      TypeError: a value of another kind than `dtype`, or a tensor; with `verify_shape`, values of another shape.
       ValueError: `shape` has fewer elements than `values`.
     """
     from regrad.core.convert import to_array
 
+    if hasattr(values, "_as_graph_element"):
+        raise TypeError(f"make_tensor_proto takes values, not tensors: {values!r}.")
     array = np.asarray(to_array(values, as_dtype(dtype) if dtype is not None else None))
     kind = as_dtype(dtype) if dtype is not None else _dtype_of(array)
     if shape is not None:
         size = int(np.prod(shape, dtype=np.int64))
+        if verify_shape and array.shape != tuple(shape):
+            raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, got {array.shape}.")
         if array.size > size or array.size < size and (verify_shape or not array.size):
             raise ValueError(f"make_tensor_proto: {array.size} values for the shape {list(shape)}, which has {size}.")
         if array.size < size:

@@ -667,7 +667,7 @@ def stack(values, axis=0, name="stack"):
         values = list(convert_to_tensor(values))
     if axis == 0:
         try:  # a list of Python numbers and arrays is one constant, as in TF
-            if values and not all(hasattr(v, "_as_graph_element") for v in values):
+            if not values or not all(hasattr(v, "_as_graph_element") for v in values):
                 return convert_to_tensor(values, name=name)
         except (TypeError, ValueError):
             pass

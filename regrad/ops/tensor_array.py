@@ -295,9 +295,17 @@ class TensorArray:
         raise NotImplementedError("TensorArray.grad: gradients flow through a TensorArray's contents; use tf.gradients.")
 
     def read(self, index, name=None):
-        """Returns element `index`."""
+        """Returns element `index`.
+
+        Raises:
+          InvalidArgumentError: nothing was written, and the shape of the elements is not known.
+        """
         if self._pieces is not None:
             return self._piece(index)
+        if self._flow.op.opdef is create_op and not fully_known(self._element_shape):
+            raise InvalidArgumentError(f"TensorArray {self._name}: Could not read from TensorArray index {index}: nothing was "
+                                       "written, and the shape of the elements is not known. `array = array.write(...)` gives "
+                                       "the array with an element.")
         warn_of_dropped_writes(self._flow)
         value = read_op(self._flow, index, name=name or "TensorArrayReadV3")
         value.set_shape(self._element_shape)

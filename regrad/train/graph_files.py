@@ -230,9 +230,11 @@ def extract_sub_graph(graph_def, dest_nodes):
     """Returns the GraphDef of all that the operations named `dest_nodes` need.
 
     Raises:
-      TypeError: `dest_nodes` is no list.
+      TypeError: `graph_def` is no GraphDef, or `dest_nodes` no list.
       AssertionError: a name is not there.
     """
+    if not isinstance(graph_def, GraphDef):
+        raise TypeError(f"graph_def must be a graph_pb2.GraphDef proto, got {type(graph_def).__name__}.")
     if isinstance(dest_nodes, str):
         raise TypeError("dest_nodes must be a list.")
     return GraphDef(node=_needed(graph_def, list(dest_nodes)))

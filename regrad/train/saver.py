@@ -258,6 +258,8 @@ class Saver:
     def as_saver_def(self):
         return self.to_proto()
 
+    saver_def = property(to_proto)
+
 
 def _what_is_there(save_path):
     """Says which checkpoints lie where one was not found."""
@@ -276,6 +278,8 @@ def _entries(given):
     named = given.items() if isinstance(given, dict) else [(None, v) for v in _flat(given)]
     entries = {}
     for name, v in named:
+        if not (name is None or isinstance(name, str)):
+            raise TypeError(f"The names under which variables are saved are strings, got {name!r} for {v!r}.")
         if isinstance(v, (list, tuple)) and all(isinstance(p, Variable) for p in v):
             _add(entries, name, list(v), 0)
         elif isinstance(v, PartitionedVariable):

@@ -190,4 +190,24 @@ result = [utils.conv_output_length(5, 2, 'full', 1), utils.conv_input_length(3, 
           utils.deconv_output_length(4, 2, 'same', 1), utils.deconv_output_length(4, 2, 'valid', 2),
           utils.deconv_output_length(4, 2, 'full', 1), utils.convert_data_format('channels_first', 4),
           utils.convert_data_format('channels_last', 3)]"""),
+    # Files.
+    Row("imported groups of colocation", """
+a = tf.constant(1.0, name='a')
+with tf.colocate_with(a):
+    tf.no_op(name='n')
+    tf.constant(2.0, name='c')
+text = graph.as_graph_def()
+data = tf.GraphDef()
+data.ParseFromString(text.SerializeToString())
+made = [*tf.import_graph_def(text, return_elements=['n', 'c'], name='x'),
+        *tf.import_graph_def(data, return_elements=['n', 'c'], name='y')]
+result = [op.colocation_groups() for op in made]"""),
+    _refused("a saver's names", "TypeError", "", "tf.train.Saver({1: tf.Variable(1.0)})"),
+    _refused("extract_sub_graph of no GraphDef", "TypeError", "GraphDef", "tf.graph_util.extract_sub_graph(3, ['a'])"),
+    _refused("a tensor as a message", "TypeError", "", "tf.make_tensor_proto(tf.constant(1))"),
+    _refused("verify_shape of a message", "TypeError", "Expected Tensor's shape",
+             "tf.make_tensor_proto(1, shape=[1], verify_shape=True)",
+             asked=False),
+    _refused("reading an array nothing was written to", "InvalidArgumentError", "",
+             "run(tf.TensorArray(tf.float32, 3).read(0))"),
 ]
