@@ -1,6 +1,4 @@
-"""`tf.contrib`: the parts that research programs of TensorFlow 1's time used most: crf, data, distributions, framework,
-graph_editor, image, layers, legacy_seq2seq, losses, metrics, opt, quantize, resampler, rnn, seq2seq, slim, stateless,
-training, util.
+"""`tf.contrib`: the parts that research programs of TensorFlow 1's time used most; `_PARTS` names them.
 
 The rest raises AttributeError with the nearest name.
 """
@@ -9,8 +7,10 @@ import importlib
 
 from regrad.core.absent import hint
 
-_PARTS = ("crf", "data", "distributions", "framework", "graph_editor", "image", "layers", "legacy_seq2seq",
-          "losses", "metrics", "opt", "quantize", "resampler", "rnn", "seq2seq", "slim", "stateless", "training", "util")
+_PARTS = """
+    copy_graph crf data distributions framework graph_editor image layers legacy_seq2seq losses metrics nn opt
+    quantize resampler rnn seq2seq slim sparsemax stateless training util
+    """.split()
 
 
 def __getattr__(name):

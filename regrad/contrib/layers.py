@@ -8,6 +8,8 @@ Arguments that all have: `reuse` and `scope` (of the variable scope), `outputs_c
 import math as _math
 import re
 
+import numpy as np
+
 from regrad.contrib.framework import add_arg_scope, model_variable
 from regrad.contrib.gdn import GDN, gdn  # noqa: F401 - public here
 from regrad.core import dtypes
@@ -448,6 +450,81 @@ def instance_norm(inputs, center=True, scale=True, epsilon=1e-06, activation_fn=
     axis = 1 if data_format == "NCHW" else rank - 1
     axes = [i for i in range(1, rank) if i != axis]
     return _normalised("InstanceNorm", inputs, axes, inputs.dims[axis], axis, epsilon, center, scale, activation_fn, settings)
+
+
+@add_arg_scope
+def group_norm(inputs, groups=32, channels_axis=-1, reduction_axes=(-3, -2), center=True, scale=True, epsilon=1e-6,
+               activation_fn=None, param_initializers=None, reuse=None, variables_collections=None, outputs_collections=None,
+               trainable=True, scope=None, mean_close_to_zero=False):
+    """Returns each example normalised by the mean and variance of each of `groups` groups of channels (Wu and He 2018).
+
+    Args:
+      inputs: floating tensor of known rank and number of channels.
+      channels_axis: the axis of the channels; `reduction_axes`: the others that a group extends over.
+      center, scale: add "beta", multiply by "gamma".
+      param_initializers: {"beta": ..., "gamma": ...}.
+      mean_close_to_zero: accepted; the variance is computed from the mean.
+
+    Raises:
+      ValueError: the number of channels is unknown, or no multiple of `groups`; an axis is out of range, or is the channels'.
+    """
+    inputs = convert_to_tensor(inputs)
+    if inputs.dims is None:
+        raise ValueError(f"Inputs {inputs.name} has undefined rank.")
+    rank = len(inputs.dims)
+    axes = [i + rank if i < 0 else i for i in (channels_axis, *reduction_axes)]
+    at, reduced = axes[0], sorted(axes[1:])
+    if not all(0 <= i < rank for i in axes) or at in reduced:
+        raise ValueError(f"group_norm: channels_axis {channels_axis} and reduction_axes {tuple(reduction_axes)} must be "
+                         f"different axes of inputs {inputs.shape}.")
+    channels = inputs.dims[at]
+    if channels is None:
+        raise ValueError(f"Inputs {inputs.name} has undefined channel dimension: {inputs.shape}.")
+    if groups > channels or channels % groups:
+        raise ValueError(f"Invalid groups {groups} for {channels} channels.")
+    with variable_scope(scope, "GroupNorm", [inputs], reuse=reuse):
+        given = param_initializers or {}
+
+        def made(name, initializer):
+            v = model_variable(name, [channels], inputs.dtype, given.get(name, initializer), None, trainable,
+                               _of(variables_collections, name))
+            return array.reshape(v, [groups if i == at else channels // groups if i == at + 1 else 1 for i in range(rank + 1)])
+
+        beta = made("beta", _ZEROS) if center else None
+        gamma = made("gamma", Ones()) if scale else None
+        sizes = array.shape(inputs)
+        split = array.concat([sizes[:at], [groups, channels // groups], sizes[at + 1:]], 0)
+        grouped = array.reshape(inputs, split)
+        mean, variance = norm.moments(grouped, [i + (i > at) for i in reduced] + [at + 1], keep_dims=True)
+        outputs = array.reshape(norm.batch_normalization(grouped, mean, variance, beta, gamma, epsilon), sizes)
+        outputs.set_shape(inputs.dims)
+        return _collected(outputs if activation_fn is None else activation_fn(outputs), outputs_collections)
+
+
+@add_arg_scope
+def spatial_softmax(features, temperature=None, name=None, variables_collections=None, trainable=True, data_format="NHWC"):
+    """Returns [batch, 2 channels]: where each channel's softmax over the image has its mean, from -1 to 1 (Levine et al. 2016).
+
+    The places come as x and y of the first channel, then of the second ...; x runs along the first spatial axis.
+
+    Args:
+      features: floating [batch, height, width, channels], or as `data_format` says; sizes must be known but for the batch.
+      temperature: number or tensor that divides the features; None: a variable that starts at 1.
+    """
+    with variable_scope(name, "spatial_softmax"):
+        features = convert_to_tensor(features)
+        if data_format == "NHWC":
+            features = array.transpose(features, [0, 3, 1, 2])
+        elif data_format != "NCHW":
+            raise ValueError("data_format has to be either NCHW or NHWC.")
+        _, channels, height, width = features.dims
+        if temperature is None:
+            temperature = model_variable("temperature", (), dtypes.float32, Ones(), trainable=trainable,
+                                         collections=_of(variables_collections, "temperature"))
+        x, y = np.meshgrid(np.linspace(-1, 1, height), np.linspace(-1, 1, width), indexing="ij")
+        attention = nn.softmax(array.reshape(features, [-1, height * width]) / temperature)
+        means = [reduce_sum(attention * p.reshape(-1).astype(attention.dtype.as_numpy_dtype), 1, keepdims=True) for p in (x, y)]
+        return array.reshape(array.concat(means, 1), [-1, 2 * channels])
 
 
 @add_arg_scope

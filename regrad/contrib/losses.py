@@ -1,5 +1,7 @@
 """`tf.contrib.losses`, which is `slim.losses`: the losses of `tf.losses` with predictions first, and labels second."""
 
+import importlib
+
 from regrad import losses as _losses
 from regrad.losses import add_loss, compute_weighted_loss, get_losses, get_regularization_losses, get_total_loss
 
@@ -51,3 +53,9 @@ def softmax_cross_entropy(logits, onehot_labels, weights=1.0, label_smoothing=0,
 def sparse_softmax_cross_entropy(logits, labels, weights=1.0, scope=None):
     """Returns `tf.losses.sparse_softmax_cross_entropy(labels, logits, ...)`."""
     return _losses.sparse_softmax_cross_entropy(labels, logits, weights, scope)
+
+
+def __getattr__(name):
+    if name == "metric_learning":
+        return importlib.import_module("regrad.contrib.metric_learning")
+    raise AttributeError(f"module 'regrad.contrib.losses' has no attribute {name!r}")
