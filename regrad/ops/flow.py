@@ -404,17 +404,22 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
 
 
 class Rows:
-    """What a loop run from the host saved, a row a turn: read by the loop of its gradient."""
+    """What a loop run from the host saved, a row a turn: read by the loop of its gradient.
 
-    __slots__ = ("rows", "dtype")
+    Args:
+      like: the tensor in the body that was saved. It tells the shape where there was no turn; unknown sizes are 0 then.
+    """
 
-    def __init__(self, rows, dtype):
+    __slots__ = ("rows", "dtype", "_dims")
+
+    def __init__(self, rows, like):
         self.rows = rows
-        self.dtype = dtype
+        self.dtype = like.dtype.as_numpy_dtype
+        self._dims = like.dims
 
     @property
     def shape(self):
-        return (len(self.rows), *(self.rows[0].shape if self.rows else ()))
+        return (len(self.rows), *(self.rows[0].shape if self.rows else (d or 0 for d in self._dims or ())))
 
     def __len__(self):
         return len(self.rows)
@@ -423,7 +428,7 @@ class Rows:
         return self.rows[i]
 
     def __array__(self, dtype=None, copy=None):
-        return np.stack([np.asarray(r) for r in self.rows]) if self.rows else np.zeros((0,), self.dtype)
+        return np.stack([np.asarray(r) for r in self.rows]) if self.rows else np.zeros(self.shape, self.dtype)
 
 
 def _while_infer(limit, inputs, *, cond, body, n_carry, n_xs, reverse, invariants, host):
@@ -486,7 +491,7 @@ def _loop_on_host(b, limit, carry, captures, xs, cond, body, reverse):
     if reverse:
         for rows in saved:
             rows.reverse()
-    ys = [Rows(rows, t.dtype.as_numpy_dtype) for rows, t in zip(saved, body.outputs[n:])]
+    ys = [Rows(rows, t) for rows, t in zip(saved, body.outputs[n:])]
     return (*carry, np.int32(i), *ys)
 
 

@@ -351,7 +351,7 @@ class TensorArray:
         warn_of_dropped_writes(self._flow)
         out = identity(self._flow, name=name or "TensorArrayStack")
         if self._element_shape is not None:
-            out.set_shape((None, *self._element_shape))
+            out.set_shape((None if self._dynamic else self._size, *self._element_shape))
         return out
 
     def gather(self, indices, name=None):

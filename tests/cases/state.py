@@ -190,6 +190,12 @@ CASES += [
     Steps("NoOp", lambda v: [tf.group(tf.assign_add(v, [1.0])), v], of("float32", [1]), note="waits"),
     Steps("CountUpTo", lambda v: [tf.count_up_to(v, 3)] * 4, of("int32", 1), note="int32"),
     Steps("CountUpTo", lambda v: [tf.count_up_to(v, 3)] * 4, of("int64", 1), note="int64"),
+    Steps("ReportUninitializedVariables", _asking(lambda a, b: tf.report_uninitialized_variables([a, b])), of("float32", [1]),
+          expected=[[np.array([b"second"], object)], [], [np.array([], object)]]),
+    Steps("AssertVariablesInitialized", _asking(lambda a, b: tf.assert_variables_initialized([a, b])), of("float32", [1]),
+          expected=["FailedPreconditionError", [], []]),
+    Bad("AssertVariablesInitialized", lambda: tf.assert_variables_initialized([tf.Variable(1.0, name="w")]),
+        tf.errors.FailedPreconditionError, "uninitialized value w", run=True),
     Bad("CountUpTo", lambda: tf.count_up_to(tf.Variable([1, 2]), 3), ValueError, "scalar|rank"),
     Bad("CountUpTo", lambda: tf.count_up_to(tf.Variable(1.0), 3), TypeError, "float32"),
 ]
