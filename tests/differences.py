@@ -66,6 +66,8 @@ DIFFERENT = {
     "check-PrintV2-complex*": "TensorFlow prints a question mark for each complex number",
     **dict.fromkeys(("check-EagerPyFunc-float*", "check-EagerPyFunc-two results"),
                     "its function computes with arrays, so there is nothing to differentiate: give it a rule"),
+    "random-ParameterizedTruncatedNormal-": "the same distribution, by another way of rejecting numbers of the same stream",
+    **dict.fromkeys(("random-RandomShuffle-(5,2)", "random-RandomShuffle-scalar-()"), "TensorFlow has no derivative"),
     "flow-While-two variables": "TensorFlow's loops lose what their derivatives depend on",
     "train-SparseApply*-repeated": _AGAIN,
     "train-ApplyAdaMax-not finite": "a NaN gradient stays; TensorFlow's maximum drops it",
