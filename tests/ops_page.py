@@ -154,39 +154,25 @@ def _count(n, word):
     return f"{n} {word}" + ("" if n == 1 else "s")
 
 
-def test_files():
-    """Returns {test file: the words in it}."""
-    found = {}
-    for path in sorted((ROOT / "tests").rglob("*.py")):
-        if "cases" not in path.parts and path.stem not in ("ops_page", "tf_gradients", "mutation"):
-            found[path.relative_to(ROOT).as_posix()] = set(re.findall(r"[A-Za-z_]\w+", path.read_text()))
-    return found
+def checks(op_type, rows, recorded):
+    """Returns in words which rows hold an op type, or what does where it has none of its own."""
+    from tests.test_gradients_declared import ELSEWHERE
 
-
-def checks(op_type, rows, recorded, functions, files):
-    """Returns in words which rows hold an op type, or which tests name it or what makes it."""
+    if op_type in ELSEWHERE:
+        return ELSEWHERE[op_type]
     mine = [(f, r) for f, r in rows if r.op_type == op_type]
-    rows_held = [(f, r) for f, r in mine if isinstance(r, (Case, Steps))]
-    cases = [(f, r) for f, r in rows_held if isinstance(r, Case)]
-    if not rows_held:
-        from tests.test_gradients_declared import ELSEWHERE
-
-        if op_type in ELSEWHERE:
-            return ELSEWHERE[op_type]
-        optimizer = re.sub(r"^(Sparse)?Apply|V2$", "", op_type) + "Optimizer"
-        names = {op_type, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", op_type).lower(), optimizer,
-                 *(n.rpartition(".")[2] for n in functions)}
-        return ", ".join([file for file, words in files.items() if words & names][:2])
-    words = [_count(len(rows_held), "row")]
+    held = [(f, r) for f, r in mine if isinstance(r, (Case, Steps))]
+    cases = [(f, r) for f, r in held if isinstance(r, Case)]
+    words = [_count(len(held), "row")] if held else []
     dtypes = {d for _, r in cases for d in r.dtypes} | {
-        "string" if v.dtype == object else v.dtype.name for _, r in rows_held if isinstance(r, Steps) for v in r.variables}
+        "string" if v.dtype == object else v.dtype.name for _, r in held if isinstance(r, Steps) for v in r.variables}
     dtypes = sorted(dtypes - {"float64"})
     if dtypes:
         words.append(" ".join(dtypes))
     order = max((r.order for _, r in cases if r.derivatives and r.differentiable(r.arrays())), default=0)
     if order and kind(op_type) == "rule":
         words.append(f"order {order}")
-    n = sum(f"{f}-{r.id}" in recorded for f, r in rows_held)
+    n = sum(f"{f}-{r.id}" in recorded for f, r in held)
     if n:
         words.append(f"{n} against TensorFlow")
     for what, name in ((Edge, "edge"), (Bad, "refusal")):
@@ -213,7 +199,7 @@ def page():
     all_types = built_in()
     by_kind = collections.Counter(kind(t) for t in all_types)
     rows = [(f, r) for f, rs in families().items() for r in rs]
-    recorded, strings, made_by, files = oracle.recorded(), quoted(), makers(), test_files()
+    recorded, strings, made_by = oracle.recorded(), quoted(), makers()
     absent = tf_gradients.ABSENT
     waiting = [t for t in absent if absent[t].startswith("waiting")]
     of_tensorflow = tf_gradients.DIFFERENTIABLE | tf_gradients.OLDER | tf_gradients.HELPERS | tf_gradients.NOT_DIFFERENTIABLE
@@ -248,7 +234,7 @@ def page():
                 file, line = rule_place(t, strings)
                 words = f"{pathlib.PurePath(file).name}:{line}" + ("" if kind(t) == "rule" else ", none flows")
                 rule = f"[{words}](../{file}#L{line})"
-            cells = (f"`{t}`", functions, rule, checks(t, rows, recorded, names, files), differences(t, rows))
+            cells = (f"`{t}`", functions, rule, checks(t, rows, recorded), differences(t, rows))
             lines.append("| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |")
         lines.append("")
     lines += ["## Older names", "",
