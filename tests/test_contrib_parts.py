@@ -176,3 +176,46 @@ def test_copy_graph():
         copy_graph.copy_variable_to_graph(y, other)
     with pytest.raises(TypeError, match="Could not copy"):
         copy_graph.copy_op_to_graph("y", other, [])
+
+
+def attended(p, previous):
+    """Where a walk stops that goes on from where the last one stopped: by its definition, over all starts."""
+    out = np.zeros_like(p)
+    for start in range(p.shape[1]):
+        reached = previous[:, start].copy()
+        for place in range(start, p.shape[1]):
+            out[:, place] += reached * p[:, place]
+            reached *= 1 - p[:, place]
+    return out
+
+
+@pytest.mark.parametrize("mode", ["recursive", "parallel", "hard"])
+def test_monotonic_attention(mode):
+    p, previous = RNG.uniform(0, 1, (3, 6)), np.eye(6)[[0, 2, 5]]
+    if mode == "hard":
+        p = (p > 0.5).astype(float)
+    else:
+        previous = 0.6 * previous + 0.1 * (np.arange(6) < 4)
+    seq2seq = tf.contrib.seq2seq
+    got = run(seq2seq.monotonic_attention(p, previous, mode))
+    np.testing.assert_allclose(got, attended(p, previous), rtol=1e-7, atol=1e-12)
+    if mode != "hard":
+        assert gradient_is_right(lambda x: seq2seq.monotonic_attention(x, previous, mode), (3, 6), p)
+    with pytest.raises(ValueError, match="mode must be"):
+        seq2seq.monotonic_attention(p, previous, "soft")
+
+
+@pytest.mark.parametrize("kind", ["Bahdanau", "Luong"])
+def test_a_decoder_that_only_moves_forward(kind):
+    memory = tf.constant(RNG.randn(2, 5, 4).astype("f"))
+    seq2seq = tf.contrib.seq2seq
+    mechanism = getattr(seq2seq, kind + "MonotonicAttention")(4, memory, [5, 3], score_bias_init=-1.0, mode="recursive")
+    cell = seq2seq.AttentionWrapper(tf.nn.rnn_cell.GRUCell(4), mechanism, alignment_history=True)
+    out, state, _ = seq2seq.dynamic_decode(seq2seq.BasicDecoder(
+        cell, seq2seq.TrainingHelper(tf.constant(RNG.randn(2, 3, 4).astype("f")), [3, 3]), cell.zero_state(2, tf.float32)))
+    names = {v.op.name.rpartition("/")[2]: v for v in tf.trainable_variables() if "monotonic_attention" in v.op.name}
+    assert set(names) == {"attention_score_bias"} | ({"attention_v", "kernel"} if kind == "Bahdanau" else set())
+    history, grads = run([state.alignment_history.stack(), tf.gradients(out.rnn_output, list(names.values()))])
+    places = (history * np.arange(5)).sum(-1) + 5 * (1 - history.sum(-1))
+    assert np.all(np.diff(places, axis=0) >= -1e-5) and np.all(history[:, 1, 3:] == 0)
+    assert all(np.isfinite(g).all() and np.any(g) for g in grads)

@@ -37,7 +37,8 @@ _TREE = {
         training=contrib.training training.python training.python.training
         training.python.training.hparam=contrib.training image=contrib.image opt.python opt.python.training
         opt.python.training.external_optimizer=contrib.opt quantize=contrib.quantize resampler=contrib.resampler
-        stateless=contrib.stateless sparsemax=contrib.sparsemax nn=contrib.nn integrate=contrib.integrate copy_graph=contrib.copy_graph
+        stateless=contrib.stateless sparsemax=contrib.sparsemax nn=contrib.nn integrate=contrib.integrate
+        copy_graph=contrib.copy_graph
         losses.python losses.python.metric_learning=contrib.metric_learning losses.metric_learning=contrib.metric_learning
         util=contrib.util""",
     "core.lib.core": "error_codes_pb2=core.errors",

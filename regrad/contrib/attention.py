@@ -68,6 +68,10 @@ class AttentionMechanism:
     def _score(self, query):
         raise NotImplementedError(f"{type(self).__name__} must give _score.")
 
+    def _biased(self, score):
+        """Returns the scores with what a kind of attention adds, made in the variable scope of the score."""
+        return score
+
     def __call__(self, query, state):
         """Returns (alignments [batch, time], next state)."""
         score = self._score(query)
@@ -97,17 +101,19 @@ class BahdanauAttention(AttentionMechanism):
                          probability_fn, score_mask_value, name)
         self._num_units, self._normalize = num_units, normalize
 
+    _scope = "bahdanau_attention"
+
     def _score(self, query):
-        with variable_scope(None, "bahdanau_attention", [query]):
+        with variable_scope(None, self._scope, [query]):
             query = array.expand_dims(self.query_layer(query), 1)
             v = get_variable("attention_v", [self._num_units], dtype=query.dtype)
             if not self._normalize:
-                return reduce_sum(v * math.tanh(self.keys + query), [2])
+                return self._biased(reduce_sum(v * math.tanh(self.keys + query), [2]))
             g = get_variable("attention_g", shape=(), dtype=query.dtype,
                              initializer=constant_initializer(numbers.sqrt(1.0 / self._num_units)))
             b = get_variable("attention_b", [self._num_units], dtype=query.dtype, initializer=zeros_initializer())
             scaled = g * v * math.rsqrt(reduce_sum(math.square(v)))
-            return reduce_sum(scaled * math.tanh(self.keys + query + b), [2])
+            return self._biased(reduce_sum(scaled * math.tanh(self.keys + query + b), [2]))
 
 
 class LuongAttention(AttentionMechanism):
@@ -125,14 +131,16 @@ class LuongAttention(AttentionMechanism):
                          memory_sequence_length, probability_fn, score_mask_value, name)
         self._num_units, self._scale = num_units, scale
 
+    _scope = "luong_attention"
+
     def _score(self, query):
         if query.dims[-1] != self._num_units:
             raise ValueError(f"LuongAttention: the query {query.shape} must have as many units as the keys, {self._num_units}.")
-        with variable_scope(None, "luong_attention", [query]):
+        with variable_scope(None, self._scope, [query]):
             score = matmul(array.expand_dims(query, 1), self.keys, transpose_b=True)[:, 0]
             if self._scale:
                 score *= get_variable("attention_g", shape=(), dtype=query.dtype, initializer=constant_initializer(1.0))
-            return score
+            return self._biased(score)
 
 
 class AttentionWrapperState(collections.namedtuple("AttentionWrapperState", [

@@ -34,16 +34,23 @@ from regrad.contrib.decoding import (
     TrainingHelper,
     dynamic_decode,
 )
+from regrad.contrib.monotonic import (
+    BahdanauMonotonicAttention,
+    LuongMonotonicAttention,
+    monotonic_attention,
+    safe_cumprod,
+)
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
 from regrad.ops import array, nn
 from regrad.ops.reduce import reduce_sum
 
-__all__ = ["AttentionMechanism", "AttentionWrapper", "AttentionWrapperState", "BahdanauAttention", "BasicDecoder",
-           "BasicDecoderOutput", "BeamSearchDecoder", "BeamSearchDecoderOutput", "BeamSearchDecoderState", "CustomHelper",
-           "Decoder", "FinalBeamSearchDecoderOutput", "GreedyEmbeddingHelper", "Helper", "InferenceHelper", "LuongAttention",
-           "SampleEmbeddingHelper", "ScheduledEmbeddingTrainingHelper", "TrainingHelper", "dynamic_decode", "gather_tree",
-           "hardmax", "sequence_loss", "tile_batch"]
+__all__ = ["AttentionMechanism", "AttentionWrapper", "AttentionWrapperState", "BahdanauAttention", "BahdanauMonotonicAttention",
+           "BasicDecoder", "BasicDecoderOutput", "BeamSearchDecoder", "BeamSearchDecoderOutput", "BeamSearchDecoderState",
+           "CustomHelper", "Decoder", "FinalBeamSearchDecoderOutput", "GreedyEmbeddingHelper", "Helper", "InferenceHelper",
+           "LuongAttention", "LuongMonotonicAttention", "SampleEmbeddingHelper", "ScheduledEmbeddingTrainingHelper",
+           "TrainingHelper", "dynamic_decode", "gather_tree", "hardmax", "monotonic_attention", "safe_cumprod",
+           "sequence_loss", "tile_batch"]
 
 
 def sequence_loss(logits, targets, weights, average_across_timesteps=True, average_across_batch=True,
