@@ -599,6 +599,7 @@ EXTRAS = {
     "tensorflow.python.framework.device_spec": {"DeviceSpecV1": "regrad.core.device:DeviceSpec"},
     "tensorflow.python.util.all_util": {"make_all": _public_names, "remove_undocumented": _nothing},
     "tensorflow.python.tpu.tpu_function": {"get_tpu_context": lambda: types.SimpleNamespace(number_of_shards=None)},
+    "tensorflow.python.pywrap_tensorflow": {"EventsWriter": "regrad.train.event_files:EventsWriter"},
     "tensorflow.python.tf2": {"enabled": _no, "enable": _init_scope_only, "disable": _nothing},
 }
 EXTRAS["tensorflow.compat.v1"] = EXTRAS["tensorflow"]

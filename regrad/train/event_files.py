@@ -19,6 +19,20 @@ def _bytes_of(message):
     return message if isinstance(message, bytes) else message.SerializeToString()
 
 
+def _new_file(prefix, suffix=""):
+    """Returns a new event file, open, with the version in it: named by `prefix`, the time, the machine and `suffix`."""
+    stamp = f"{prefix}.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}"
+    name, turn = stamp + suffix, 0
+    while os.path.exists(name):
+        turn += 1
+        name = f"{stamp}.{os.getpid()}.{turn}{suffix}"
+    with translated(name):
+        file = open(name, "wb")
+    file.write(framed(Event(wall_time=time.time(), file_version="brain.Event:2").SerializeToString()))
+    file.flush()
+    return file
+
+
 class FileWriter:
     """Writes summaries, graphs and other events into a new file of a folder, for TensorBoard.
 
@@ -51,17 +65,8 @@ class FileWriter:
             self.add_graph(graph, graph_def=graph_def)
 
     def _open(self):
-        stamp = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}"
-        name = os.path.join(self._logdir, stamp + self._suffix)
-        turn = 0
-        while os.path.exists(name):
-            turn += 1
-            name = os.path.join(self._logdir, f"{stamp}.{os.getpid()}.{turn}{self._suffix}")
-        with translated(name):
-            self._file = open(name, "wb")
+        self._file = _new_file(os.path.join(self._logdir, "events"), self._suffix)
         self._waiting, self._flushed = 0, time.monotonic()
-        self._write(Event(wall_time=time.time(), file_version="brain.Event:2"))
-        self._file.flush()
 
     def _write(self, event):
         self._file.write(framed(event.SerializeToString()))
@@ -169,6 +174,46 @@ class FileWriter:
     def __del__(self):
         if getattr(self, "_file", None) is not None:
             self._file.close()
+
+
+class EventsWriter:
+    """Writes Events into one file, made at the first of them: TensorFlow's `pywrap_tensorflow.EventsWriter`.
+
+    Args:
+      file_prefix: beginning of the file's path, text or bytes.
+    """
+
+    def __init__(self, file_prefix):
+        self._prefix, self._suffix, self._file = os.fsdecode(file_prefix), "", None
+
+    def InitWithSuffix(self, suffix):
+        """Makes the file, its name ending in `suffix`."""
+        self._suffix = suffix
+        self.FileName()
+
+    def FileName(self):
+        """Returns the file's path; makes it if there is none."""
+        if self._file is None:
+            self._file = _new_file(self._prefix, self._suffix)
+        return self._file.name
+
+    def WriteEvent(self, event):
+        """Adds an Event."""
+        self.FileName()
+        self._file.write(framed(event.SerializeToString()))
+
+    def Flush(self):
+        """Writes to disk what was added; True when that was possible."""
+        if self._file is not None:
+            self._file.flush()
+        return True
+
+    def Close(self):
+        """Writes what was added and closes the file; what is added later goes into a new one."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+        return True
 
 
 class FileWriterCache:

@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 import regrad as tf
+from regrad.core.messages import Event
 from regrad.core.proto import Message, fields
 from regrad.core.records import crc32c, framed, read_records
+from regrad.train import event_files
 
 
 def events(folder):
@@ -181,3 +183,21 @@ def test_tensors_as_messages(dtype):
         np.testing.assert_array_equal(again, value)
     assert tf.make_ndarray(tf.make_tensor_proto([b"a", "b"])).tolist() == [b"a", b"b"]
     assert tf.make_ndarray(tf.make_tensor_proto(2, shape=[2, 2], dtype=tf.float32)).tolist() == [[2, 2], [2, 2]]
+
+
+def test_an_events_writer_of_a_prefix(tmp_path):
+    writer = event_files.EventsWriter(bytes(tmp_path / "mine"))
+    assert writer.Flush() and not list(tmp_path.iterdir())  # made by the first event
+    for step, value in enumerate((0.5, 1.5)):
+        event = Event(wall_time=1.0, summary=tf.Summary(value=[tf.Summary.Value(tag="reward", simple_value=value)]))
+        event.step = step
+        writer.WriteEvent(event)
+    path = writer.FileName()
+    assert path.startswith(str(tmp_path / "mine.out.tfevents."))
+    writer.Close()
+    version, *rest = tf.train.summary_iterator(path)
+    assert version.file_version == "brain.Event:2"
+    assert [(e.step, e.summary.value[0].simple_value) for e in rest] == [(0, 0.5), (1, 1.5)]
+    writer.InitWithSuffix(".more")
+    assert writer.FileName() != path and writer.FileName().endswith(".more")
+    writer.Close()
