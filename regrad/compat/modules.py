@@ -30,9 +30,20 @@ _TREE = {
         graph_editor.transform=contrib.graph_editor graph_editor.util=contrib.graph_editor layers=contrib.layers
         layers.python layers.python.layers=contrib.layers layers.python.layers.initializers=contrib.layers
         layers.python.layers.layers=contrib.layers layers.python.layers.regularizers=contrib.layers
-        layers.python.layers.utils=contrib.layers losses=contrib.losses metrics=contrib.metrics opt=contrib.opt
+        layers.python.layers.utils=contrib.layer_utils layers.utils=contrib.layer_utils
+        losses=contrib.losses metrics=contrib.metrics opt=contrib.opt
         rnn=contrib.rnn slim=contrib.slim slim.evaluation=contrib.evaluation slim.learning=contrib.learning
         slim.losses=contrib.losses slim.metrics=contrib.metrics slim.python slim.python.slim
+        slim.utils=contrib.layer_utils slim.nets=contrib.nets slim.nets.alexnet=contrib.nets.alexnet
+        slim.nets.inception=contrib.nets.inception slim.nets.overfeat=contrib.nets.overfeat
+        slim.nets.resnet_utils=contrib.nets.resnet_utils slim.nets.resnet_v1=contrib.nets.resnet_v1
+        slim.nets.resnet_v2=contrib.nets.resnet_v2 slim.nets.vgg=contrib.nets.vgg
+        slim.python.slim.nets=contrib.nets slim.python.slim.nets.alexnet=contrib.nets.alexnet
+        slim.python.slim.nets.inception=contrib.nets.inception slim.python.slim.nets.inception_v1=contrib.nets.inception
+        slim.python.slim.nets.inception_v2=contrib.nets.inception slim.python.slim.nets.inception_v3=contrib.nets.inception
+        slim.python.slim.nets.overfeat=contrib.nets.overfeat slim.python.slim.nets.resnet_utils=contrib.nets.resnet_utils
+        slim.python.slim.nets.resnet_v1=contrib.nets.resnet_v1 slim.python.slim.nets.resnet_v2=contrib.nets.resnet_v2
+        slim.python.slim.nets.vgg=contrib.nets.vgg
         slim.python.slim.evaluation=contrib.evaluation slim.python.slim.learning=contrib.learning
         training=contrib.training training.python training.python.training
         training.python.training.hparam=contrib.training image=contrib.image opt.python opt.python.training
@@ -320,16 +331,6 @@ def _public_names(module_name, doc_string_modules=None):
     return [name for name in vars(sys.modules[module_name]) if not name.startswith("_")]
 
 
-def _bucketize(input, boundaries, name=None):
-    """Returns int32: how many of the boundaries each element has reached."""
-    import regrad as tf
-
-    values = tf.convert_to_tensor(input)
-    edges = tf.constant([float(b) for b in boundaries], tf.float64)
-    flat = tf.searchsorted(edges, tf.reshape(tf.cast(values, tf.float64), [-1]), side="right")
-    return tf.reshape(flat, tf.shape(values), name=name)
-
-
 def _zero_state(state_size, batch_size, dtype):
     """Returns a cell's state of zeros."""
     from regrad.core.dtypes import as_dtype
@@ -560,7 +561,7 @@ EXTRAS = {
     "tensorflow.python.ops.array_ops": {"shape_internal": "regrad.ops.array:shape", "size_internal": "regrad.ops.array:size",
                                         "rank_internal": "regrad.ops.array:rank"},
     "tensorflow.python.ops.math_ops": {"add_v2": "regrad.ops.math:add", "reduced_shape": _reduced_shape,
-                                       "_as_indexed_slices": _as_indexed_slices, "_bucketize": _bucketize},
+                                       "_as_indexed_slices": _as_indexed_slices},
     "tensorflow.python.ops.variables": {"VariableV1": "regrad.variables.variable:Variable",
                                         "PartitionedVariable": "regrad.variables.partition:PartitionedVariable",
                                         "RefVariable": "regrad.variables.variable:Variable"},

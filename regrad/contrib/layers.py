@@ -12,6 +12,7 @@ import numpy as np
 
 from regrad.contrib.framework import add_arg_scope, model_variable
 from regrad.contrib.gdn import GDN, gdn  # noqa: F401 - public here
+from regrad.contrib.layer_utils import collect_named_outputs
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
@@ -28,7 +29,7 @@ from regrad.ops.random import random_uniform, truncated_normal
 from regrad.ops.reduce import reduce_max, reduce_mean, reduce_sum
 from regrad.train.moving_averages import assign_moving_average
 from regrad.variables.initializers import Ones, Zeros
-from regrad.variables.scope import variable_scope
+from regrad.variables.scope import get_variable_scope, variable_scope
 
 # -- initializers and regularizers ------------------------------------------------------------------------
 
@@ -132,11 +133,9 @@ def apply_regularization(regularizer, weights_list=None):
 
 
 # -- layers -------------------------------------------------------------------------------------------
-def _collected(outputs, collections):
-    graph = get_default_graph()
-    for name in [collections] if isinstance(collections, str) else collections or []:
-        graph.add_to_collection(name, outputs)
-    return outputs
+def _collected(outputs, collections, alias=None):
+    """Adds the outputs to collections, called as the scope they are in: a variable scope unless `alias` says another name."""
+    return collect_named_outputs(collections, alias or get_variable_scope().name, outputs)
 
 
 def _of(variables_collections, name):
@@ -286,7 +285,7 @@ def _pooled(function, default, inputs, kernel_size, stride, padding, data_format
         if _channels(data_format) == 1:
             spatial = tuple([s[0], s[3], s[1], s[2]] for s in spatial)
         outputs = function(inputs, *spatial, padding, data_format=data_format or "NHWC")
-        return _collected(outputs, collections)
+        return _collected(outputs, collections, get_default_graph().get_name_scope())
 
 
 @add_arg_scope
@@ -320,7 +319,7 @@ def flatten(inputs, outputs_collections=None, scope=None):
         inputs = convert_to_tensor(inputs)
         if inputs.dims is None or len(inputs.dims) < 2:
             raise ValueError(f"flatten: inputs must have at least 2 axes, got {inputs.shape}.")
-        return _collected(Flatten().call(inputs), outputs_collections)
+        return _collected(Flatten().call(inputs), outputs_collections, get_default_graph().get_name_scope())
 
 
 @add_arg_scope
@@ -329,7 +328,8 @@ def one_hot_encoding(labels, num_classes, on_value=1.0, off_value=0.0, outputs_c
     with get_default_graph().name_scope(scope or "OneHotEncoding"):
         labels = convert_to_tensor(labels)
         labels = math.cast(labels, dtypes.int64) if labels.dtype is dtypes.int32 else labels
-        return _collected(one_hot(labels, num_classes, on_value=on_value, off_value=off_value), outputs_collections)
+        return _collected(one_hot(labels, num_classes, on_value=on_value, off_value=off_value), outputs_collections,
+                          get_default_graph().get_name_scope())
 
 
 @add_arg_scope
@@ -652,6 +652,10 @@ def embed_sequence(ids, vocab_size=None, embed_dim=None, unique=False, initializ
 
 
 def __getattr__(name):
+    if name == "utils":
+        from regrad.contrib import layer_utils
+
+        return layer_utils
     if name in ("optimize_loss", "OPTIMIZER_CLS_NAMES", "OPTIMIZER_SUMMARIES"):
         from regrad.contrib import optimize
 

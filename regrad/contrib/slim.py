@@ -21,5 +21,8 @@ _named, __dir__, __all__ = names_of(__name__, {
 })
 
 
+_MODULES = {"evaluation": "evaluation", "learning": "learning", "nets": "nets", "utils": "layer_utils"}
+
+
 def __getattr__(name):
-    return importlib.import_module(f"regrad.contrib.{name}") if name in ("evaluation", "learning") else _named(name)
+    return importlib.import_module(f"regrad.contrib.{_MODULES[name]}") if name in _MODULES else _named(name)
