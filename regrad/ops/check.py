@@ -8,7 +8,7 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import InvalidArgumentError
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
-from regrad.core.graph import get_default_graph
+from regrad.core.graph import get_default_graph, is_tensor
 from regrad.core.opdef import Spec, define_op, no_output
 from regrad.core.shapes import as_dims
 from regrad.ops.array import checknumerics_op
@@ -30,6 +30,12 @@ assert_op = define_op("Assert", "condition: bool, data: [T]", attrs={"summarize"
                       host=True, stateful=True)
 
 
+def _listed(data, op_type):
+    if is_tensor(data) or isinstance(data, (str, bytes)) or not hasattr(data, "__iter__"):
+        raise TypeError(f"Expected list for 'data' argument to '{op_type}' Op, not {data!r}.")
+    return [convert_to_tensor(d) for d in data]
+
+
 def Assert(condition, data, summarize=None, name=None):
     """Returns an operation that raises unless `condition` holds.
 
@@ -41,7 +47,7 @@ def Assert(condition, data, summarize=None, name=None):
     Raises:
       InvalidArgumentError: (when run) the condition is false.
     """
-    return assert_op(condition, [convert_to_tensor(d) for d in data], summarize=3 if summarize is None else summarize,
+    return assert_op(condition, _listed(data, "Assert"), summarize=3 if summarize is None else summarize,
                      name=name)
 
 
@@ -331,7 +337,7 @@ def Print(input_, data, message=None, first_n=None, summarize=None, name=None):
       first_n: print so many times only.
       summarize: how many elements of each tensor to show; 3 by default, -1 for all.
     """
-    return print_op(input_, [convert_to_tensor(d) for d in data], message=message or "",
+    return print_op(input_, _listed(data, "Print"), message=message or "",
                     first_n=-1 if first_n is None else first_n, summarize=3 if summarize is None else summarize,
                     times=_Times(), name=name)
 

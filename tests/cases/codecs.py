@@ -71,9 +71,9 @@ CASES = [
          note="quality of 101"),
     Bad("DecodePng", lambda: image.decode_png(b"", 5), ValueError, "channels"),
     Bad("DecodePng", lambda: image.decode_png(b"", dtype=tf.int32), ValueError, "of int32 is not in the list of allowed values: uint8, uint16"),
-    Bad("DecodeJpeg", lambda: image.decode_jpeg(b"", ratio=3), ValueError, "ratio"),
-    Bad("DecodeImage", lambda: image.decode_image(1.0), TypeError, "string"),
-    Bad("EncodePng", lambda: image.encode_png(np.zeros([3], "u1")), ValueError, "rank|height"),
+    Bad("DecodeJpeg", lambda: image.decode_jpeg(b"", ratio=3), ValueError, "ratio must be 1, 2, 4 or 8, got 3"),
+    Bad("DecodeImage", lambda: image.decode_image(1.0), TypeError, "Expected string, got 1.0"),
+    Bad("EncodePng", lambda: image.encode_png(np.zeros([3], "u1")), ValueError, r"image must be \[height, width, channels\], got uint8"),
     Bad("EncodePng", lambda: image.encode_png(np.zeros([3, 3, 1], "f")), TypeError, "float32"),
-    Bad("EncodeJpeg", lambda: image.encode_jpeg(np.zeros([3, 3], "u1")), ValueError, "rank|height"),
+    Bad("EncodeJpeg", lambda: image.encode_jpeg(np.zeros([3, 3], "u1")), ValueError, r"image must be \[height, width, channels\], got uint8"),
 ]

@@ -64,10 +64,11 @@ CASES = [
     Steps("AssignAdd", lambda v: [tf.assign_add(v, [100]), tf.assign_add(v, [100])], of("int8", [100]), note="overflow"),
     Steps("AssignSub", lambda v: [tf.assign_sub(v, [1]), tf.assign_sub(v, [1])], of("uint8", [1]), note="overflow"),
     Bad("Assign", lambda: tf.assign(tf.Variable([1.0]), [1.0, 2.0]), ValueError, r"float32\[2\] to a variable of float32\[1\]"),
-    Bad("Assign", lambda: tf.assign(tf.Variable([1.0]), tf.constant([1])), TypeError, "int32.*float32|float32.*int32"),
+    Bad("Assign", lambda: tf.assign(tf.Variable([1.0]), tf.constant([1])), TypeError,
+        "int32 that does not match type float32 of argument 'ref'"),
     Bad("Assign", lambda: tf.assign(tf.constant([1.0]), [1.0]), TypeError, "assigns a variable, not Tensor Const"),
     Bad("AssignAdd", lambda: tf.assign_add(tf.Variable([1.0]), [[1.0]]), ValueError, "AssignAdd needs a value of the variable"),
-    Bad("AssignSub", lambda: tf.assign_sub(tf.Variable([True]), [False]), TypeError, "bool"),
+    Bad("AssignSub", lambda: tf.assign_sub(tf.Variable([True]), [False]), TypeError, "DataType bool not in list of allowed values"),
 ]
 
 
@@ -134,7 +135,8 @@ def elements_of(op_type, dtypes):
         Steps(op_type, build, of("float32", start), (at[:1] + 1, *of("float32", [5])), note="past the end"),
         Steps(op_type, build, of("float32", start), (at[1:] - 1, *of("float32", [4])), note="negative"),
         Steps(op_type, build, (NAN,), (np.arange(7)[:, None], NAN[::-1].copy()), note="not finite"),
-        Bad(op_type, lambda: op(ref=tf.Variable([1.0, 2.0])._ref(), indices=[[0, 0]], updates=[1.0]), ValueError, "ind"),
+        Bad(op_type, lambda: op(ref=tf.Variable([1.0, 2.0])._ref(), indices=[[0, 0]], updates=[1.0]), ValueError,
+            "index innermost dimension length must be <= rank of the tensor; saw: 2 vs. 1"),
     ]
 
 
@@ -196,6 +198,6 @@ CASES += [
           expected=["FailedPreconditionError", [], []]),
     Bad("AssertVariablesInitialized", lambda: tf.assert_variables_initialized([tf.Variable(1.0, name="w")]),
         tf.errors.FailedPreconditionError, "uninitialized value w", run=True),
-    Bad("CountUpTo", lambda: tf.count_up_to(tf.Variable([1, 2]), 3), ValueError, "scalar|rank"),
+    Bad("CountUpTo", lambda: tf.count_up_to(tf.Variable([1, 2]), 3), ValueError, "must be rank 0 but is rank 1 for CountUpTo"),
     Bad("CountUpTo", lambda: tf.count_up_to(tf.Variable(1.0), 3), TypeError, "float32"),
 ]

@@ -94,8 +94,8 @@ def hashes(op_type, function):
         once(op_type, lambda x: function(x, 1), SQUARE, note="one bucket"),
         once(op_type, lambda x: function(x, 7), NOTHING, note="empty"),
         once(op_type, lambda x: function(x, 7), np.array("\u00e9\u4e2d".encode(), object), note="scalar"),
-        Bad(op_type, lambda: function(["a"], 0), ValueError, "num_buckets|must be at least minimum 1|>= 1"),
-        Bad(op_type, lambda: function([1.0], 3), TypeError, "string"),
+        Bad(op_type, lambda: function(["a"], 0), ValueError, "num_buckets: 0 is less than the minimum 1"),
+        Bad(op_type, lambda: function([1.0], 3), TypeError, "Expected string, got 1.0"),
     ]
 
 
@@ -109,7 +109,7 @@ CASES += [
     *hashes("StringToHashBucketFast", tf.string_to_hash_bucket_fast),
     *hashes("StringToHashBucketStrong", lambda x, n: tf.string_to_hash_bucket_strong(x, n, [123, 456])),
     once("StringToHashBucketStrong", lambda x: tf.string_to_hash_bucket_strong(x, 10**9, [2**62, 3]), OF_EVERY_LENGTH, note="key"),
-    Bad("StringToHashBucketStrong", lambda: tf.string_to_hash_bucket_strong(["a"], 3, [1]), (ValueError, TypeError), "key"),
+    Bad("StringToHashBucketStrong", lambda: tf.string_to_hash_bucket_strong(["a"], 3, [1]), ValueError, "key must be two numbers"),
     once("StringSplitV2", parts_of, SENTENCES),
     *(once("StringSplitV2", lambda x, sep=sep: parts_of(x, sep), _s(b"a,b,,c", b",", b"", b"a,,b"), note=sep)
       for sep in (",", ",,", "b,")),
@@ -117,5 +117,5 @@ CASES += [
       for n in (0, 1, 2)),
     once("StringSplitV2", parts_of, NOTHING[:, 0], note="empty"),
     once("StringSplitV2", lambda x: parts_of(x, "\u4e2d".encode()), _s("a\u4e2db".encode()), note="several bytes"),
-    Bad("StringSplitV2", lambda: tf.strings.split(SQUARE), ValueError, "rank 1|must be"),
+    Bad("StringSplitV2", lambda: tf.strings.split(SQUARE), ValueError, "must be rank 1 but is rank 2 for input, a vector"),
 ]

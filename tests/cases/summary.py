@@ -65,7 +65,7 @@ CASES = [
     once("AudioSummaryV2", lambda x: sound(x, max_outputs=1), SOUND, note="the first"),
     once("AudioSummaryV2", lambda x, r: sound(x, r), SOUND, np.float32(8000), note="rate"),
     once("AudioSummaryV2", sound, of("float32", [[0.0, np.nan, np.inf]]), note="not finite"),
-    Bad("AudioSummaryV2", lambda: sound(np.zeros([3], "f")), ValueError, "rank|frames|\\[3\\]"),
+    Bad("AudioSummaryV2", lambda: sound(np.zeros([3], "f")), ValueError, r"must be \[batch, frames\] or \[batch, frames, channels\], got float32\[3\]"),
     Bad("AudioSummaryV2", lambda: sound(SOUND, max_outputs=0), ValueError, "'max_outputs' of 0 must be at least minimum 1"),
     *(once("TensorSummaryV2", any_tensor, of(d, [[0, 1], [2, 3]]), note=d) for d in (*REAL, "bool", "complex64", "complex128")),
     once("TensorSummaryV2", any_tensor, np.array([b"a", b""], object), note="string"),
@@ -102,7 +102,7 @@ CASES += [once("ImageSummary", reread, x, note=n, unknown=False) for n, x in {
 }.items()]
 CASES += [
     once("ImageSummary", lambda x: reread(x, max_images=1), PICTURES, note="the first", unknown=False),
-    Bad("ImageSummary", lambda: picture(np.zeros([3, 3, 3], "f")), ValueError, r"\[3,3,3\]|rank"),
-    Bad("ImageSummary", lambda: picture(np.zeros([1, 3, 3, 2], "f")), (ValueError, tf.errors.InvalidArgumentError), "channels|2",
-        run=False),
+    Bad("ImageSummary", lambda: picture(np.zeros([3, 3, 3], "f")), ValueError, r"1, 3 or 4 channels\], got float32\[3,3,3\]"),
+    Bad("ImageSummary", lambda: picture(np.zeros([1, 3, 3, 2], "f")), ValueError,
+        r"1, 3 or 4 channels\], got float32\[1,3,3,2\]"),
 ]
