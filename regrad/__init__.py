@@ -143,7 +143,7 @@ _NAMES = {
     "regrad.ops.control": "group no_op tuple",
     "regrad.ops.tensor_array": "TensorArray",
     "regrad.ops.flow": "case cond switch_case while_loop",
-    "regrad.ops.functional": "foldl foldr map_fn scan",
+    "regrad.ops.functional": "foldl foldr map_fn scan vectorized_map",
     "regrad.ops.script": "host_gradient numpy_function py_func py_function timestamp",
     "regrad.ops.vjp": "vjp_of_lowering",
     "regrad.ops.handles": "delete_session_tensor get_session_handle get_session_tensor",

@@ -11,8 +11,9 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import as_dtype, int32
 from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
+from regrad.core.opdef import Spec
 from regrad.ops.array import shape
-from regrad.ops.flow import while_loop
+from regrad.ops.flow import trace, while_loop
 from regrad.ops.tensor_array import TensorArray
 
 
@@ -112,6 +113,28 @@ def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap
         _, outputs = while_loop(lambda i, _: i < rows.n, turn, (constant(0), outputs), back_prop=back_prop,
                                 parallel_iterations=parallel_iterations or 10, swap_memory=swap_memory)
         return nest.pack_sequence_as(like, _stacked(outputs, rows.n, shapes))
+
+
+def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
+    """Returns the results of `fn(row)` for each row of `elems`, stacked: `map_fn` that finds out the dtypes itself.
+
+    It is a loop, not one operation on all rows; gradients of every order go through it.
+
+    Args:
+      fn: function of one argument with the structure of `elems`, holding row i of each; it is called twice while building.
+      elems: tensor of at least one axis, or a structure of tensors with a common first size.
+      fallback_to_while_loop, warn: accepted.
+
+    Returns:
+      The structure that `fn` returns, with tensors of shape [number of rows, ...].
+    """
+    fn = _function("vectorized_map", fn)
+    with get_default_graph().name_scope("vectorized_map"):
+        elems = nest.map_structure(convert_to_tensor, elems)
+        specs = [Spec(None if t.dims is None else t.dims[1:], t.dtype) for t in nest.flatten(elems)]
+        _, returned = trace("vectorized_map", lambda *rows: nest.map_structure(
+            convert_to_tensor, fn(nest.pack_sequence_as(elems, list(rows)))), specs)
+        return map_fn(fn, elems, nest.map_structure(lambda t: t.dtype, returned))
 
 
 def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, infer_shape=True,

@@ -139,3 +139,18 @@ def test_back_prop_false_stops_gradients():
 def test_refuses(build, error, says):
     with pytest.raises(error, match=says):
         build()
+
+
+def test_vectorized_map_finds_out_the_dtypes():
+    x = tf.placeholder(tf.float32, [None, 3])
+    shift = tf.constant([1.0, 2.0, 3.0])
+    total, parts = tf.vectorized_map(lambda row: (tf.argmax(row[0]), {"a": row[0] * shift, "b": row[1] + 1}),
+                                      (x, tf.constant([10, 20])))
+    assert (total.dtype, parts["b"].dtype, parts["a"].shape.as_list()) == (tf.int64, tf.int32, [2, 3])
+    value = np.array([[3, 1, 2], [0, 5, 4]], np.float32)
+    with tf.Session() as sess:
+        got = sess.run([total, parts, tf.gradients(parts["a"], shift)[0]], {x: value})
+    np.testing.assert_array_equal(got[0], [0, 1])
+    np.testing.assert_array_equal(got[1]["a"], value * [1, 2, 3])
+    np.testing.assert_array_equal(got[1]["b"], [11, 21])
+    np.testing.assert_array_equal(got[2], value.sum(0))

@@ -47,7 +47,6 @@ LEFT_OUT = _by_name({
     "version 2 is another library": "compat.v2",
     "differentiates what runs eagerly; tf.gradients differentiates graphs": "GradientTape",
     "runs of one session follow one another": "CriticalSection",
-    "tf.map_fn": "vectorized_map",
     "tf.strings.to_hash_bucket_fast": "fingerprint",
     "an aid to TensorFlow's own ctc_loss_v2": "nn.ctc_unique_labels",
     "assert_rank and set_shape": "debugging.assert_shapes",
