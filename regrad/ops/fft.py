@@ -77,34 +77,39 @@ _rfft_ops = {n: _real_transform(f"RFFT{_NAMES[n]}", n) for n in (1, 2, 3)}
 _irfft_ops = {n: _inverse_real_transform(f"IRFFT{_NAMES[n]}", n) for n in (1, 2, 3)}
 
 
+def _complex(x):
+    """Returns `x` as a tensor; Python numbers are complex64 here, as in TF."""
+    return convert_to_tensor(x, preferred_dtype=dtypes.complex64, name="input")
+
+
 def fft(input, name=None):
     """Returns the discrete Fourier transform over the last axis of a complex tensor."""
-    return _fft_ops[1](input, name=name)
+    return _fft_ops[1](_complex(input), name=name)
 
 
 def fft2d(input, name=None):
     """Returns the discrete Fourier transform over the last two axes of a complex tensor."""
-    return _fft_ops[2](input, name=name)
+    return _fft_ops[2](_complex(input), name=name)
 
 
 def fft3d(input, name=None):
     """Returns the discrete Fourier transform over the last three axes of a complex tensor."""
-    return _fft_ops[3](input, name=name)
+    return _fft_ops[3](_complex(input), name=name)
 
 
 def ifft(input, name=None):
     """Returns the inverse discrete Fourier transform over the last axis of a complex tensor."""
-    return _ifft_ops[1](input, name=name)
+    return _ifft_ops[1](_complex(input), name=name)
 
 
 def ifft2d(input, name=None):
     """Returns the inverse discrete Fourier transform over the last two axes of a complex tensor."""
-    return _ifft_ops[2](input, name=name)
+    return _ifft_ops[2](_complex(input), name=name)
 
 
 def ifft3d(input, name=None):
     """Returns the inverse discrete Fourier transform over the last three axes of a complex tensor."""
-    return _ifft_ops[3](input, name=name)
+    return _ifft_ops[3](_complex(input), name=name)
 
 
 def _default_length(x, axes, inverse):

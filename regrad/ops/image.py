@@ -674,13 +674,13 @@ def grayscale_to_rgb(images, name=None):
 
 def per_image_standardization(image):
     """Returns images of mean 0 and deviation 1 each; the deviation counts as at least 1 / sqrt(number of elements)."""
-    with get_default_graph().name_scope("per_image_standardization"):
+    with get_default_graph().name_scope("per_image_standardization") as scope:
         image = convert_to_tensor(image, name="image")
         image = image if image.dtype.is_floating else math.cast(image, dtypes.float32)
         n = math.cast(array.size(image[0] if not _is_single(image) else image), image.dtype)
         centred = image - reduce_mean(image, [-3, -2, -1], keepdims=True)
         deviation = math.sqrt(reduce_mean(math.square(centred), [-3, -2, -1], keepdims=True))
-        return math.divide(centred, math.maximum(deviation, math.rsqrt(n)))
+        return math.divide(centred, math.maximum(deviation, math.rsqrt(n)), name=scope)
 
 
 # -- measures ------------------------------------------------------------------------------------------

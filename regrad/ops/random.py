@@ -936,7 +936,7 @@ def parameterized_truncated_normal(shape, means=0.0, stddevs=1.0, minvals=-2.0, 
 
 def random_crop(value, size, seed=None, name=None):
     """Returns a window of shape `size` cut from `value` at a random place."""
-    with get_default_graph().name_scope(name or "random_crop"):
+    with get_default_graph().name_scope(name or "random_crop") as scope:
         from regrad.ops.indexing import block
 
         value = convert_to_tensor(value, name="value")
@@ -948,7 +948,7 @@ def random_crop(value, size, seed=None, name=None):
                     raise BadValue(f"Need value.shape >= size, got {list(value.dims)} and {list(wanted)} (axis {i})")
         limit = array.shape(value) - size + 1
         drawn = random_uniform(array.shape(limit), maxval=size.dtype.max, dtype=size.dtype, seed=seed)
-        return block(value, math.floormod(drawn, limit), size, name="random_crop")
+        return block(value, math.floormod(drawn, limit), size, name=scope)
 
 
 # -- how much of its stream a run of an op takes: as in TF's kernels, so that later runs go on as theirs do -----------

@@ -130,7 +130,8 @@ def _all_axes(x):
 def _reduce(op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims):
     axis = one_of("axis", axis, "reduction_indices", reduction_indices)
     keepdims = one_of("keepdims", keepdims, "keep_dims", keep_dims)
-    x = convert_to_tensor(input_tensor, name="input_tensor")
+    x = convert_to_tensor(input_tensor, name="input_tensor",
+                          preferred_dtype=dtypes.bool_ if op in (all_op, any_op) else None)  # of an empty list
     result = op(x, _all_axes(x) if axis is None else axis, keep_dims=bool(keepdims), name=name)
     if axis is None and not keepdims:
         result.set_shape(())  # over all axes, however many there are

@@ -470,8 +470,13 @@ def _utf8(text):
 string_lower, string_upper = _cased("StringLower", bytes.lower, "lower"), _cased("StringUpper", bytes.upper, "upper")
 
 
+_BASE64 = re.compile(rb"[A-Za-z0-9_-]*={0,2}")  # the web-safe alphabet only
+
+
 def _base64_decoded(text):
     try:
+        if not _BASE64.fullmatch(text):
+            raise ValueError("a character that is none of A-Z, a-z, 0-9, - and _")
         return base64.urlsafe_b64decode(text + b"=" * (-len(text) % 4))
     except ValueError as error:
         raise InvalidArgumentError(f"DecodeBase64: invalid base64: {error}") from None

@@ -210,4 +210,12 @@ result = [op.colocation_groups() for op in made]"""),
              asked=False),
     _refused("reading an array nothing was written to", "InvalidArgumentError", "",
              "run(tf.TensorArray(tf.float32, 3).read(0))"),
+    # Kernels.
+    Row("an empty list of bools", "result = run([tf.reduce_any([]), tf.reduce_all([]), tf.reduce_all([[True, False]], 1)])"),
+    Row("Python numbers are complex to a Fourier transform", "result = run([tf.fft([1.0, 2.0]), tf.ifft2d([[1, 2]])])"),
+    Row("names of crops and standardised images", """
+x = tf.ones([4, 4, 3])
+result = [tf.random_crop(x, [2, 2, 3]).name, tf.image.per_image_standardization(x).name]"""),
+    _refused("base64 that is none", "InvalidArgumentError", "", "run(tf.decode_base64('!!'))"),
+    _refused("base64 of the other alphabet", "InvalidArgumentError", "", "run(tf.decode_base64('a+b/'))"),
 ]
