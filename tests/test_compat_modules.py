@@ -37,6 +37,7 @@ NAMES = {
     "framework.random_seed": "set_random_seed get_seed DEFAULT_GRAPH_SEED",
     "framework.test_util": "TensorFlowTestCase run_deprecated_v1 run_in_graph_and_eager_modes assert_ops_in_graph",
     "framework.importer": "import_graph_def",
+    "client.device_lib": "list_local_devices",
     "client.session": "Session InteractiveSession register_session_run_conversion_functions",
     "eager.context": "executing_eagerly graph_mode",
     "ops.array_ops": "placeholder identity zeros shape_internal strided_slice gather where mirror_pad unique",
@@ -232,3 +233,8 @@ def test_one_replica():
 
 def test_raw_ops_lists_op_types():
     assert {"MatMul", "Relu", "While"} <= set(dir(tf.raw_ops)) and tf.raw_ops.Relu(features=1.0).op.type == "Relu"
+
+
+def test_local_devices():
+    devices = _lookup("tensorflow.python.client.device_lib", "list_local_devices")()
+    assert [(d.name, d.physical_device_desc) for d in devices if d.device_type == "CPU"][:1] == [("/device:CPU:0", "")]

@@ -494,6 +494,7 @@ EXTRAS = {
     "tensorflow": {"__file__": "regrad:__file__", "__version__": "regrad.versions:VERSION"},
     "tensorflow.python.framework.function": {"Defun": "regrad.autodiff.defun:Defun",
                                              "_DefinedFunction": "regrad.autodiff.defun:_DefinedFunction"},
+    "tensorflow.python.client.device_lib": {"list_local_devices": "regrad.runtime.session:list_local_devices"},
     "tensorflow.python.client.timeline": {"Timeline": "regrad.runtime.trace:Timeline"},
     "tensorflow.python.framework.ops": {
         "RegisterGradient": "regrad.core.gradient_registry:RegisterGradient",

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -426,6 +427,19 @@ class _Device:
 
     def __repr__(self):
         return f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes})"
+
+
+def list_local_devices(session_config=None):
+    """Returns the devices XLA offers, each with the fields of TensorFlow's DeviceAttributes: `name`, `device_type` ...
+
+    Args:
+      session_config: accepted; XLA knows what there is.
+    """
+    from regrad.runtime.backend import jax
+
+    return [SimpleNamespace(name=f"/device:{d.platform.upper()}:{d.id}", device_type=d.platform.upper(), incarnation=d.id,
+                            memory_limit=(d.memory_stats() or {}).get("bytes_limit", 0), locality=SimpleNamespace(),
+                            physical_device_desc="" if d.platform == "cpu" else d.device_kind) for d in jax.devices()]
 
 
 class _PartialRun:
