@@ -494,3 +494,22 @@ def test_the_checker_notices_a_wrong_value_shape_or_dtype():
         _claims(Case("TestTwoBackends", twice, None, ((2,),), derivatives=False))
     with pytest.raises(AssertionError, match="host"):
         _claims(Case("TestTwoBackends", twice, lambda x: 3 * x, ((2,),), derivatives=False))
+
+
+def test_the_checker_notices_wrong_runs():
+    """A wrong value, dtype, error, variable or gradient, and a shape that TensorFlow would know."""
+    row = Steps("AssignAdd", lambda v, x: [tf.assign_add(v, x)], (np.float32([1]),), (np.float32([1]),))
+    found = oracle.run_steps(tf, row)
+    right = {"fingerprint": oracle.fingerprint(row, [*row.variables, *row.inputs]), **found}
+    check_steps(row, found, right, "full shapes", None)
+    for wrong in ({"results": [[np.float32([2.001])]]}, {"results": [[np.float64([2])]]}, {"results": [[]]},
+                  {"results": [{"error": "InternalError"}]}, {"variables": [[np.float32([1])]]}, {"gradients": [True, False]},
+                  {"fingerprint": 0}):
+        with pytest.raises(AssertionError):
+            check_steps(row, found, right | wrong, "full shapes", None)
+    with pytest.raises(AssertionError, match="knows the shape"):
+        check_steps(row, found | {"shapes": [[None]]}, right, "full shapes", None)
+    with pytest.raises(AssertionError, match="the rule said"):
+        check_steps(row, found | {"shapes": [[[2]]]}, right, "full shapes", None)
+    with pytest.raises(AssertionError, match="and is the same"):
+        check_steps(row, found, right, "full shapes", "a reason that is none")

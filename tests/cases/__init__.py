@@ -1,6 +1,6 @@
-"""One table of rows per op family, `CASES = [Case(...), Edge(...), Bad(...), ...]`; `tests/test_ops.py` checks every
-row in every way it knows (the list stands at its top), and the whole of it for a plain `Case("Mul", f, np.multiply,
-((3, 4), (4,)))`.
+"""One table of rows per op family, `CASES = [Case(...), Steps(...), Edge(...), Bad(...), ...]`; `tests/test_ops.py` checks
+every row in every way it knows (the list stands at its top), and the whole of it for a plain `Case("Mul", f,
+np.multiply, ((3, 4), (4,)))`.
 """
 
 import dataclasses
