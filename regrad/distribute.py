@@ -68,7 +68,11 @@ class ReplicaContext:
 
     num_replicas_in_sync = 1
     replica_id_in_sync_group = 0
-    strategy = property(lambda self: _strategy)
+
+    @property
+    def strategy(self):
+        """The strategy of one replica."""
+        return _strategy
 
     def merge_call(self, merge_fn, args=(), kwargs=None):
         """Returns `merge_fn(strategy, *args, **kwargs)`."""
