@@ -103,6 +103,26 @@ def test_evaluation_rounds_in_the_ranges_of_training():
     assert np.abs(got - h).max() < np.abs(got - exact).max() / 5
 
 
+def test_moving_averages_that_move_with_the_layer():
+    norm = {"is_training": True, "updates_collections": None, "decay": 0.5}
+
+    def moved(rewrite):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            tf.set_random_seed(1)
+            h = slim.fully_connected(tf.reshape(X, [6, -1]), 4, normalizer_fn=slim.batch_norm, normalizer_params=norm)
+            out = tf.reduce_sum(h)
+            rewrite()
+            sess.run(tf.global_variables_initializer())
+            sess.run(out)
+            return [sess.run(v) for v in tf.global_variables() if "moving" in v.op.name]
+
+    for a, b in zip(moved(lambda: None), moved(quantize.create_training_graph), strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-6)
+        assert np.all((a != 0) & (a != 1))
+    still = moved(lambda: quantize.experimental_create_training_graph(freeze_bn_delay=0))
+    assert [v.tolist() for v in still] == [[0] * 4, [1] * 4]
+
+
 def test_settings():
     _, values = train(lambda: quantize.experimental_create_training_graph(weight_bits=2, symmetric=True, scope="c"), steps=1)
     assert {name.partition("/")[0] for name in values if name.endswith("_quant/min")} == {"c"}

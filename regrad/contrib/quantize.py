@@ -142,15 +142,14 @@ def _unfused(op):
     mean = found[1]
     while mean.op.type == "Neg":
         mean = mean.op.inputs[0]
-    training = _variable_of(mean) is None
-    return _norm(layer.op, op.outputs[0], gamma, beta, _through(mean, "Identity") if training else mean,
-                 _through(variance, "Identity") if training else variance, epsilon, training)
+    return _norm(layer.op, op.outputs[0], gamma, beta, mean, variance, epsilon, _variable_of(mean) is None)
 
 
 def _norm(layer, out, gamma, beta, mean, variance, epsilon, training, biased=None):
     if not training:
         return _Norm(layer, out, gamma, beta, mean, variance, epsilon, False, mean, variance, ())
-    (moving_mean, first), (moving_variance, second) = (_moving_average(t, layer) for t in (mean, variance))
+    (moving_mean, first), (moving_variance, second) = (_moving_average(_through(t, "Identity"), layer)
+                                                             for t in (mean, variance))
     return _Norm(layer, out, gamma, beta, mean, variance if biased is None else biased, epsilon, True, moving_mean,
                  moving_variance, (first, second))
 
