@@ -78,7 +78,9 @@ _irfft_ops = {n: _inverse_real_transform(f"IRFFT{_NAMES[n]}", n) for n in (1, 2,
 
 
 def _complex(x):
-    """Returns `x` as a tensor; Python numbers are complex64 here, as in TF."""
+    """Returns `x` as a tensor; real numbers that are none yet become complex64, as in TF."""
+    if hasattr(x, "_as_graph_element") or np.iscomplexobj(x):
+        return convert_to_tensor(x, name="input")
     return convert_to_tensor(x, preferred_dtype=dtypes.complex64, name="input")
 
 

@@ -53,7 +53,7 @@ CASES = [
            norm="ortho"), lambda x, type: x, ((2, 5),), {"type": kind}, note=f"idct-{kind}") for kind in (2, 3)],
     *[Case("RFFT", lambda x, n: fft.dct(x, n=n), lambda x, n: scipy.fft.dct(x, 2, n=n), ((2, 5),), {"n": n}, note=f"dct-n{n}",
            unknown="rank") for n in (3, 8)],
-    Bad("FFT", lambda: fft.fft(np.zeros(3)), TypeError, "float64 not in list"),
+    Bad("FFT", lambda: fft.fft(array.zeros([3], "float64")), TypeError, "float64 not in list"),
     Bad("FFT2D", lambda: fft.fft2d(np.zeros(3, complex)), ValueError, "at least rank 2"),
     Bad("RFFT", lambda: fft.rfft(np.zeros(4), fft_length=[4, 4]), ValueError, r"fft_length must have shape \[1\]"),
     Bad("RFFT", lambda: fft.rfft(array.zeros([4], "float64"), Tcomplex="complex64"), TypeError, "another precision"),
