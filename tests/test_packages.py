@@ -48,3 +48,50 @@ def test_slices_end_at_dimensions():
     x = tf.constant(np.arange(6.0).reshape(2, 3))
     with tf.Session() as sess:
         assert sess.run(x[:, 0:x.shape[0]]).tolist() == [[0.0, 1.0], [3.0, 4.0]]
+
+
+def test_names_of_version_2_build_graphs_too():
+    from regrad.compat import v2
+
+    class Scale(v2.Module):
+        def __init__(self):
+            super().__init__()
+            self.parts = {"a": [tf.get_variable("s", [], initializer=tf.ones_initializer())], "b": InnerPart()}
+
+    class InnerPart(v2.Module):
+        def __init__(self):
+            super().__init__()
+            self.s = tf.get_variable("t", [], trainable=False)
+
+        @v2.Module.with_name_scope
+        def named(self):
+            return v2.constant(1.0).op.name
+
+    scale = Scale()
+    inner, = scale.submodules
+    assert [v.op.name for v in scale.variables] == ["s", "t"] and [v.op.name for v in scale.trainable_variables] == ["s"]
+    assert inner.name == "inner_part" and inner.named().startswith("inner_part/") and v2.float32 is tf.float32
+    rows = v2.constant([[1.0, 2.0], [3.0, 4.0]])
+    asked = [v2.where(rows > 1.0, rows, 0.0), v2.gather(rows, [[1], [0]], batch_dims=1), v2.reduce_sum(rows, 1, True),
+             v2.concat([rows, rows], 1), v2.pad(rows, [[0, 0], [1, 0]], "CONSTANT", 5.0), v2.argmax(rows),
+             v2.shape(rows, tf.int64), v2.size(rows), v2.zeros_like(rows, tf.int32), v2.ones_like(rows),
+             v2.cond(rows[0, 0] > 0.0, lambda: [rows[0]], lambda: [rows[1]])[0], v2.convert_to_tensor(1, dtype_hint=tf.float32),
+             v2.poisson([5], 0.0)]
+    with tf.Session() as sess:
+        got = [x.tolist() for x in sess.run(asked)]
+    assert got == [[[0, 2], [3, 4]], [[2], [3]], [[3], [7]], [[1, 2, 1, 2], [3, 4, 3, 4]], [[5, 1, 2], [5, 3, 4]], [1, 1],
+                   [2, 2], 4, [[0, 0], [0, 0]], [[1, 1], [1, 1]], [1, 2], 1.0, [0] * 5]
+
+
+def test_what_packages_ask_of_tensorflows_modules():
+    from regrad.python.ops.linalg import linear_operator_util
+    from regrad.python.util import lazy_loader, nest, tf_inspect
+
+    names = {}
+    names["text"] = lazy_loader.LazyLoader("text", names, "textwrap")
+    assert names["text"].dedent(" a") == "a" and type(names["text"]).__name__ == "module"
+    assert tf_inspect.getfullargspec(tf.cast).args == ["x", "dtype", "name"] and not nest._is_namedtuple((1,))
+    assert tf.get_static_value([1, 2]) == [1, 2] and tf.get_static_value(tf.int32) is tf.int32
+    matrix = linear_operator_util.matrix_triangular_solve_with_broadcast(tf.eye(2), tf.ones([3, 2, 1]))
+    assert matrix.shape == [3, 2, 1]
+    assert all(hasattr(tf_inspect, name) for name in dir(tf_inspect))

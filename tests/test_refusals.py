@@ -251,7 +251,6 @@ tf.train.Saver().restore(tf.Session(), 'model') #!"""),
     # What belongs to later TensorFlows, or is left out.
     "tf.function": ("AttributeError", "built once", "tf.function #!"),
     "tf.keras.Sequential": ("AttributeError", "tf.layers", "tf.keras.Sequential #!"),
-    "tf.compat.v2": ("AttributeError", "graph mode", "tf.compat.v2 #!"),
     "a device list": ("AttributeError", "is_gpu_available", "tf.config.list_physical_devices() #!"),
     "a misspelt setting of ours": ("AttributeError", "did you mean 'host_runs'", "tf.config.host_run = 3 #!"),
     "text for a setting": ("ValueError", "at least 0", "tf.config.host_runs = '3' #!"),

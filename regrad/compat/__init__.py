@@ -25,10 +25,10 @@ __all__ = ["as_bytes", "as_str", "as_str_any", "as_text", "bytes_or_text_types",
 
 
 def __getattr__(name):
-    if name == "v1":
+    if name in ("v1", "v2"):
         import importlib
 
-        return importlib.import_module("regrad.compat.v1")
+        return importlib.import_module(f"regrad.compat.{name}")
     from regrad.core.absent import hint
 
     raise AttributeError(f"module 'regrad.compat' has no attribute {name!r}{hint('regrad.compat', name)}")

@@ -9,8 +9,8 @@ import itertools
 import types
 
 _TREE = {
-    "": """compat=compat compat.v1=regrad python=regrad core core.framework core.lib core.lib.core core.protobuf core.util
-        core.example raw_ops=raw_ops""",
+    "": """compat=compat compat.v1=regrad compat.v2=compat.v2 python=regrad core core.framework core.lib core.lib.core
+        core.protobuf core.util core.example raw_ops=raw_ops""",
     "core.framework": """attr_value_pb2=core.graph_def function_pb2 graph_pb2=core.graph_def node_def_pb2=core.graph_def
         op_def_pb2 step_stats_pb2 summary_pb2=core.messages tensor_pb2=core.messages tensor_shape_pb2=core.messages types_pb2
         variable_pb2=core.messages versions_pb2""",
@@ -104,6 +104,10 @@ _TREE = {
         gradients_impl=autodiff.gradients gradients_util=autodiff.gradients histogram_ops=ops.counting
         image_grad=ops.image_grad image_ops=image image_ops_impl=image init_ops=variables.initializers
         init_ops_v2=variables.initializers inplace_ops=ops.inplace io_ops linalg linalg.linalg=linalg linalg.linalg_impl=linalg
+        linalg.linear_operator=linalg linalg.linear_operator_addition linalg.linear_operator_diag=linalg
+        linalg.linear_operator_full_matrix=linalg linalg.linear_operator_identity=linalg
+        linalg.linear_operator_low_rank_update=linalg linalg.linear_operator_lower_triangular=linalg
+        linalg.linear_operator_util
         linalg_grad=ops.linalg_grad linalg_ops=linalg linalg_ops_impl=linalg list_ops logging_ops=ops.check lookup_ops
         losses=losses losses.losses=losses losses.losses_impl=losses losses.util=losses manip_ops=manip
         map_fn=ops.functional math_grad=ops.math_grad math_ops=ops.math math_ops_impl metrics=metrics
@@ -158,6 +162,7 @@ def _table():
         target = {"errors": "regrad.core.errors", "dtypes": "regrad.dtypes"}.get(name, f"regrad.{name}")
         modules.setdefault(f"tensorflow.{name}", target)
         modules.setdefault(f"tensorflow.compat.v1.{name}", target)
+        modules.setdefault(f"tensorflow.compat.v2.{name}", target)
     return modules
 
 
@@ -322,6 +327,35 @@ def _read_storage(resource, dtype=None, name=None):
 
 def _listed(x):
     return list(x) if isinstance(x, (list, tuple)) else [x]
+
+
+class _LazyLoader(types.ModuleType):
+    """A module that is imported when something of it is asked for; it then takes its place in `parent_module_globals`."""
+
+    def __init__(self, local_name, parent_module_globals, name, warning=None):
+        super().__init__(name)
+        self._where = parent_module_globals, local_name
+
+    def _load(self):
+        import importlib
+
+        module = importlib.import_module(self.__name__)
+        names, local_name = self._where
+        names[local_name] = module
+        return module
+
+    def __getattr__(self, item):
+        return getattr(self._load(), item)
+
+    def __dir__(self):
+        return dir(self._load())
+
+
+def _argspec(function):
+    """Returns `inspect.getfullargspec` of what decorators wrap."""
+    import inspect
+
+    return inspect.getfullargspec(inspect.unwrap(function))
 
 
 def _public_names(module_name, doc_string_modules=None):
@@ -599,9 +633,19 @@ EXTRAS = {
         "_evaluate_once": "regrad.train.evaluation:evaluate_once",
         "_get_or_create_eval_step": "regrad.train.evaluation:get_or_create_eval_step"},
     "tensorflow.python.framework.device_spec": {"DeviceSpecV1": "regrad.core.device:DeviceSpec"},
+    "tensorflow.python.ops.linalg.linear_operator_util": {
+        "matrix_triangular_solve_with_broadcast": "regrad.ops.linalg:matrix_triangular_solve",
+        "matrix_solve_with_broadcast": "regrad.ops.linalg:matrix_solve", "cholesky_solve_with_broadcast":
+        "regrad.ops.linalg:cholesky_solve", "matmul_with_broadcast": "regrad.ops.matmul:matmul"},
+    "tensorflow.python.util.lazy_loader": {"LazyLoader": _LazyLoader},
+    "tensorflow.python.util.nest": {"_is_namedtuple": lambda x, strict=False: isinstance(x, tuple) and hasattr(x, "_fields")},
+    "tensorflow.python.util.tf_inspect": {"getfullargspec": _argspec, "getargspec": _argspec},
     "tensorflow.python.util.all_util": {"make_all": _public_names, "remove_undocumented": _nothing},
     "tensorflow.python.tpu.tpu_function": {"get_tpu_context": lambda: types.SimpleNamespace(number_of_shards=None)},
     "tensorflow.python.pywrap_tensorflow": {"EventsWriter": "regrad.train.event_files:EventsWriter"},
     "tensorflow.python.tf2": {"enabled": _no, "enable": _init_scope_only, "disable": _nothing},
 }
 EXTRAS["tensorflow.compat.v1"] = EXTRAS["tensorflow"]
+EXTRAS["tensorflow.compat.v2"] = EXTRAS["tensorflow"]
+EXTRAS["tensorflow.compat.v2.random"] = {"poisson": "regrad.compat.v2:poisson"}
+EXTRAS["tensorflow.compat.v2.math"] = {"argmax": "regrad.compat.v2:argmax", "argmin": "regrad.compat.v2:argmin"}

@@ -2,7 +2,6 @@
 
 ABSENT = {
     "autograph.to_graph": "tf.cond and tf.while_loop choose and repeat",
-    "compat.v2": "Regrad is TensorFlow 1's graph mode",
     "contrib.learn": "train with tf.train.MonitoredTrainingSession, and feed arrays",
     "distribute.experimental": "one process computes",
     "estimator.Estimator": "train with tf.train.MonitoredTrainingSession, and feed arrays",

@@ -127,13 +127,13 @@ def constant_value_as_shape(tensor):
 
 
 def get_static_value(tensor, partial=False):
-    """Returns the value of `tensor` as a NumPy array if nothing needs to run for it, else None; of no tensor, its array.
+    """Returns the value of `tensor` as a NumPy array if nothing needs to run for it, else None; of what is no tensor, itself.
 
     Args:
       partial: of a vector of sizes, also give them with None for each that is not known.
     """
     if not (isinstance(tensor, Tensor) or hasattr(tensor, "_as_graph_element")):
-        return np.asarray(tensor)
+        return tensor
     value = known_value(tensor)
     return partial_value(tensor) if partial and value is None else value
 

@@ -44,7 +44,6 @@ LEFT_OUT = _by_name({
     "XLA chooses devices": "tpu graph_util.must_run_on_cpu",
     "C++ ops": "user_ops load_*library",
     "everything is compiled by XLA": "xla",
-    "version 2 is another library": "compat.v2",
     "differentiates what runs eagerly; tf.gradients differentiates graphs": "GradientTape",
     "runs of one session follow one another": "CriticalSection",
     "tf.strings.to_hash_bucket_fast": "fingerprint",
