@@ -218,4 +218,8 @@ x = tf.ones([4, 4, 3])
 result = [tf.random_crop(x, [2, 2, 3]).name, tf.image.per_image_standardization(x).name]"""),
     _refused("base64 that is none", "InvalidArgumentError", "", "run(tf.decode_base64('!!'))"),
     _refused("base64 of the other alphabet", "InvalidArgumentError", "", "run(tf.decode_base64('a+b/'))"),
+    _refused("one of queues of unlike dtypes", "TypeError", "matching component dtypes",
+             "tf.QueueBase.from_list(0, [tf.FIFOQueue(1, tf.int32), tf.FIFOQueue(1, tf.float32)])"),
+    _refused("one of queues of unlike names", "ValueError", "matching component names", """
+tf.QueueBase.from_list(0, [tf.FIFOQueue(1, tf.int32, names=['a']), tf.FIFOQueue(1, tf.int32, names=['b'])])"""),
 ]
