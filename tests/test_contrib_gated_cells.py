@@ -172,3 +172,35 @@ def test_refusals():
     with pytest.raises(NotImplementedError, match="shards"):
         r.CoupledInputForgetGateLSTMCell(3, num_unit_shards=2)
     assert r.IntersectionRNNCell(3, num_in_proj=3)(tf.constant(X), tf.zeros([3, 3]))[0].shape == (3, 3)
+
+
+@pytest.mark.parametrize("dynamic", [True, False])
+@pytest.mark.parametrize("lengths", [None, [5, 2, 0]])
+@pytest.mark.parametrize("listed", [True, False])
+def test_networks_over_sequences_read_backwards(dynamic, lengths, listed):
+    x = RNG.randn(5, 3, 2).astype("f")
+    rnn = tf.contrib.rnn
+    net = rnn.TimeReversedFusedRNN(rnn.FusedRNNCellAdaptor(tf.nn.rnn_cell.BasicRNNCell(4), dynamic))
+    out, state = net(tf.unstack(tf.constant(x)) if listed else tf.constant(x), dtype=tf.float32, sequence_length=lengths)
+    assert isinstance(out, list) is listed
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        out, state, kernel = sess.run([out, state, tf.trainable_variables()[0]])
+    for b, length in enumerate(lengths or [5, 5, 5]):
+        h = np.zeros(4)
+        for t in reversed(range(length)):
+            h = np.tanh(np.concatenate([x[t, b], h]) @ kernel)
+            np.testing.assert_allclose(out[t][b], h, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(state[b], h, rtol=1e-4, atol=1e-6)
+        assert all(np.all(out[t][b] == 0) for t in range(length, 5))
+
+
+def test_a_fused_network_reads_backwards():
+    x = tf.constant(RNG.randn(5, 3, 2).astype("f"))
+    net = tf.contrib.rnn.LSTMBlockFusedCell(4)
+    forward, _ = net(tf.reverse(x, [0]), dtype=tf.float32)
+    backward, _ = tf.contrib.rnn.TimeReversedFusedRNN(net)(x, dtype=tf.float32)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        forward, backward = sess.run([forward, backward])
+    np.testing.assert_allclose(backward, forward[::-1], rtol=1e-6)

@@ -6,6 +6,7 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.contrib.cells": """
         AttentionCellWrapper Conv1DLSTMCell Conv2DLSTMCell ConvLSTMCell InputProjectionWrapper LayerNormBasicLSTMCell
         OutputProjectionWrapper stack_bidirectional_dynamic_rnn""",
+    "regrad.contrib.fused_rnn": "FusedRNNCellAdaptor TimeReversedFusedRNN",
     "regrad.contrib.gated_cells": """
         CoupledInputForgetGateLSTMCell HighwayWrapper IndRNNCell IndyGRUCell IndyLSTMCell IntersectionRNNCell NASCell
         PhasedLSTMCell SRUCell UGRNNCell""",
