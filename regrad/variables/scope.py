@@ -91,8 +91,10 @@ class _Store:
             raise TypeError(f"Variable {name}: regularizer must be a function of the variable, got {regularizer!r}; "
                             "tf.contrib.layers.l2_regularizer(scale) makes one.")
         if from_value and shape is not None:
+            given = initializer.tolist() if hasattr(initializer, "tolist") else initializer
+            given = given.decode() if isinstance(given, bytes) else given
             raise ValueError(f"If initializer is a constant, do not specify shape. Variable {name} has the initializer "
-                             f"{initializer!r:.100} and the shape {shape}; tf.constant_initializer(value) and "
+                             f"{given!r:.100} and the shape {shape}; tf.constant_initializer(value) and "
                              "tf.zeros_initializer() fill a shape.")
         shape = _checked_shape(name, shape)
         found = self.vars.get(name)
