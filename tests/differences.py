@@ -68,6 +68,8 @@ DIFFERENT = {
                     "its function computes with arrays, so there is nothing to differentiate: give it a rule"),
     "random-ParameterizedTruncatedNormal-": "the same distribution, by another way of rejecting numbers of the same stream",
     **dict.fromkeys(("random-RandomShuffle-(5,2)", "random-RandomShuffle-scalar-()"), "TensorFlow has no derivative"),
+    "state-CountUpTo-raw": "the op gives the variable's new value, as every assignment; tf.count_up_to the one before",
+    "queues-PriorityQueueV2-what is left": "TensorFlow's gives up where fewer are left than were asked for",
     "flow-While-two variables": "TensorFlow's loops lose what their derivatives depend on",
     "train-SparseApply*-repeated": _AGAIN,
     "train-ApplyAdaMax-not finite": "a NaN gradient stays; TensorFlow's maximum drops it",

@@ -102,6 +102,8 @@ CASES += [
          types=[tf.string], shapes=[[]], capacity=9),
     runs("PriorityQueueV2", by_priority, PRIORITIES, np.arange(10.0).reshape(5, 2), kind="PriorityQueue", types=[tf.float64],
          shapes=[[2]], capacity=9, note="float64"),
+    runs("PriorityQueueV2", lambda q, p: [q.enqueue_many([p, p]), q.close(), q.dequeue_up_to(9)], PRIORITIES,
+         kind="PriorityQueue", types=[tf.int64], shapes=[[]], capacity=9, note="what is left"),
     runs("RandomShuffleQueueV2", shuffled, NUMBERS, kind="RandomShuffleQueue"),
     runs("RandomShuffleQueueV2", lambda q, x: [q.enqueue_many(x), q.size(), q.close(), q.dequeue_many(2),
                                                q.dequeue_up_to(2), q.dequeue_many(1)], NUMBERS,

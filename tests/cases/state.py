@@ -192,6 +192,7 @@ CASES += [
     Steps("NoOp", lambda v: [tf.group(tf.assign_add(v, [1.0])), v], of("float32", [1]), note="waits"),
     Steps("CountUpTo", lambda v: [tf.count_up_to(v, 3)] * 4, of("int32", 1), note="int32"),
     Steps("CountUpTo", lambda v: [tf.count_up_to(v, 3)] * 4, of("int64", 1), note="int64"),
+    Steps("CountUpTo", lambda v: [raw.CountUpTo(ref=v, limit=3)], of("int32", 1), note="raw"),
     Steps("ReportUninitializedVariables", _asking(lambda a, b: tf.report_uninitialized_variables([a, b])), of("float32", [1]),
           expected=[[np.array([b"second"], object)], [], [np.array([], object)]]),
     Steps("AssertVariablesInitialized", _asking(lambda a, b: tf.assert_variables_initialized([a, b])), of("float32", [1]),
