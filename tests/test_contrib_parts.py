@@ -219,3 +219,37 @@ def test_a_decoder_that_only_moves_forward(kind):
     places = (history * np.arange(5)).sum(-1) + 5 * (1 - history.sum(-1))
     assert np.all(np.diff(places, axis=0) >= -1e-5) and np.all(history[:, 1, 3:] == 0)
     assert all(np.isfinite(g).all() and np.any(g) for g in grads)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_steps_in_proportion_to_the_weights(sparse):
+    start = RNG.randn(4, 2)
+    v, skipped = tf.Variable(start, name="v"), tf.Variable(start, name="skipped")
+    opt = tf.contrib.opt.LARSOptimizer(0.5, momentum=0.8, weight_decay=0.01, eeta=0.1, skip_list=["skip"])
+    pull = np.array([1.0, 0, 1, 0])[:, None] * np.ones(2)
+    loss = sum(tf.reduce_sum(tf.gather(x, [0, 2]) if sparse else x * pull) for x in (v, skipped))
+    train = opt.minimize(loss)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(train)
+        sess.run(train)
+        got, plain = sess.run([v, skipped])
+    w, m = start, 0
+    for _ in range(2):
+        rate = 0.5 * 0.1 * np.linalg.norm(w) / (np.linalg.norm(pull) + 0.01 * np.linalg.norm(w))
+        m = 0.8 * m + pull + 0.01 * w
+        w = w - rate * m
+    np.testing.assert_allclose(got, w, rtol=1e-6)
+    np.testing.assert_allclose(plain, start - 0.5 * pull - 0.5 * 1.8 * pull, rtol=1e-6)
+
+
+def test_bounds_on_variables():
+    v, free = tf.Variable([[3.0, 4.0], [0.3, 0.4]]), tf.Variable([9.0])
+    opt = tf.contrib.opt.VariableClippingOptimizer(tf.train.GradientDescentOptimizer(1.0), {v: [1]}, 1.0)
+    train = opt.minimize(0.0 * tf.reduce_sum(v) + tf.reduce_sum(free))
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(train)
+        got = sess.run([v, free])
+    np.testing.assert_allclose(got[0], [[0.6, 0.8], [0.3, 0.4]], rtol=1e-6)
+    np.testing.assert_allclose(got[1], [8.0])
