@@ -238,3 +238,34 @@ def test_raw_ops_lists_op_types():
 def test_local_devices():
     devices = _lookup("tensorflow.python.client.device_lib", "list_local_devices")()
     assert [(d.name, d.physical_device_desc) for d in devices if d.device_type == "CPU"][:1] == [("/device:CPU:0", "")]
+
+
+def test_settings_of_keras_and_values_in_the_default_session():
+    backend = tf.keras.backend
+    assert (backend.epsilon(), backend.floatx(), backend.image_data_format()) == (1e-7, "float32", "channels_last")
+    v = tf.get_variable("v", initializer=[1.0, 2.0])
+    assert backend.int_shape(v) == (2,) and backend.ndim(v) == 1 and backend.dtype(v) == "float32"
+    with pytest.raises(RuntimeError, match="no default session"):
+        backend.get_session()
+    with tf.Session() as sess:
+        backend.set_value(v, [3, 4])
+        assert backend.get_value(v).tolist() == [3.0, 4.0] and backend.get_session() is sess
+    for refused in (lambda: backend.set_floatx("int8"), lambda: backend.set_image_data_format("NHWC")):
+        with pytest.raises(ValueError, match="Unknown"):
+            refused()
+
+
+def test_a_session_that_hooks_take_part_in():
+    class Doubles(tf.train.SessionRunHook):
+        def before_run(self, context):
+            return tf.train.SessionRunArgs(y)
+
+        def after_run(self, context, values):
+            seen.append(values.results)
+            context.request_stop()
+
+    seen, x = [], tf.placeholder(tf.float32)
+    y = x * 2.0
+    with tf.Session() as sess:
+        hooked = _lookup("tensorflow.python.training.monitored_session", "_HookedSession")(sess, [Doubles()])
+        assert hooked.run(x, {x: 3.0}) == 3.0 and seen == [6.0] and hooked.should_stop() and hooked.graph is sess.graph

@@ -61,7 +61,7 @@ _TREE = {
     "python": """client debug data=data data.ops data.ops.dataset_ops=data data.ops.iterator_ops=data data.util
         data.util.nest=core.nest distribute=distribute distribute.distribution_strategy_context=distribute
         distribute.reduce_util=distribute distribute.summary_op_util eager feature_column feature_column.feature_column
-        framework keras=keras keras.backend
+        framework keras=keras keras.backend=keras.backend
         keras.engine keras.engine.base_layer=layers keras.engine.input_spec=layers keras.initializers=initializers
         keras.layers=keras.layers keras.optimizers=train keras.regularizers=keras.regularizers layers=layers lib lib.core
         lib.core.error_codes_pb2=core.errors lib.io lib.io.file_io=gfile
@@ -144,7 +144,7 @@ _TREE = {
 _NAMESPACES = """autograph bitwise contrib data distribute distributions errors initializers layers linalg logging losses math
     nn random train signal spectral strings summary image test gfile app flags manip sets metrics keras io debugging dtypes
     estimator quantization graph_util nest python_io queue sparse version
-    io.gfile nn.rnn_cell keras.initializers keras.layers keras.regularizers""".split()
+    io.gfile nn.rnn_cell keras.backend keras.initializers keras.layers keras.regularizers""".split()
 
 _STANDARD = {"contextlib", "inspect", "generated", "regrad"}  # targets that are no parts of Regrad
 _BELOW = {"python.training": "train", "python.layers": "layers"}  # what stands for modules without "="
@@ -520,6 +520,8 @@ _TYPE_NUMBERS = """FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BO
 
 _EAGER = {"defun": lambda func=None, **_options: func if func is not None else lambda f: f, "executing_eagerly": _no,
           "in_eager_mode": _no, "in_graph_mode": lambda: True, "num_gpus": lambda: 0,
+          "run_test_in_graph_and_eager_modes": "regrad.compat.testing:run_in_graph_and_eager_modes",
+          "run_all_tests_in_graph_and_eager_modes": "regrad.compat.testing:run_all_in_graph_and_eager_modes",
           "enable_eager_execution": _init_scope_only}  # defun: a function called while building is part of the graph
 
 EXTRAS = {
@@ -641,6 +643,7 @@ EXTRAS = {
     "tensorflow.python.util.nest": {"_is_namedtuple": lambda x, strict=False: isinstance(x, tuple) and hasattr(x, "_fields")},
     "tensorflow.python.util.tf_inspect": {"getfullargspec": _argspec, "getargspec": _argspec},
     "tensorflow.python.util.all_util": {"make_all": _public_names, "remove_undocumented": _nothing},
+    "tensorflow.python.training.monitored_session": {"_HookedSession": "regrad.train.monitored:_HookedSession"},
     "tensorflow.python.tpu.tpu_function": {"get_tpu_context": lambda: types.SimpleNamespace(number_of_shards=None)},
     "tensorflow.python.pywrap_tensorflow": {"EventsWriter": "regrad.train.event_files:EventsWriter"},
     "tensorflow.python.tf2": {"enabled": _no, "enable": _init_scope_only, "disable": _nothing},

@@ -135,49 +135,27 @@ class WorkerSessionCreator(ChiefSessionCreator):
         super().__init__(scaffold, master, config)
 
 
-class MonitoredSession:
-    """A session with hooks; use it as a context manager.
+class _HookedSession:
+    """A session in whose runs hooks take part; libraries make one of a session they have."""
 
-        with tf.train.MonitoredSession(hooks=[tf.train.StopAtStepHook(100)]) as sess:
-            while not sess.should_stop():
-                sess.run(train_op)
+    def __init__(self, sess, hooks):
+        self._session, self._hooks, self._stop = sess, list(hooks), False
 
-    The graph is finalised. An OutOfRangeError or StopIteration inside the block ends it quietly.
-    """
-
-    def __init__(self, session_creator=None, hooks=None, stop_grace_period_secs=120):
-        self._hooks = list(hooks or [])
-        self._grace = stop_grace_period_secs
-        self._stop = False
-        for hook in self._hooks:
-            hook.begin()
-        self._session = (session_creator or ChiefSessionCreator()).create_session()
-        self._coord = Coordinator()
-        start_queue_runners(self._session, self._coord)
-        for hook in self._hooks:
-            hook.after_create_session(self._session, self._coord)
-
-    @property
-    def graph(self):
-        return None if self._session is None else self._session.graph
-
-    def raw_session(self):
-        """Returns the session without hooks."""
-        return self._session
+    graph = property(lambda self: self._session.graph)
 
     def should_stop(self):
-        """Returns whether the loop should end: a hook asked for it, a thread failed, or the session is closed."""
-        return self._session is None or self._stop or self._coord.should_stop()
+        """Returns whether a hook asked for the end."""
+        return self._stop
+
+    def close(self):
+        self._session.close()
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
         """Runs once, with what the hooks add; returns the values of `fetches`.
 
         Raises:
-          RuntimeError: after the loop should have stopped, or a tensor is fed twice.
+          RuntimeError: a tensor is fed twice.
         """
-        if self._session is None:
-            raise RuntimeError("Run called even after should_stop requested.")
-        self._coord.raise_requested_exception()
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict, options), self._session)
         asked, feeds = {}, dict(feed_dict or {})
         for i, hook in enumerate(self._hooks):
@@ -199,6 +177,52 @@ class MonitoredSession:
             hook.after_run(context, SessionRunValues(of_hooks.get(i), options, run_metadata))
         self._stop = self._stop or context.stop_requested
         return results["caller"] if asked else results
+
+
+class MonitoredSession:
+    """A session with hooks; use it as a context manager.
+
+        with tf.train.MonitoredSession(hooks=[tf.train.StopAtStepHook(100)]) as sess:
+            while not sess.should_stop():
+                sess.run(train_op)
+
+    The graph is finalised. An OutOfRangeError or StopIteration inside the block ends it quietly.
+    """
+
+    def __init__(self, session_creator=None, hooks=None, stop_grace_period_secs=120):
+        self._hooks = list(hooks or [])
+        self._grace = stop_grace_period_secs
+        for hook in self._hooks:
+            hook.begin()
+        self._session = (session_creator or ChiefSessionCreator()).create_session()
+        self._hooked = _HookedSession(self._session, self._hooks)
+        self._coord = Coordinator()
+        start_queue_runners(self._session, self._coord)
+        for hook in self._hooks:
+            hook.after_create_session(self._session, self._coord)
+
+    @property
+    def graph(self):
+        return None if self._session is None else self._session.graph
+
+    def raw_session(self):
+        """Returns the session without hooks."""
+        return self._session
+
+    def should_stop(self):
+        """Returns whether the loop should end: a hook asked for it, a thread failed, or the session is closed."""
+        return self._session is None or self._hooked.should_stop() or self._coord.should_stop()
+
+    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        """Runs once, with what the hooks add; returns the values of `fetches`.
+
+        Raises:
+          RuntimeError: after the loop should have stopped, or a tensor is fed twice.
+        """
+        if self._session is None:
+            raise RuntimeError("Run called even after should_stop requested.")
+        self._coord.raise_requested_exception()
+        return self._hooked.run(fetches, feed_dict, options, run_metadata)
 
     def run_step_fn(self, step_fn):
         """Returns `step_fn(step_context)`, which may use `step_context.session` without hooks, `run_with_hooks(...)` and
