@@ -44,11 +44,12 @@ def test_convolutions_and_pools(data_format):
         np.testing.assert_allclose(a if data_format == "NHWC" else a.transpose(0, 2, 3, 1), b, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("fused", [None, False], ids=["fused", "in parts"])
 @pytest.mark.parametrize("in_place", [False, True], ids=["collected", "in place"])
-def test_batch_norm(in_place):
+def test_batch_norm(in_place, fused):
     training = tf.placeholder(tf.bool, [])
     x = tf.placeholder(tf.float32, [None, 3])
-    y = layers.batch_norm(x, 0.9, scale=True, is_training=training, scope="bn",
+    y = layers.batch_norm(x, 0.9, scale=True, is_training=training, scope="bn", fused=fused,
                           **({"updates_collections": None} if in_place else {}))
     names = [v.op.name for v in framework.get_model_variables()]
     assert names == ["bn/beta", "bn/gamma", "bn/moving_mean", "bn/moving_variance"]
@@ -62,6 +63,7 @@ def test_batch_norm(in_place):
         value = sess.run([y, updates], {x: data, training: True})[0]
         np.testing.assert_allclose(value, (data - mean) / np.sqrt(variance + 0.001), rtol=1e-4, atol=1e-5)
         moving = sess.run(tf.global_variables()[2:])
+        variance *= 1 if fused is False else len(data) / (len(data) - 1)
         np.testing.assert_allclose(moving, [0.1 * mean, 0.9 + 0.1 * variance], rtol=1e-4, atol=1e-6)
         value = sess.run(y, {x: data, training: False})
         np.testing.assert_allclose(value, (data - 0.1 * mean) / np.sqrt(0.9 + 0.1 * variance + 0.001), rtol=1e-4, atol=1e-5)
@@ -417,3 +419,16 @@ def test_small_parts():
     assert tf.contrib.util.constant_value(tf.constant(4)) == 4
     np.testing.assert_array_equal(run(tf.contrib.stateless.stateless_random_normal([3], [1, 2])),
                                   run(tf.random.stateless_normal([3], [1, 2])))
+
+
+@pytest.mark.parametrize(("shape", "data_format"), [([2, 4, 3, 5], "NHWC"), ([2, 5, 4, 3], "NCHW"), ([6, 5], "NHWC")])
+def test_batch_norm_is_one_operation_for_images_and_matrices(shape, data_format):
+    x = tf.constant(np.random.RandomState(1).randn(*shape).astype(np.float32))
+    y, z = (layers.batch_norm(x, data_format=data_format, fused=f, updates_collections=None, scope=s)
+            for f, s in ((None, "a"), (False, "b")))
+    assert y.shape == x.shape
+    assert {op.type for op in tf.get_default_graph().get_operations() if op.name.startswith("a/")} & {"FusedBatchNormV3"}
+    weights = tf.constant(np.random.RandomState(2).randn(*shape).astype(np.float32))
+    a, b, *slopes = run([y, z, *(tf.gradients(v * weights, x)[0] for v in (y, z))])
+    np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(*slopes, rtol=1e-3, atol=1e-4)

@@ -358,7 +358,7 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
       center, scale: add "beta"; multiply by "gamma".
       updates_collections: where the updates of the moving averages go; None makes them part of the output.
       is_training: bool, or a bool scalar tensor.
-      fused: accepted.
+      fused: False does not use the fused operation for matrices and images. It gives the moving variance n - 1 as the divisor.
 
     Raises:
       NotImplementedError: `batch_weights`, `renorm` or `adjustment`.
@@ -371,16 +371,31 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
         rank = len(inputs.dims)
         axis = 1 if data_format == "NCHW" and rank > 2 else rank - 1
         size, others = inputs.dims[axis], [i for i in range(rank) if i != axis]
+        fused = fused is not False and rank in (2, 4)
+        dtype = dtypes.float32 if fused and inputs.dtype is dtypes.float16 else inputs.dtype
         initializers, regularizers = param_initializers or {}, param_regularizers or {}
 
         def made(name, default, learnt):
-            return model_variable(name, [size], inputs.dtype, initializers.get(name, default), regularizers.get(name),
+            return model_variable(name, [size], dtype, initializers.get(name, default), regularizers.get(name),
                                   trainable and learnt, _of(variables_collections, name))
 
         beta = made("beta", _ZEROS, True) if center else None
         gamma = made("gamma", Ones(), True) if scale else None
         moving_mean, moving_variance = made("moving_mean", _ZEROS, False), made("moving_variance", Ones(), False)
-        mean, variance = norm.moments(inputs, others)
+        if fused:
+            images = inputs if rank == 4 else array.reshape(inputs, [-1, 1, 1, size])
+            factor = array.ones([size], dtype) if gamma is None else gamma
+            offset = array.zeros([size], dtype) if beta is None else beta
+
+            def normalised(training):
+                moments = {} if training else {"mean": moving_mean, "variance": moving_variance}
+                return lambda: norm.fused_batch_norm(images, factor, offset, epsilon=epsilon, is_training=training,
+                                                     data_format=data_format if rank == 4 else "NHWC", **moments)
+
+            outputs, mean, variance = smart_cond(is_training, normalised(True), normalised(False))
+            outputs = outputs if rank == 4 else array.reshape(outputs, array.shape(inputs))
+        else:
+            mean, variance = norm.moments(inputs, others)
 
         def update():
             new = [assign_moving_average(moving_mean, mean, decay, zero_debias=zero_debias_moving_mean),
@@ -390,21 +405,19 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
         def leave():
             return [array.identity(moving_mean.read_value()), array.identity(moving_variance.read_value())]
 
-        if is_training is not False:
-            updates = smart_cond(is_training, update, leave)
-            if updates_collections is None:
-                mean, variance = (with_dependencies([u.op for u in updates], v) for v in (mean, variance))
-            else:
-                graph = get_default_graph()
-                names = [updates_collections] if isinstance(updates_collections, str) else updates_collections
-                for name in names:
-                    for u in updates:
-                        graph.add_to_collection(name, u.op)
-        mean, variance = smart_cond(is_training, lambda: [array.identity(mean), array.identity(variance)], leave)
-        dims = [size if i == axis else 1 for i in range(rank)]
-        mean, variance, offset, factor = (v if v is None or axis == rank - 1 else array.reshape(v, dims)
-                                          for v in (mean, variance, beta, gamma))
-        outputs = norm.batch_normalization(inputs, mean, variance, offset, factor, epsilon)
+        updates = [] if is_training is False else [u.op for u in smart_cond(is_training, update, leave)]
+        if updates_collections is not None:
+            for name in [updates_collections] if isinstance(updates_collections, str) else updates_collections:
+                for u in updates:
+                    get_default_graph().add_to_collection(name, u)
+        if not fused:
+            mean, variance = smart_cond(is_training, lambda: [array.identity(mean), array.identity(variance)], leave)
+            dims = [size if i == axis else 1 for i in range(rank)]
+            mean, variance, offset, factor = (v if v is None or axis == rank - 1 else array.reshape(v, dims)
+                                              for v in (mean, variance, beta, gamma))
+            outputs = norm.batch_normalization(inputs, mean, variance, offset, factor, epsilon)
+        if updates_collections is None and updates:
+            outputs = with_dependencies(updates, outputs)
         outputs.set_shape(inputs.dims)
         return _collected(outputs if activation_fn is None else activation_fn(outputs), outputs_collections)
 
