@@ -164,8 +164,8 @@ def _share(kind, other, labels, predictions, weights, metrics_collections, updat
         labels, predictions, weights = _squeezed(labels, predictions, weights)
         found = _outcomes(labels, predictions)
         (a, new_a), (b, new_b) = (_counted(found[k], weights, f"{k}/count") for k in (kind, other))
-        return _finished(_ratio(a, a + b, "value"), _ratio(new_a, new_a + new_b, "update_op"), metrics_collections,
-                         updates_collections)
+        return _finished(math.divide(a, a + b, name="value"), math.divide(new_a, new_a + new_b, name="update_op"),
+                         metrics_collections, updates_collections)  # NaN where nothing was counted
 
 
 def precision(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
@@ -460,8 +460,8 @@ def _at_k(kind, other, labels, predictions_idx, k, class_id, weights, metrics_co
             return total.read_value(), assign_add(total, reduce_sum(counts))
 
         (a, new_a), (b, new_b) = kept(kind), kept(other)
-        return _finished(_ratio(a, a + b, "value"), _ratio(new_a, new_a + new_b, "update_op"), metrics_collections,
-                         updates_collections)
+        return _finished(math.divide(a, a + b, name="value"), math.divide(new_a, new_a + new_b, name="update_op"),
+                         metrics_collections, updates_collections)  # NaN where nothing was counted
 
 
 def recall_at_top_k(labels, predictions_idx, k=None, class_id=None, weights=None, metrics_collections=None,

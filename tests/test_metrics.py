@@ -66,3 +66,12 @@ def test_mean_of_nothing_is_zero():
         sess.run(tf.local_variables_initializer())
         assert sess.run(value) == 0.0
         assert sess.run(update) == 2.5
+
+
+def test_precision_and_recall_of_nothing_are_nan():
+    labels, scores = tf.constant([[1]], tf.int64), tf.constant([[0.1, 0.2, 0.7]])
+    made = [tf.metrics.precision_at_k(labels, scores, 1, class_id=0), tf.metrics.recall_at_k(labels, scores, 1, class_id=0)]
+    with tf.Session() as sess:
+        sess.run(tf.local_variables_initializer())
+        values = sess.run([update for _, update in made]) + sess.run([value for value, _ in made])
+    assert np.isnan(values).all()

@@ -393,6 +393,18 @@ def _restored(prefix, tensor_names, shape_and_slices, dtypes, name=None):
                 for key, part, d in zip(tensor_names, shape_and_slices, map(tf.as_dtype, dtypes))]
 
 
+def _of_sizes(name):
+    """Returns `shape`, `size` or `rank` with the argument `optimize`; what is known while building is folded when it runs."""
+
+    def internal(input, name=None, optimize=True, **options):
+        from regrad.ops import array
+
+        return getattr(array, kind)(input, name=name, **options)
+
+    kind = name
+    return internal
+
+
 def _graph_of(op_input_list, graph=None):
     """Returns `graph`, the graph of the first tensor or operation among the inputs, or the default graph.
 
@@ -595,8 +607,8 @@ EXTRAS = {
     "tensorflow.python.ops.rnn_cell": {"_linear": "regrad.contrib.cells:linear"},
     "tensorflow.contrib.rnn.python.ops.core_rnn_cell": {"_linear": "regrad.contrib.cells:linear"},
     "tensorflow.python.ops.cond_v2": {"cond_v2": "regrad.ops.flow:cond"},
-    "tensorflow.python.ops.array_ops": {"shape_internal": "regrad.ops.array:shape", "size_internal": "regrad.ops.array:size",
-                                        "rank_internal": "regrad.ops.array:rank"},
+    "tensorflow.python.ops.array_ops": {"shape_internal": _of_sizes("shape"), "size_internal": _of_sizes("size"),
+                                        "rank_internal": _of_sizes("rank")},
     "tensorflow.python.ops.math_ops": {"add_v2": "regrad.ops.math:add", "reduced_shape": _reduced_shape,
                                        "_as_indexed_slices": _as_indexed_slices},
     "tensorflow.python.ops.variables": {"VariableV1": "regrad.variables.variable:Variable",
