@@ -21,13 +21,8 @@ _HANDLE = "tests/programs/behaviour: what one run gives is fed to the next"
 ELSEWHERE = {
     **dict.fromkeys(("DeleteSessionTensor", "GetSessionHandleV2", "GetSessionTensor"), _HANDLE),
     "FuncInput": "what a branch or body takes from outside: the rows of Case, If and While",
-    "GatherV2Grad": "the second derivatives of the rows of GatherV2",
     "LoweringVJP": "the second derivatives of every row whose rule is the derivative of the lowering",
-    "MirrorPadGrad": "the second derivatives of the rows of MirrorPad",
     "RandomGammaGrad": "the second derivatives of the rows of RandomGamma",
-    "SliceGrad": "the second derivatives of the rows of Slice",
-    "StridedSliceGrad": "the second derivatives of the rows of StridedSlice",
-    "TileGrad": "the second derivatives of the rows of Tile",
 }
 
 

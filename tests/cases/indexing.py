@@ -216,3 +216,29 @@ CASES = [
         "float32.*int32|must agree"),
     Bad("OneHot", lambda: indexing.one_hot([1], 2, dtype=tf.string), TypeError, "must both be given"),
 ]
+
+
+# -- what the gradients of reads are made of -----------------------------------------------------------------
+def added(shape, at):
+    """Zeros of a shape, to which a gradient is added at `at`."""
+    def reference(dy, *_):
+        out = np.zeros(shape, dy.dtype)
+        np.add.at(out, at, dy)
+        return out
+
+    return reference
+
+
+CASES += [
+    Case("SliceGrad", lambda dy, x: indexing.slicegrad_op(dy, x, [1, 0]), added((4, 3), np.s_[1:3]), ((2, 3), (4, 3)), wrt=(0,)),
+    Case("SliceGrad", lambda dy, x: indexing.slicegrad_op(dy, x, [1, 0]), added((4, 3), np.s_[1:1]), ((0, 3), (4, 3)), wrt=(0,),
+         note="empty"),
+    Case("StridedSliceGrad", lambda dy: indexing.stridedslicegrad_op([5, 3], [4, 0], [0, 3], [-2, 1], dy),
+         added((5, 3), np.s_[4:0:-2]), ((2, 3),)),
+    Case("StridedSliceGrad", lambda dy: indexing.stridedslicegrad_op([5, 3], [1, 0], [4, 0], [2, 1], dy, end_mask=2),
+         added((5, 3), np.s_[1:4:2]), ((2, 3),), note="mask"),
+    Case("GatherV2Grad", lambda dy, x: indexing.gathergrad_op(dy, [2, 0, 2], 0, x), added((4, 2), np.array([2, 0, 2])),
+         ((3, 2), (4, 2)), wrt=(0,)),
+    Case("GatherV2Grad", lambda dy, x: indexing.gathergrad_op(dy, [1, 1], 1, x), added((3, 2), np.s_[:, np.array([1, 1])]),
+         ((3, 2), (3, 2)), wrt=(0,), note="axis 1"),
+]

@@ -223,3 +223,20 @@ CASES = [
         ValueError, "'SAME' or 'VALID'"),
     Bad("BroadcastTo", lambda: layout.meshgrid([1], [2], indexing="yx"), ValueError, "either 'xy' or 'ij'"),
 ]
+
+
+# -- what gradients of tiles and mirrors are made of -----------------------------------------------------------
+def folded(shape, pads, mode):
+    """The sum of what stands at an element and at its mirror images."""
+    place = np.pad(np.arange(int(np.prod(shape))).reshape(shape), pads, mode.lower())
+    return lambda dy: np.bincount(place.ravel(), dy.ravel(), int(np.prod(shape))).reshape(shape)
+
+
+CASES += [
+    Case("TileGrad", lambda dy, x: layout.tilegrad_op(dy, [2, 3], x), lambda dy, x: dy.reshape(2, 2, 3, 1).sum((0, 2)),
+         ((4, 3), (2, 1)), wrt=(0,)),
+    Case("TileGrad", lambda dy, x: layout.tilegrad_op(dy, [0, 1], x), lambda dy, x: np.zeros((2, 3)), ((0, 3), (2, 3)),
+         wrt=(0,), note="none"),
+    *(Case("MirrorPadGrad", lambda dy, m=m: layout.mirrorpadgrad_op(dy, [[1, 0], [2, 2]], mode=m),
+           folded((2, 3), [(1, 0), (2, 2)], m), ((3, 7),), note=m) for m in ("REFLECT", "SYMMETRIC")),
+]
