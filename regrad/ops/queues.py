@@ -312,8 +312,7 @@ class QueueBase:
         """Returns one of several queues, by a number known now.
 
         Raises:
-          TypeError: `index` is not known, or the list holds no queues, or queues of unlike dtypes.
-          ValueError: the names of their components differ.
+          TypeError: `index` is not known, or the list holds no queues, or queues of unlike dtypes or names.
         """
         queues = list(queues)
         if not queues or not all(isinstance(q, QueueBase) for q in queues):
@@ -321,7 +320,7 @@ class QueueBase:
         if any(q.dtypes != queues[0].dtypes for q in queues):
             raise TypeError(f"Queues do not have matching component dtypes: {[q.dtypes for q in queues]}.")
         if any(q.names != queues[0].names for q in queues):
-            raise ValueError(f"Queues do not have matching component names: {[q.names for q in queues]}.")
+            raise TypeError(f"Queues do not have matching component names: {[q.names for q in queues]}.")
         value = convert_to_tensor(index).value()
         if value is None:
             raise TypeError("QueueBase.from_list: the index must be known while the graph is built.")

@@ -220,6 +220,6 @@ result = [tf.random_crop(x, [2, 2, 3]).name, tf.image.per_image_standardization(
     _refused("base64 of the other alphabet", "InvalidArgumentError", "", "run(tf.decode_base64('a+b/'))"),
     _refused("one of queues of unlike dtypes", "TypeError", "matching component dtypes",
              "tf.QueueBase.from_list(0, [tf.FIFOQueue(1, tf.int32), tf.FIFOQueue(1, tf.float32)])"),
-    _refused("one of queues of unlike names", "ValueError", "matching component names", """
+    _refused("one of queues of unlike names", "TypeError", "matching component names", """
 tf.QueueBase.from_list(0, [tf.FIFOQueue(1, tf.int32, names=['a']), tf.FIFOQueue(1, tf.int32, names=['b'])])"""),
 ]
