@@ -415,6 +415,11 @@ class Graph:
         if type(specs) is list:
             op.outputs = [Tensor(op, i, s.dims, s.dtype) for i, s in enumerate(specs)]
         else:
+            if specs.dtype is None:
+                self._names_in_use.pop(name.lower(), None)
+                missing = [key for key, value in attrs.items() if value is None]
+                raise TypeError(f"{opdef.type}: missing required argument: {', '.join(missing) or 'dtype'}, by which the output "
+                                f"has its dtype; made at {op.location}.")
             op.outputs = [Tensor(op, 0, specs.dims, specs.dtype)]
         op._device = self._device
         if self._device_by_op:
