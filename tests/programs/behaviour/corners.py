@@ -222,5 +222,6 @@ result = [tf.random_crop(x, [2, 2, 3]).name, tf.image.per_image_standardization(
              "tf.QueueBase.from_list(0, [tf.FIFOQueue(1, tf.int32), tf.FIFOQueue(1, tf.float32)])"),
     _refused("one of queues of unlike names", "TypeError", "matching component names", """
 tf.QueueBase.from_list(0, [tf.FIFOQueue(1, tf.int32, names=['a']), tf.FIFOQueue(1, tf.int32, names=['b'])])"""),
-    _refused("a generated function without its dtype", "TypeError", "missing", "module('python.ops.gen_math_ops').cast(1.5)"),
+    _refused("a generated function without its dtype", "TypeError", "missing",
+             "module('python.ops.gen_math_ops').cast(1.5)"),
 ]
