@@ -418,8 +418,8 @@ class Graph:
             if specs.dtype is None:
                 self._names_in_use.pop(name.lower(), None)
                 missing = [key for key, value in attrs.items() if value is None]
-                raise TypeError(f"{opdef.type}: missing required argument: {', '.join(missing) or 'dtype'}, by which the output "
-                                f"has its dtype; made at {op.location}.")
+                raise TypeError(f"{opdef.type}: missing required argument: {', '.join(missing) or 'dtype'}, which gives the "
+                                f"output its dtype; made at {op.location}.")
             op.outputs = [Tensor(op, 0, specs.dims, specs.dtype)]
         op._device = self._device
         if self._device_by_op:
