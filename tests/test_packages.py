@@ -95,3 +95,13 @@ def test_what_packages_ask_of_tensorflows_modules():
     matrix = linear_operator_util.matrix_triangular_solve_with_broadcast(tf.eye(2), tf.ones([3, 2, 1]))
     assert matrix.shape == [3, 2, 1]
     assert all(hasattr(tf_inspect, name) for name in dir(tf_inspect))
+
+
+def test_sizes_worked_out_before_a_loop_are_known_inside():
+    rows = tf.shape(tf.zeros([4, 3]))[0]
+    size = tf.stack([rows, 2])
+    turns, total = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x + tf.random_uniform(size, 1.0, 1.0)),
+                                 (0, tf.zeros([4, 2])))
+    assert total.shape == [4, 2]
+    with tf.Session() as sess:
+        assert sess.run([turns, total])[1].tolist() == [[3.0, 3.0]] * 4

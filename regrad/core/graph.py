@@ -978,12 +978,13 @@ class FuncGraph(Graph):
                 tensor_outside = self.outer_graph.capture(tensor)
             else:
                 tensor_outside = tensor
-            known = tensor.op.opdef
-            if known.type == "Const" and tensor.dtype._kind in "iubs" and tensor.op.attrs["value"].size <= 64:
+            known = tensor.value() if tensor.dtype._kind in "iubs" else None
+            if known is not None and known.size <= 64:
                 # Sizes and axes are simply repeated, so that they stay known inside. Real numbers are not: somebody may
                 # differentiate with respect to them.
                 with self.control_dependencies(None):
-                    op = self._add(known, (), tensor.op.attrs, tensor.op.name.rpartition("/")[2])
+                    op = self._add(opdefs.find_op("Const"), (), {"value": known, "dtype": tensor.dtype},
+                                   tensor.op.name.rpartition("/")[2])
                 inner = op.outputs[0]
             else:
                 scope, self._scope = self._scope, ""
