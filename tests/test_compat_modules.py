@@ -269,3 +269,10 @@ def test_a_session_that_hooks_take_part_in():
     with tf.Session() as sess:
         hooked = _lookup("tensorflow.python.training.monitored_session", "_HookedSession")(sess, [Doubles()])
         assert hooked.run(x, {x: 3.0}) == 3.0 and seen == [6.0] and hooked.should_stop() and hooked.graph is sess.graph
+
+
+def test_programs_may_ask_about_an_optimizer_of_many_workers():
+    found = importlib.import_module("regrad.python.training.sync_replicas_optimizer").SyncReplicasOptimizer
+    assert not isinstance(tf.train.AdamOptimizer(), found)
+    with pytest.raises(NotImplementedError, match="there is one process"):
+        found(tf.train.AdamOptimizer(), 2)
