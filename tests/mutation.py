@@ -4,22 +4,24 @@
 
 Faults are made with Cosmic Ray, a mutation tester: its operators and a few of our own (OPERATORS) change one place of a
 file: a sign, a comparison, a number, a dropped term, swapped arguments. A sample of all places, the same for the same
-seed, spread over the files by their size, is tried: the tests that cover a file run until one of them fails.
+seed and the same lines, spread over the files by their size, is tried: the tests that cover a file run until one of them
+fails.
 
 Every fault runs in a fork of this process, which has loaded NumPy, JAX and pytest but nothing of Regrad; the child gets
 the changed source by an import hook, so that no file changes. There are two stages: first the rows of `tests/cases` that
 NumPy can evaluate, which take a second; what they do not notice meets the rows that need XLA, and the other tests in TESTS.
 
-Each fault is a line of JSON in the results file; those that are there already are not tried again. JUDGED below says
-which faults cannot be noticed, since they change nothing.
+Each fault is a line of JSON in the results file. A fault is known by its line's text, so that a run goes on where an
+earlier one stopped, also after the files have changed elsewhere; the report says what was drawn and not tried yet. JUDGED
+below says which faults cannot be noticed, since they change nothing.
 """
 
 import argparse
 import collections
+import hashlib
 import json
 import os
 import pathlib
-import random
 import signal
 import sys
 import tempfile
@@ -104,6 +106,7 @@ JUDGED = {
     ("derivatives", "shape = array.concat([array.shape(y), array.shape(probe[k])], -1)"): "a vector has one axis",
     ("derivatives", 'def hessians(ys, xs, name="hessians", colocate_gradients_with_ops=True, gate_gradients=False, '
                     "aggregation_method=None,"): "the argument is accepted and ignored",
+    ("gradients", "if len(outputs) >= 1:"): "where nothing arrives at an only output, the walk has left before",
     ("pool_grad", "return pool.avgpoolgrad_op(shape(op.inputs[ -1]), dy, **_attrs(op))"): _ONE,
     ("pool_grad", "return pool.maxpoolgradv2_op(x, op.outputs[ -1], dy, ksize, strides, **_attrs(op)), None, None"): _ONE,
     ("random_grad", "y = op.outputs[ -1]"): _ONE,
@@ -205,16 +208,27 @@ def operators():
 
 
 def mutants(path):
-    """Returns every fault of a file: [{"file", "operator", "occurrence", "line"}]."""
+    """Returns every fault of a file: [{"file", "operator", "occurrence", "line", "text", "nth"}].
+
+    `text` is the line, `nth` counts what the operator can do to lines that read so.
+    """
     from cosmic_ray.ast import ast_nodes, get_ast
 
-    tree = get_ast(path.read_text())
+    source = path.read_text()
+    tree, lines = get_ast(source), source.splitlines()
     found = []
     for name, operator in operators().items():
+        seen: collections.Counter[str] = collections.Counter()
         positions = [p for node in ast_nodes(tree) for p in operator().mutation_positions(node)]
-        found += [{"file": path.stem, "operator": name, "occurrence": i, "line": start[0]}
-                  for i, (start, _) in enumerate(positions)]
+        for i, ((line, _), _) in enumerate(positions):
+            text = lines[line - 1].strip()
+            found.append({"file": path.stem, "operator": name, "occurrence": i, "line": line, "text": text, "nth": seen[text]})
+            seen[text] += 1
     return found
+
+
+def key(mutant):
+    return mutant["file"], mutant["operator"], mutant["text"], mutant["nth"]
 
 
 def mutate(path, mutant):
@@ -245,13 +259,15 @@ def hints(path, line):
 
 def sample(seed, count):
     """Returns faults drawn at random, from each file as many as its share of all faults, and no fewer than four."""
-    rng = random.Random(seed)
+    def rank(mutant):
+        return hashlib.sha256(repr((seed, key(mutant))).encode()).digest()
+
     per_file = {p: mutants(p) for p in FILES}
     total = sum(map(len, per_file.values()))
     chosen = []
     for found in per_file.values():
         n = min(len(found), max(4, round(count * len(found) / total)))
-        chosen += rng.sample(found, n)
+        chosen += sorted(found, key=rank)[:n]
     return chosen, total
 
 
@@ -426,14 +442,16 @@ def try_fault(path, mutant, limits):
 # -- a run --------------------------------------------------------------------------------------------------
 
 
-def key(mutant):
-    return mutant["file"], mutant["operator"], mutant["occurrence"], mutant["line"]
-
-
 def load(results):
     """Returns the last result of each fault."""
     rows = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
     return list({key(m): m for m in rows}.values())
+
+
+def drawn(args):
+    """Returns (the sample, without files that are not asked for; how many faults there are)."""
+    chosen, total = sample(args.seed, args.samples)
+    return [m for m in chosen if not args.only or m["file"] in args.only], total
 
 
 def run(args):
@@ -441,9 +459,7 @@ def run(args):
     os.nice(max(0, 19 - os.nice(0)))
     os.environ.setdefault("MUTATION_CACHE", os.path.join(tempfile.gettempdir(), f"regrad-mutation-{os.getuid()}"))
     os.environ["REGRAD_CACHE_DIR"] = ""  # JAX's own cache serves both; an executable that came from it cannot be stored again
-    chosen, total = sample(args.seed, args.samples)
-    if args.only:
-        chosen = [m for m in chosen if m["file"] in args.only]
+    chosen, total = drawn(args)
     done = {key(m) for m in load(args.results)}
     todo = [m for m in chosen if key(m) not in done]
     print(f"seed {args.seed}: {len(chosen)} of {total} faults, {len(todo)} to try", flush=True)
@@ -467,7 +483,7 @@ def run(args):
 
 
 def again(args):
-    """Tries what survived once more, as the files and tests are now; a fault is known by what it changes into what."""
+    """Tries what survived once more, as the files and tests are now."""
     preload()
     os.environ.setdefault("MUTATION_CACHE", os.path.join(tempfile.gettempdir(), f"regrad-mutation-{os.getuid()}"))
     os.environ["REGRAD_CACHE_DIR"] = ""
@@ -478,21 +494,20 @@ def again(args):
         if args.only and old["file"] not in args.only:
             continue
         path = paths[old["file"]]
-        same = [m for m in mutants(path) if m["operator"] == old["operator"]
-                and mutate(path, m)[1:] == (old["before"], old["after"])]
-        if not same:
+        same = {key(m): m for m in mutants(path)}.get(key(old))
+        if same is None:
             result = {**old, "outcome": "gone", "by": "the line is no longer there"}
         else:
-            found = try_fault(path, min(same, key=lambda m: abs(m["line"] - old["line"])), {"host": 600, "xla": 1800})
-            result = {**old, **{k: found[k] for k in ("outcome", "stage", "by", "seconds")},
-                      "later": old["outcome"] == "survived"}
+            found = try_fault(path, same, {"host": 600, "xla": 1800})
+            result = {**found, "later": old["outcome"] == "survived"}
         with open(args.results, "a", encoding="utf-8") as f:
             f.write(json.dumps(result) + "\n")
         print(f"{result['outcome']}: {old['file']}:{old['line']}: {old['after']}\n    {result['by']}", flush=True)
 
 
 def report(args):
-    rows = [m for m in load(args.results) if m["outcome"] not in ("no program", "gone")]
+    results = load(args.results)
+    rows = [m for m in results if m["outcome"] not in ("no program", "gone")]
     table = collections.defaultdict(collections.Counter)
     for m in rows:
         equivalent = m["outcome"] == "survived" and (m["file"], m["after"]) in JUDGED
@@ -508,6 +523,11 @@ def report(args):
     if whole.total() > whole["equivalent"]:
         print(f"noticed: {100 * noticed / (whole.total() - whole['equivalent']):.1f} % of those that change something, "
               f"{100 * noticed / whole.total():.1f} % of all; {later} of them by tests that were written for them")
+    chosen, total = drawn(args)
+    untried = collections.Counter(m["file"] for m in chosen) - collections.Counter(
+        m["file"] for m in chosen if key(m) in {key(r) for r in results})
+    print(f"drawn and not tried: {untried.total()} of {len(chosen)} (there are {total})"
+          + "".join(f", {n} in {name}" for name, n in untried.items()))
     for m in rows:
         if m["outcome"] == "survived" and (m["file"], m["after"]) not in JUDGED:
             print(f"survived: {m['file']}:{m['line']}: {m['before']}\n      -> {m['after']}")

@@ -163,6 +163,8 @@ REFUSALS = {
                             "caught none of the 3 operations .* Exp, Mul, Tanh"),
     "no such name": (lambda n: tf.gradients(n.y, n.x, overrides={sel.name("heed/e"): triple}), tf.OverrideError,
                      "did you mean 'head/e'"),
+    "more than a key, a rule and an order": (lambda n: tf.gradients(n.y, n.x, overrides=[("Tanh", triple, 1, 2)]), TypeError,
+                                             "list of pairs"),
     "no rule": (lambda n: tf.gradients(n.y, n.x, overrides={"Tanh": 3}), TypeError, "an override's rule|An override's rule"),
     "an unregistered rule": (lambda n: tf.gradients(n.y, n.x, overrides={"Tanh": "Tanhh"}), LookupError,
                              "never registered; did you mean 'Tanh'"),
@@ -174,7 +176,9 @@ REFUSALS = {
                         r"Original input shape: \(3,\)"),
     "attached to nothing": (lambda n: tf.attach("Relu", triple), tf.OverrideError, "matches none"),
     "a leaking group": (lambda n: tf.gradients(n.y * n.h, n.x, overrides={sel.group([n.x], [n.y]): triple}), tf.OverrideError,
-                        "leaks: h:0"),
+                        r"leaks: h:0.* outside by 'mul' \(Mul\)"),
+    "a group that leaks to the end": (lambda n: tf.gradients([n.y, n.h], n.x, overrides={sel.group([n.x], [n.y]): triple}),
+                                      tf.OverrideError, "leaks: h:0.* outside as one of ys"),
 }
 
 
@@ -337,6 +341,50 @@ def test_a_group_leaves_the_order_of_the_rest_as_it_was():
     assert made == sorted(made, reverse=True)
 
 
+def test_what_is_read_twice_waits_for_both_also_where_a_group_holds_one_back():
+    with tf.Graph().as_default():
+        x = tf.constant([0.5], tf.float64)
+        early = tf.tanh(x)
+        after = tf.sin(early)  # older than `read`: its turn would come last, and the group waits for it
+        read = tf.exp(x)
+        once, late = read * 2.0, tf.cos(read)
+        both = early + late
+        y = after + once + both
+        group = sel.group([x, late], [early, both])
+        plain, same = (tf.gradients(y, x, overrides=o)[0] for o in (None, {group: rules.default}))
+        with tf.Session() as session:
+            plain, same = session.run([plain, same])
+    np.testing.assert_allclose(same, plain, rtol=1e-12)
+
+
+def test_an_x_of_another_graph_is_refused_also_in_a_body():
+    with tf.Graph().as_default():
+        stranger = tf.constant(1.0)
+    with tf.Graph().as_default():
+        x = tf.constant(1.0)
+        with pytest.raises(ValueError, match="in xs belongs to another graph than ys"):
+            tf.gradients(tf.square(x), stranger)
+        with pytest.raises(ValueError, match="in stop_gradients belongs to another graph than ys"):
+            tf.gradients(tf.square(x), x, stop_gradients=[stranger])
+        with pytest.raises(ValueError, match="in xs belongs to another graph than ys"):
+            tf.while_loop(lambda v: v < 9.0, lambda v: tf.gradients(tf.square(v), stranger), [x])
+
+
+def test_gradients_extend_the_graph_of_ys_also_from_a_body_of_another():
+    with tf.Graph().as_default() as graph:
+        x = tf.constant(1.0)
+        y = tf.square(x)
+    made = []
+    with tf.Graph().as_default():
+        tf.while_loop(lambda v: v < 9.0, lambda v: made.extend(tf.gradients(y, x)) or v + 1.0, [tf.constant(1.0)])
+    assert all(g.graph is graph for g in made) and made
+
+
+def test_ways_of_adding_have_tensorflows_numbers():
+    ways = tf.AggregationMethod
+    assert [ways.ADD_N, ways.DEFAULT, ways.EXPERIMENTAL_TREE, ways.EXPERIMENTAL_ACCUMULATE_N] == [0, 0, 1, 2]
+
+
 def test_a_rule_counts_how_often_it_was_used():
     from regrad.core import gradient_registry
 
@@ -349,6 +397,27 @@ def test_a_rule_counts_how_often_it_was_used():
         y = tf.tanh(tf.tanh(x))
     tf.gradients(y, x)
     assert rule.used == before + 2
+
+
+def test_of_two_rules_of_a_graph_the_later_holds(net):
+    tf.set_graph_rule("Tanh", lambda op, dy: 5.0 * dy)
+    later = tf.set_graph_rule("Tanh", triple)
+    assert tf.get_gradient_function(net.h.op).override is later.override
+
+
+def test_a_rule_taken_off_an_operation_leaves_the_others(net):
+    first, second = tf.attach("Tanh", triple, order=1), tf.attach("Tanh", triple, order=2)
+    assert tf.get_gradient_function(net.h.op).override is first.override  # the rule of a first gradient
+    second.detach()
+    assert tf.get_gradient_function(net.h.op).override is first.override
+
+
+def test_an_override_counts_what_it_caught(net):
+    ways = [tf.Override(sel.type("Tanh", "Exp"), triple), tf.Override(sel.group([net.x], [net.h]), triple),
+            tf.Override("Tanh", triple, order=2)]
+    for override in ways:
+        tf.gradients(net.y, net.x, overrides=[override])  # one of another order has nothing to catch, and is no mistake
+    assert [o.caught for o in ways] == [2, 1, 0]
 
 
 def test_an_error_inside_a_rule_names_the_rule_and_the_operation():

@@ -107,6 +107,12 @@ CASES = [
     # The gradient of a resizing is its transpose: what arrives is given back to where it came from.
     Edge("ResizeBilinear", lambda x: image.resize_bilinear(x, [1, 4]), (np.zeros((1, 1, 2, 1)),),
          (np.array([1.5, 2.5]).reshape(1, 1, 2, 1),), note="transpose"),
+    # And the transpose's is the resizing again.
+    *(Edge(f"{kind}Grad", lambda dy, x, back=back: math.cast(back(math.cast(dy, "float32"), math.cast(x, "float32")), "float64"),
+           (np.zeros((1, 1, len(resized), 1)), np.zeros((1, 1, len(given), 1))), (np.reshape(resized, (1, 1, -1, 1)), None),
+           dy=np.reshape(given, (1, 1, -1, 1)), note="transpose")
+      for kind, back, given, resized in (("ResizeBilinear", image.resizebilineargrad_op, [1.0, 3.0], [1.0, 2.0, 3.0, 3.0]),
+                                         ("ResizeBicubic", image.resizebicubicgrad_op, [1.0, 3.0, 4.0], [1.0, 3.0, 4.0]))),
     Edge("ResizeArea", lambda x: image.resize_area(x, [1, 1]), (np.zeros((1, 2, 2, 1)),), (np.full((1, 2, 2, 1), 0.25),),
          note="transpose"),
     Edge("ResizeBicubic", lambda x: image.resize_bicubic(x, [2, 2]), (np.zeros((1, 2, 2, 1)),), (np.ones((1, 2, 2, 1)),),

@@ -100,10 +100,11 @@ CASES = [
            lambda x, t, i=interpolation: projected(x, t, (4, 5), i == "BILINEAR"), (x, PROJECTIONS), rtol=3e-5, order=0,
            derivatives=False, dtypes=(), note=f"{interpolation} {x.dtype}")
       for interpolation in ("NEAREST", "BILINEAR") for x in (X, np.round(X * 200).astype(np.uint8))),
-    # A shift by whole pixels: what comes back from there is exact.
+    # One image shifted by a whole pixel, one left where it is: what comes back from there is exact.
     Edge("ImageProjectiveTransformV2", lambda x: warp.imageprojectivetransform_op(
-        x, np.array([[1, 0, 1, 0, 1, 0, 0, 0]], F32), np.array([1, 3], np.int32)), (np.arange(3.0).reshape(1, 1, 3, 1),),
-        (np.array([0.0, 5.0, 7.0]).reshape(1, 1, 3, 1),), dy=np.array([5.0, 7.0, 9.0]).reshape(1, 1, 3, 1), note="shift"),
+        x, np.array([[1, 0, 1, 0, 1, 0, 0, 0], [1, 0, 0, 0, 1, 0, 0, 0]], F32), np.array([1, 3], np.int32)),
+        (np.arange(6.0).reshape(2, 1, 3, 1),), (np.array([0.0, 5.0, 7.0, 2.0, 3.0, 4.0]).reshape(2, 1, 3, 1),),
+        dy=np.array([5.0, 7.0, 9.0, 2.0, 3.0, 4.0]).reshape(2, 1, 3, 1), note="shift"),
     Bad("ImageProjectiveTransformV2", lambda: _project((2, 2), "NEAREST")(np.ones((1, 2, 2, 1)), np.ones((1, 3), F32)), ShapeError,
         "num_images x 8"),
     Case("Resampler", warp.resampler, lambda x, at: np.array([[[between(image, y, x) for x, y in row] for row in rows]
