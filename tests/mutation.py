@@ -107,6 +107,7 @@ JUDGED = {
     ("derivatives", 'def hessians(ys, xs, name="hessians", colocate_gradients_with_ops=True, gate_gradients=False, '
                     "aggregation_method=None,"): "the argument is accepted and ignored",
     ("gradients", "if len(outputs) >= 1:"): "where nothing arrives at an only output, the walk has left before",
+    ("gradients", "self.terms[tensor] = [math.addn_op([(g) for g in terms])]"): "an op converts what it is given",
     ("pool_grad", "return pool.avgpoolgrad_op(shape(op.inputs[ -1]), dy, **_attrs(op))"): _ONE,
     ("pool_grad", "return pool.maxpoolgradv2_op(x, op.outputs[ -1], dy, ksize, strides, **_attrs(op)), None, None"): _ONE,
     ("random_grad", "y = op.outputs[ -1]"): _ONE,

@@ -157,6 +157,11 @@ def test_forward_values_never_change(net):
     assert (net.run(net.y) == before).all()
 
 
+def _stranger():
+    with tf.Graph().as_default():
+        return tf.constant(np.ones(3))
+
+
 REFUSALS = {
     "a type nobody has": (lambda n: tf.gradients(n.y, n.x, overrides={"tanh": triple}), ValueError, "did you mean 'Tanh'"),
     "nothing of the type": (lambda n: tf.gradients(n.y, n.x, overrides={"Relu": triple}), tf.OverrideError,
@@ -174,6 +179,8 @@ REFUSALS = {
                         "dtype float32, expected float64"),
     "the wrong shape": (lambda n: tf.gradients(n.y, n.x, overrides={"Tanh": lambda op, dy: dy[:2]}), ValueError,
                         r"Original input shape: \(3,\)"),
+    "a gradient of another graph": (lambda n: tf.gradients(n.y, n.x, overrides={"Tanh": lambda op, dy: _stranger()}),
+                                    ValueError, "input 0 of h .* belongs to another graph"),
     "attached to nothing": (lambda n: tf.attach("Relu", triple), tf.OverrideError, "matches none"),
     "a leaking group": (lambda n: tf.gradients(n.y * n.h, n.x, overrides={sel.group([n.x], [n.y]): triple}), tf.OverrideError,
                         r"leaks: h:0.* outside by 'mul' \(Mul\)"),
@@ -368,6 +375,18 @@ def test_an_x_of_another_graph_is_refused_also_in_a_body():
             tf.gradients(tf.square(x), x, stop_gradients=[stranger])
         with pytest.raises(ValueError, match="in xs belongs to another graph than ys"):
             tf.while_loop(lambda v: v < 9.0, lambda v: tf.gradients(tf.square(v), stranger), [x])
+
+
+@pytest.mark.parametrize("given, words", [(None, "got None"), ("x:0", "get_tensor_by_name"), ("op", "got <")])
+def test_an_x_that_is_no_tensor_is_refused(net, given, words):
+    with pytest.raises(TypeError, match=f"x must be a tensor or variable, .*{words}"):
+        tf.gradients(net.y, net.h.op if given == "op" else given)
+
+
+def test_numbers_as_x_bring_a_warning_at_the_callers_line(net):
+    with pytest.warns(tf.RegradWarning, match="no tensor of the graph") as told:
+        tf.gradients(net.y, [net.value])
+    assert told[0].filename == __file__
 
 
 def test_gradients_extend_the_graph_of_ys_also_from_a_body_of_another():

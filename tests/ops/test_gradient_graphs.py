@@ -133,3 +133,15 @@ def test_values_that_wait_for_several_others():
     dx, dy = tf.gradients(z, [x, y])
     assert dy is None
     np.testing.assert_array_equal(_run(dx), [4.0])
+
+
+def test_of_what_is_used_often_the_terms_are_summed_as_they_come():
+    x = tf.constant([1.0, 2.0], tf.float64)
+    g = tf.gradients([tf.sin(x) for _ in range(100)], x)[0]
+    sums = [op for op in tf.get_default_graph().get_operations() if op.type == "AddN"]
+    assert max(len(op.inputs) for op in sums) < 50
+    rows = tf.gradients([tf.gather(x, [1]) for _ in range(100)], x)[0]
+    assert isinstance(rows, tf.IndexedSlices)
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(g), 100 * np.cos([1.0, 2.0]))
+        np.testing.assert_allclose(session.run(tf.convert_to_tensor(rows)), [0.0, 100.0])
