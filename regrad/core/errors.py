@@ -17,6 +17,8 @@ How to write a message: name the op or function; say what came, by argument name
 is required; give the remedy; end with the place (`made at file:line`) when an operation is to blame.
 """
 
+import functools
+
 OK = 0
 CANCELLED = 1
 UNKNOWN = 2
@@ -163,6 +165,44 @@ class UnauthenticatedError(OpError):
     """The caller is not authenticated."""
 
     error_code = UNAUTHENTICATED
+
+
+_RAISED_BY_USERS = {  # what TF makes of the exceptions of a host function; UnknownError of all others
+    ValueError: InvalidArgumentError, TypeError: InvalidArgumentError, StopIteration: OutOfRangeError,
+    MemoryError: ResourceExhaustedError, NotImplementedError: UnimplementedError,
+}
+
+
+def of_host_function(error):
+    """Returns `error`, an exception of a user's function, as one that is TF's class for it as well: programs catch either.
+
+    Its type's name, text, arguments and attributes and its traceback stay what they are.
+    """
+    if isinstance(error, OpError):
+        return error
+    kind = next((kind for cls, kind in _RAISED_BY_USERS.items() if isinstance(error, cls)), UnknownError)
+    own = type(error)
+    try:
+        cls = _as_both(own, kind)
+        try:
+            error.__class__ = cls
+            both = error
+        except TypeError:  # Python's own classes are not exchanged
+            both = cls.__new__(cls, *error.args)
+            own.__init__(both, *error.args)
+            both.__dict__.update(error.__dict__)
+            both.__cause__, both.__context__ = error.__cause__, error.__context__
+            both.__suppress_context__ = error.__suppress_context__
+    except Exception:  # a class that is like no other
+        return error
+    both._node_def, both.op, both.message = None, None, str(error)
+    return both.with_traceback(error.__traceback__)
+
+
+@functools.cache
+def _as_both(own, kind):
+    names = {"__module__": own.__module__, "__qualname__": own.__qualname__, "__doc__": own.__doc__, "__str__": own.__str__}
+    return type(own.__name__, (own, kind), names)
 
 
 class BadValue(InvalidArgumentError, ValueError):

@@ -10,7 +10,7 @@ import numpy as np
 from regrad.core import dtypes, source
 from regrad.core.convert import convert_to_tensor, to_array
 from regrad.core.dtypes import as_dtype
-from regrad.core.errors import InvalidArgumentError, UnimplementedError
+from regrad.core.errors import InvalidArgumentError, UnimplementedError, of_host_function
 from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.opdef import Spec, define_op
 from regrad.core.shapes import as_dims, compatible, text
@@ -24,7 +24,13 @@ def _py_func_infer(inputs, *, token, func, Tout, shapes):
 
 
 def _py_func_lower(b, inputs, *, token, func, Tout, shapes):
-    returned = func(*map(_argument, inputs))
+    failure = None
+    try:
+        returned = func(*map(_argument, inputs))
+    except Exception as error:
+        failure = of_host_function(error)
+    if failure is not None:
+        raise failure
     if type(returned) is np.ndarray and len(Tout) == 1 and shapes[0] is None and Tout[0] is not dtypes.string and (
             returned.dtype.type is Tout[0].as_numpy_dtype):
         return (returned,)  # the usual case, in half the time
@@ -119,7 +125,9 @@ def py_func(func, inp, Tout, stateful=True, name=None, grad=None, shape=None):
     Raises:
       UnimplementedError: (when run) the function returned something that is no value.
       InvalidArgumentError: (when run) the function returned another number of values, dtype or shape than promised.
-      Whatever `func` raises reaches the caller of `run` as it is, with the op's name and line added.
+      Whatever `func` raises reaches the caller of `run`, with the op's name and line added. It is of its own class and of
+        that which TF translates it to: InvalidArgumentError for ValueError and TypeError, OutOfRangeError for StopIteration,
+        ResourceExhaustedError for MemoryError, UnimplementedError for NotImplementedError, else UnknownError.
     """
     if not callable(func):
         raise ValueError(f"py_func needs a callable, got {func!r}.")

@@ -556,9 +556,12 @@ def explained(error, op, doing):
         failure = lowering_failure(error, op)
         if failure is not None:
             raise failure from error
+    own_text = type(error).__str__ is OpError.__str__
     if isinstance(error, OpError) and error.op is None:
-        error.op = error._regrad_op = op  # its text says which
-    elif getattr(error, "_regrad_op", None) is None:
+        error.op = op
+        if own_text:
+            error._regrad_op = op  # its text says which
+    if getattr(error, "_regrad_op", None) is None:
         error.add_note(f"while {doing} {op.describe()}")
         try:
             error._regrad_op = op

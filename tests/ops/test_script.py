@@ -82,6 +82,54 @@ def test_an_exception_keeps_its_class_its_traceback_and_gains_the_place():
     assert any("'odd'" in note and "test_script.py" in note for note in caught.value.__notes__)
 
 
+class WithCode(Exception):
+    def __init__(self, code, *, hint):
+        super().__init__(code)
+        self.hint = hint
+
+
+RAISED = {
+    "ValueError": (ValueError("blah"), tf.errors.InvalidArgumentError),
+    "TypeError": (TypeError("blah"), tf.errors.InvalidArgumentError),
+    "StopIteration": (StopIteration("blah"), tf.errors.OutOfRangeError),
+    "MemoryError": (MemoryError("blah"), tf.errors.ResourceExhaustedError),
+    "NotImplementedError": (NotImplementedError("blah"), tf.errors.UnimplementedError),
+    "KeyError": (KeyError("blah"), tf.errors.UnknownError),
+    "OSError": (FileNotFoundError(2, "blah"), tf.errors.UnknownError),
+    "UnicodeDecodeError": (UnicodeDecodeError("utf8", b"x", 0, 1, "blah"), tf.errors.InvalidArgumentError),
+    "of the user's": (WithCode("blah", hint="look"), tf.errors.UnknownError),
+    "of TensorFlow's": (tf.errors.AbortedError(None, None, "blah"), tf.errors.AbortedError),
+}
+
+
+@pytest.mark.parametrize("name", RAISED)
+@pytest.mark.parametrize("times", [1, 5])  # small programs become one function after some runs
+def test_an_exception_is_of_its_class_and_of_tensorflows(name, times):
+    error, kind = RAISED[name]
+    failing = []
+
+    def function(x):
+        if failing:
+            raise error
+        return x
+
+    y = tf.py_func(function, [tf.constant(1.0)], tf.float32, name="odd")
+    text, attributes = str(error), {k: v for k, v in vars(error).items() if k != "op"}
+    with tf.Session() as session:
+        for _ in range(times):
+            session.run(y)
+        failing.append(True)
+        with pytest.raises(kind) as caught:
+            session.run(y)
+        failing.clear()
+        assert session.run(y) == 1.0
+    found = caught.value
+    assert isinstance(found, type(error)) and type(found).__name__ == type(error).__name__
+    assert text in str(found) and found.args == error.args and attributes.items() <= vars(found).items()
+    assert found.message == "blah" if kind is tf.errors.AbortedError else found.message == text
+    assert found.op.name == "odd" and found.error_code == kind.error_code
+
+
 # -- gradients ---------------------------------------------------------------------------------------
 
 
