@@ -81,14 +81,13 @@ def test_is_an_operation_like_any_other(isotonic):
 
 
 def test_compiles_into_one_segment(isotonic):
-    from regrad.runtime import segment
-
     x = tf.placeholder(tf.float32, [40])
     y = tf.tanh(isotonic(tf.exp(x)) * 1.25)
     with tf.Session() as session:
-        before = segment.compile_count
         session.run([y, tf.gradients(y, x)[0]], {x: np.ones(40)})
-        assert segment.compile_count == before + 1
+        (program,) = {p for runner in session._runners.values() for p in runner.programs.values()}
+    (segment,) = program.root.segments
+    assert segment.compiled and program.root_only and not program.root.hosts
 
 
 def test_shape_rule_refuses(isotonic):

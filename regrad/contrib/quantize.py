@@ -95,16 +95,23 @@ def _is_layer(t):
 
 def _fused_norms(graph):
     for op in graph.get_operations():
-        if op.type not in _FUSED or not _is_layer(op.inputs[0]):
+        if op.type not in _FUSED:
             continue
         x, gamma, beta, mean, variance = op.inputs
+        normalised, out = x, op.outputs[0]
+        if x.op.type == "Reshape" and x.op.inputs[0].op.type == "MatMul":  # rows normalised as images of one pixel
+            back = [c.outputs[0] for c in out.consumers() if c.type == "Reshape"]
+            if len(back) == len(out.consumers()) == 1:
+                normalised, out = x.op.inputs[0], back[0]
+        if not _is_layer(normalised):
+            continue
         training = op.get_attr("is_training")
         if training:
             mean, variance = op.outputs[1], op.outputs[2]
             # What is handed out is the estimate for the whole population, with n - 1; what normalised had n.
             n = tf.cast(tf.size(x), variance.dtype) / tf.cast(tf.size(variance), variance.dtype)
             biased = variance * (n - 1) / n
-        yield _norm(x.op, op.outputs[0], gamma, beta, mean, variance, op.get_attr("epsilon"), training,
+        yield _norm(normalised.op, out, gamma, beta, mean, variance, op.get_attr("epsilon"), training,
                     biased if training else variance)
 
 

@@ -57,6 +57,4 @@ CASES = [
     Case("FakeQuantWithMinMaxVarsPerChannelSide", lambda x, a, b: quantise.fakequantchannelside_op(x, a, b), side,
          (X, np.array([-1.0, -2.0, -3.0]), np.array([0.5, 5.0, 6.0])), order=0),
     Steps("InitializedValue", _unset, (), (np.array([1.0, 2.0], np.float32),), [[np.array(v, np.float32)] for v in ([1, 2], [5, 6], [5, 6])]),
-    Edge("InitializedValue", lambda x: initializedvalue_op(tf.raw_ops.VariableV2(shape=[2], dtype=tf.float64), x),
-         ([1.0, 2.0],), (None,), note="runs when the variable has its value"),
 ]
