@@ -6,7 +6,6 @@ from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import broadcast, text
-from regrad.runtime import onednn
 
 
 def _inner(a, b, adims, bdims, ta, tb):
@@ -27,8 +26,6 @@ def _matmul_infer(a, b, *, transpose_a, transpose_b):
 
 
 def _matmul_lower(b, x, y, *, transpose_a, transpose_b):
-    if transpose_a and not transpose_b:
-        return onednn.added_rows(b, x, y).astype(x.dtype)
     # NumPy multiplies bfloat16 in float32.
     return b.np.matmul(x.T if transpose_a else x, y.T if transpose_b else y).astype(x.dtype)
 

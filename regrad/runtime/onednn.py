@@ -1,4 +1,4 @@
-"""Convolutions and some matrix products by oneDNN (oneapi-src.github.io/oneDNN, C interface 3.x), where it is installed.
+"""Convolutions by oneDNN (oneapi-src.github.io/oneDNN, C interface 3.x), where its library is installed.
 
 It computes them near the arithmetic's limit of the processor and needs a millisecond to make a convolution ready, where XLA's
 compiler needs some hundred. NumPy's lowerings call it on their arrays, compiled programs through `runtime.foreign`.
@@ -18,10 +18,8 @@ from regrad.runtime import buffers, config, foreign
 
 TARGET = "regrad_onednn"
 FORWARD, BY_INPUT, BY_FILTER = "forward", "by_input", "by_filter"  # the three products of a convolution
-_ADDED_ROWS = "added_rows"
 _DISTRIBUTION, _LIBRARY = "onednn-cpu-gomp", "libdnnl.so.3"
-_LEAST = 4_000_000  # products of numbers in a convolution; calling and waking threads takes what XLA needs for these
-_LEAST_ADDED_ROWS = 1_000_000  # the same for a product of matrices
+_LEAST = 4_000_000  # products of numbers; calling and waking threads takes what XLA needs for these
 
 _FLOAT32, _ANY, _DIRECT, _TRAINING, _IN_ORDER, _CPU, _USER = 3, 1, 1, 64, 1, 1, 1  # enumerators of dnnl_types.h
 _SCRATCHPAD, _SCRATCHPAD_LAYOUT = 80, 136
@@ -159,21 +157,8 @@ def convolution(b, kind, first, second, shape, windows):
     return arrays[2]
 
 
-def added_rows(b, x, y):
-    """Returns x' y, the sum over rows of their outer products: the gradient of a weight.
-
-    XLA takes up to twice oneDNN's time for it; the other products of matrices it computes as fast.
-    """
-    products = math.prod(x.shape) * y.shape[1]
-    small = products < _LEAST_ADDED_ROWS or min(x.shape[1], y.shape[1]) == 1
-    if b.is_host or small or {x.dtype, y.dtype} != {np.dtype(np.float32)} or not callable_from(b):
-        return b.np.matmul(x.T, y)
-    key = f"{_ADDED_ROWS} {config.threads or 0} {x.shape[0]} {x.shape[1]} {y.shape[1]}"
-    return foreign.call(TARGET, key, (x.shape[1], y.shape[1]), np.float32, x, y)
-
-
 def execute(key, addresses):
-    """Computes what `key` describes, at the addresses of two operands and the result."""
+    """Computes the convolution that `key` describes, at the addresses of two operands and the result."""
     library = _library()
     if library is None:
         raise RuntimeError("the program was compiled with oneDNN, which is not installed any more")
@@ -184,26 +169,9 @@ def execute(key, addresses):
 @functools.lru_cache(maxsize=4096)
 def _made(key):
     kind, *numbers = key.decode().split()
-    if kind == _ADDED_ROWS:
-        return _AddedRows(_library(), *map(int, numbers))
     spatial, threads, *numbers = map(int, numbers)
     x, w, rest = numbers[:spatial + 2], numbers[spatial + 2:2 * spatial + 4], numbers[2 * spatial + 4:]
     return _Convolution(_library(), kind, x, w, *([rest[i::5] for i in range(5)]), threads)
-
-
-class _AddedRows:
-    """The product x' y of matrices of `rows` rows."""
-
-    def __init__(self, library, threads, rows, m, n):
-        self.library, self.threads = library, threads
-        sizes, lengths = [ctypes.c_int64(v) for v in (m, n, rows)], [ctypes.c_int64(v) for v in (m, n, n)]
-        self.arguments = ctypes.c_char(b"T"), ctypes.c_char(b"N"), *sizes, ctypes.c_float(1), ctypes.c_float(0), lengths
-
-    def execute(self, addresses):
-        *head, one, zero, (of_x, of_y, of_z) = self.arguments
-        x, y, z = map(ctypes.c_void_p, addresses)
-        self.library.limit(self.threads)
-        self.library.check(self.library.call.dnnl_sgemm(*head, one, x, of_x, y, of_y, zero, z, of_z))
 
 
 class _Convolution:
