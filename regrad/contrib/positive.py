@@ -6,8 +6,8 @@ import numpy as np
 
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
-from regrad.distributions.base import FULLY_REPARAMETERIZED, Distribution, own_arguments, parameter, same_dtype, sized
-from regrad.distributions.continuous import Exponential, Gamma, Laplace, StudentT, _LocationScale
+from regrad.distributions.base import FULLY_REPARAMETERIZED, Distribution, own_arguments, parameter, sized
+from regrad.distributions.continuous import Exponential, Gamma, Laplace, StudentT, _ConcentrationRate, _LocationScale
 from regrad.ops import array, math, nn, special
 from regrad.ops.check import assert_positive
 from regrad.ops.compare import where_v2
@@ -106,7 +106,7 @@ class HalfNormal(Distribution):
         return array.zeros_like(self.scale)
 
 
-class InverseGamma(Distribution):
+class InverseGamma(_ConcentrationRate):
     """The distribution of 1 / X for X of a Gamma(concentration, rate); samples carry gradients.
 
     Args:
@@ -116,25 +116,8 @@ class InverseGamma(Distribution):
         error.
     """
 
-    _batch_parameters = (("_concentration", 0), ("_rate", 0))
-
     def __init__(self, concentration, rate, validate_args=False, allow_nan_stats=True, name="InverseGamma"):
-        parameters = dict(locals())
-        with get_default_graph().name_scope(name) as name:
-            checks = [assert_positive] * validate_args
-            self._concentration = parameter(concentration, "concentration", *checks)
-            self._rate = parameter(rate, "rate", *checks)
-            same_dtype(self._concentration, self._rate)
-            self._batch_shape()
-        super().__init__(self._concentration.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, parameters,
-                         [self._concentration, self._rate], name)
-
-    concentration = property(lambda self: self._concentration, doc="The shape parameter.")
-    rate = property(lambda self: self._rate, doc="The scale, as of 1 / X.")
-
-    @staticmethod
-    def _param_shapes(sample_shape):
-        return {"concentration": sample_shape, "rate": sample_shape}
+        super().__init__(concentration, rate, validate_args, allow_nan_stats, name)
 
     def _sample_n(self, n, seed=None):
         return 1.0 / random_gamma([n], self.concentration, beta=self.rate, dtype=self.dtype, seed=seed)

@@ -236,20 +236,12 @@ class Uniform(Distribution):
         return self.range() / numbers.sqrt(12.0)
 
 
-class Gamma(Distribution):
-    """The gamma distribution, density rate^a x^(a - 1) exp(-rate x) / Gamma(a) with a = concentration.
-
-    Samples carry gradients to both parameters (implicitly, Figurnov et al. 2018).
-
-    Args:
-      concentration, rate: positive floating tensors of one dtype that broadcast.
-      validate_args: check that they and the values are positive.
-      allow_nan_stats: the mode is not defined for concentrations of at most 1: NaN, or with False an error.
-    """
+class _ConcentrationRate(Distribution):
+    """What Gamma and its kin share: a positive shape parameter and a positive rate, of one dtype, that broadcast."""
 
     _batch_parameters = (("_concentration", 0), ("_rate", 0))
 
-    def __init__(self, concentration, rate, validate_args=False, allow_nan_stats=True, name="Gamma"):
+    def __init__(self, concentration, rate, validate_args, allow_nan_stats, name):
         parameters = dict(locals())
         with get_default_graph().name_scope(name) as name:
             checks = [assert_positive] * validate_args
@@ -261,11 +253,26 @@ class Gamma(Distribution):
                          [self._concentration, self._rate], name)
 
     concentration = property(lambda self: self._concentration, doc="The shape parameter.")
-    rate = property(lambda self: self._rate, doc="The inverse scale.")
+    rate = property(lambda self: self._rate, doc="The rate: the inverse scale of X, or the scale of 1 / X.")
 
     @staticmethod
     def _param_shapes(sample_shape):
         return {"concentration": sample_shape, "rate": sample_shape}
+
+
+class Gamma(_ConcentrationRate):
+    """The gamma distribution, density rate^a x^(a - 1) exp(-rate x) / Gamma(a) with a = concentration.
+
+    Samples carry gradients to both parameters (implicitly, Figurnov et al. 2018).
+
+    Args:
+      concentration, rate: positive floating tensors of one dtype that broadcast.
+      validate_args: check that they and the values are positive.
+      allow_nan_stats: the mode is not defined for concentrations of at most 1: NaN, or with False an error.
+    """
+
+    def __init__(self, concentration, rate, validate_args=False, allow_nan_stats=True, name="Gamma"):
+        super().__init__(concentration, rate, validate_args, allow_nan_stats, name)
 
     def _checked(self, x):
         with get_default_graph().control_dependencies([assert_positive(x)] if self.validate_args else []):

@@ -99,6 +99,7 @@ class _Library:
             primitive, self.stream, len(arguments), (_Argument * len(arguments))(*arguments)))
 
 
+@functools.cache
 def _path():
     """Returns where the library lies: in the distribution of that name, which keeps it beside Python's own."""
     try:
