@@ -235,8 +235,10 @@ class Walk:
                 if rule is None and forward is None:  # declared not differentiable: nothing flows on
                     return
                 if len(outputs) > 1:
-                    out_grads = [array.zeros_like(t) if g is None and flows(t) else g
-                                 for t, g in zip(outputs, out_grads)]
+                    saved = op.opdef.extra.get("saved_from") if type(op) is Operation else None
+                    own = len(outputs) if saved is None else saved(op)  # behind them, what another gradient had saved
+                    out_grads = [array.zeros_like(t) if g is None and i < own and flows(t) else g
+                                 for i, (t, g) in enumerate(zip(outputs, out_grads))]
                 in_grads = (checked(op, rule, rule.apply(op, out_grads)) if forward is None
                             else forward_mode.replaced(op, forward, out_grads))
         finally:

@@ -23,7 +23,7 @@ from regrad.core.graph import FuncGraph, Operation, get_default_graph
 from regrad.core.host import HOST
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, define_op, spec_text
-from regrad.core.shapes import as_dims, compatible, fully_known
+from regrad.core.shapes import as_dims, compatible, fully_known, size_of
 from regrad.ops.array import identity
 from regrad.ops.control import with_dependencies
 from regrad.ops.tensor_array import is_unwritten, warn_of_dropped_writes
@@ -421,6 +421,11 @@ class Rows:
     def shape(self):
         return (len(self.rows), *(self.rows[0].shape if self.rows else (d or 0 for d in self._dims or ())))
 
+    @property
+    def ragged(self):
+        """True when the rows are of different shapes: no compiled loop can read them."""
+        return len({r.shape for r in self.rows}) > 1 or any(isinstance(r, Rows) and r.ragged for r in self.rows)
+
     def __len__(self):
         return len(self.rows)
 
@@ -496,8 +501,24 @@ def _loop_on_host(b, limit, carry, captures, xs, cond, body, reverse):
 
 
 def _loop_compiled(b, limit, carry, captures, xs, cond, body, reverse):
-    n = len(carry)
     turns = xs[0].shape[0] if xs else known_turns(limit, carry, captures, cond, body)
+    try:
+        return _loop_traced(b, turns, limit, carry, captures, xs, cond, body, reverse)
+    except (InvalidArgumentError, ValueError):  # a body that never runs may not fit what is empty
+        if turns == 0:
+            return (*carry, np.int32(0), *(b.np.zeros(d, y.dtype.as_numpy_dtype) for d, y in _no_rows(body, len(carry))))
+        if turns is None and any(not size_of(np.shape(x)) for x in (*carry, *captures)):
+            b.run_on_host()
+        raise
+
+
+def _no_rows(body, n):
+    """Returns (dims, tensor of the body) for the rows that a loop of no turns has saved, as far as its body tells."""
+    return [((0, *(d or 0 for d in y.dims or ())), y) for y in body.outputs[n:]]
+
+
+def _loop_traced(b, turns, limit, carry, captures, xs, cond, body, reverse):
+    n = len(carry)
     first = _settled(b, tuple(b.np.asarray(c) for c in carry), lambda state: b.call(body, [
         *state, *captures, *(b.np.zeros(x.shape[1:], x.dtype) for x in xs)], 0)[:n])
     one = b.jax.eval_shape(lambda: tuple(b.np.asarray(v) for v in b.call(body, [
@@ -768,7 +789,7 @@ def _counter_positions(op):
 
 def _turn_calls(op, inputs, body_dims):
     turns, specs = _turns_and_specs(op, inputs, body_dims)
-    return None if turns is None else [(op.attrs["body"], specs, turns)]
+    return None if turns is None else [(op.attrs["body"], specs, turns)] if turns else []
 
 
 def _turns_and_specs(op, inputs, body_dims):
@@ -780,14 +801,25 @@ def _turns_and_specs(op, inputs, body_dims):
     specs += inputs[1 + n:len(inputs) - n_xs]
     specs += [Spec(i.dims[1:], i.dtype) for i in inputs[len(inputs) - n_xs:]] if n_xs else []
     if any(is_unwritten(i.dims) for i in specs[:n]):  # the first turn settles what rows look like
-        settled = body_dims(attrs["body"], specs)
+        settled = _body_dims(attrs["body"], n, turns, specs, body_dims)
         specs[:n] = [Spec(dims, i.dtype) if is_unwritten(i.dims) else i for dims, i in zip(settled, specs[:n])]
     return turns, specs
 
 
+def _body_dims(body, n, turns, specs, body_dims):
+    """Returns the dims that a body gives; one that never runs may not fit what is empty."""
+    try:
+        return body_dims(body, specs)
+    except (InvalidArgumentError, ValueError):
+        if turns != 0:
+            raise
+        return [*(i.dims for i in specs[:n]), *(dims[1:] for dims, _ in _no_rows(body, n))]
+
+
 def _turn_dims(op, inputs, body_dims):
     turns, specs = _turns_and_specs(op, inputs, body_dims)
-    n, found = op.attrs["n_carry"], body_dims(op.attrs["body"], specs)
+    n = op.attrs["n_carry"]
+    found = _body_dims(op.attrs["body"], n, turns, specs, body_dims)
     carried = [i.dims for i in specs[:n]]
     if found[:n] != carried or turns is None and len(found) > n:
         return None

@@ -25,6 +25,7 @@ _SLOW = frozenset((
     "Tanh", "Sigmoid", "Exp", "Expm1", "Log", "Log1p", "Pow", "Sin", "Cos", "Tan", "Atan", "Atan2", "Asin", "Acos",
     "Sinh", "Cosh", "Erf", "Erfc", "Softplus", "Softmax", "LogSoftmax", "Lgamma", "Digamma"))
 _FEW = 4096  # elements
+_SPECIMEN = 7  # a size
 
 
 def _worth_saving(t):
@@ -248,7 +249,8 @@ def _while_grad(op, *dys):
     real_xs = [i for i in range(n_xs) if _is_real(x_in[i])]
 
     g = GradGraph("while_grad", graph, body, dict(zip(capture_in, captures)))
-    g.shape_of = dict(zip(carry_in, op.outputs))
+    changing = _changing(op)
+    g.shape_of = {t: last for t, last in zip(carry_in, op.outputs) if t not in changing}
     with g.as_default():
         d_carry = [g.add_input(carry_in[i].dtype, _dims(op, i), "d_carry") for i in real_carry]
         rows = []  # (inner input, outer stack) of what is read a row a turn
@@ -314,6 +316,29 @@ def _while_grad(op, *dys):
     for k, u in enumerate(used_xs):
         out[n + n_captures + real_xs[u]] = made[len(explicit) + 1 + k]
     return [None, *out]
+
+
+def _changing(op):
+    """Returns the loop variables (inputs of the body) whose shape may change from turn to turn.
+
+    Of a loop that runs on the host anyway, all whose shape is not known; of another, those that have another shape after a
+    turn when every unknown size is the same number.
+    """
+    from regrad.runtime.bodies import body_dims
+    from regrad.runtime.plan import needs_host
+
+    body = op.attrs["body"]
+    carry = body.inputs[:op.attrs["n_carry"]]
+    unknown = [i for i, t in enumerate(carry) if not fully_known(t.dims)]
+    if not unknown or needs_host(op):
+        return {carry[i] for i in unknown}
+    shapes = [(None, None) if t.dims is None else t.dims for t in body.inputs]  # an unknown rank is tried as 2
+    specs = [Spec(tuple(_SPECIMEN if d is None else d for d in dims), t.dtype) for dims, t in zip(shapes, body.inputs)]
+    try:
+        after = body_dims(body, specs)
+    except Exception:  # shapes that one number for all sizes does not fit tell nothing
+        return set()
+    return {carry[i] for i in unknown if after[i] != specs[i].dims}
 
 
 def _dims(op, i):

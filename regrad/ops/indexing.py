@@ -1036,7 +1036,8 @@ def join_slices(slices):
 
 
 def add_slices(dense, slices):
-    """Returns the tensor `dense` with the rows of IndexedSlices added."""
-    from regrad.ops.array import expand_dims
+    """Returns `dense` with the rows of IndexedSlices added; these may be empty, which `tensor_scatter_add` refuses."""
+    from regrad.ops.inplace import inplaceadd_op
+    from regrad.ops.math import cast
 
-    return tensor_scatter_add(dense, expand_dims(slices.indices, -1), slices.values)
+    return inplaceadd_op(dense, cast(slices.indices, dtypes.int32), slices.values)

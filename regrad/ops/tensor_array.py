@@ -15,7 +15,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import INDEX, as_dtype
 from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.graph import RegradWarning
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Bounds, Spec, define_op, spec_text
 from regrad.core.shapes import TensorShape, as_dims, compatible, fully_known, merge, size_of
 
 UNWRITTEN = (0,) * 7  # the row shape of an array nothing was written to
@@ -66,7 +66,8 @@ def _row_dims(buffer):
 def _write_infer(buffer, index, value, *, dynamic_size):
     row = _row_dims(buffer)
     if not compatible(row, value.dims):
-        raise ShapeError(f"TensorArray: the rows are of shape {list(row)}, the value written is {spec_text(value)}")
+        raise ShapeError(f"TensorArray: the rows are of shape {list(row)}, the value written is {spec_text(value)}; elements "
+                         "of several shapes are written at constant indices, each once, with infer_shape=False")
     row = merge(row, value.dims)
     size = buffer.dims[0] if buffer.dims is not None and not dynamic_size else None
     return Spec(None if row is None else (size, *row), value.dtype)
@@ -80,8 +81,7 @@ def _write_lower(b, buffer, index, value, *, dynamic_size):
     if not b.is_host:
         return b.lax.dynamic_update_index_in_dim(buffer, b.np.asarray(value, buffer.dtype), index, 0)
     i = int(index)
-    if i < 0 or i >= len(buffer) and not dynamic_size:
-        raise InvalidArgumentError(f"Tried to write to index {i} but array is not resizeable and size is: {len(buffer)}")
+    _refuse_write(i, max(len(buffer), i + 1) if dynamic_size else len(buffer))
     out = np.zeros((max(len(buffer), i + 1), *value.shape), value.dtype)
     out[:len(buffer)] = buffer
     out[i] = value
@@ -90,15 +90,27 @@ def _write_lower(b, buffer, index, value, *, dynamic_size):
 
 write_op = define_op("TensorArrayWriteV3", "flow_in: T, index: int32, value: T", infer=_write_infer, lower=_write_lower,
                      attrs={"dynamic_size": False})
-write_op.extra["host_if"] = _dynamic
+
+
+def _bounds(message):
+    """Returns (function that raises for indices outside of an array, the same for the runtime to look at what is fed)."""
+    def refuse(indices, size):
+        for i in np.ravel(indices):
+            if not 0 <= i < size:
+                raise InvalidArgumentError(message.format(i=i, size=size))
+
+    return refuse, Bounds(1, lambda buffer, *others, **attrs: buffer.dims[0], refuse)
+
+
+_refuse_write, write_bounds = _bounds("Tried to write to index {i} but array is not resizeable and size is: {size}")
+_refuse_read, read_bounds = _bounds("Tried to read from index {i} but array size is: {size}")
+write_op.extra.update(host_if=_dynamic, bounds=write_bounds)
 
 
 def _read_lower(b, buffer, index):
     if b.is_host:
-        i = int(index)
-        if not 0 <= i < len(buffer):
-            raise InvalidArgumentError(f"Tried to read from index {i} but array size is: {len(buffer)}")
-        return buffer[i]
+        _refuse_read(index, len(buffer))
+        return buffer[int(index)]
     if not buffer.shape[0]:
         return b.np.zeros(buffer.shape[1:], buffer.dtype)  # compiled, but never run: the body of a loop of no turns
     return b.lax.dynamic_index_in_dim(buffer, index, 0, keepdims=False)
@@ -114,13 +126,22 @@ def _gather_infer(buffer, indices):
     return Spec(None if row is None else (n, *row), buffer.dtype)
 
 
+def _gather_lower(b, buffer, indices):
+    if b.is_host:
+        _refuse_read(indices, len(buffer))
+    return b.np.take(buffer, indices, axis=0)
+
+
 gather_op = define_op("TensorArrayGatherV3", "flow_in: T, indices: Tidx", types={"Tidx": INDEX}, infer=_gather_infer,
-                      lower=lambda b, buffer, indices: b.np.take(buffer, indices, axis=0))
+                      lower=_gather_lower)
 
 
 def _scatter_infer(buffer, indices, value):
     if value.dims is None:
         return Spec(None, value.dtype)
+    if not compatible((indices.dims or (None,))[:1], value.dims[:1]):
+        raise ShapeError(f"TensorArray.scatter: value must hold a row for each index, got {spec_text(value)} and "
+                         f"{spec_text(indices)}")
     return Spec((buffer.dims[0] if buffer.dims else None, *value.dims[1:]), value.dtype)
 
 
@@ -130,14 +151,15 @@ def _scatter_lower(b, buffer, indices, value):
     if not b.is_host:
         return buffer.at[indices].set(value)
     out = np.array(buffer)
-    if np.size(indices) and not 0 <= np.min(indices) <= np.max(indices) < len(out):
-        raise InvalidArgumentError(f"Max scatter index must be < array size ({np.max(indices)} vs. {len(out)})")
+    _refuse_write(indices, len(out))
     out[indices] = value
     return out
 
 
 scatter_op = define_op("TensorArrayScatterV3", "flow_in: T, indices: Tidx, value: T", types={"Tidx": INDEX},
                        infer=_scatter_infer, lower=_scatter_lower)
+read_op.extra["bounds"] = gather_op.extra["bounds"] = read_bounds
+scatter_op.extra["bounds"] = write_bounds
 
 
 def _concat_infer(buffer):
@@ -262,6 +284,9 @@ class TensorArray:
         self._known[0] = merge(self._known[0], dims)
 
     def _loop_parts(self):
+        if self._pieces is not None:
+            raise ValueError("A TensorArray whose elements differ in shape cannot be a loop variable: loops write and read "
+                             "rows of one shape.")
         return [self._flow], self._with
 
     @property
@@ -302,6 +327,9 @@ class TensorArray:
         """
         if self._pieces is not None:
             return self._piece(index)
+        at = convert_to_tensor(index).value()
+        if at is not None and self._written.get(int(at)) is not None:
+            return self._written[int(at)]  # which may be of another shape than the others
         if self._flow.op.opdef is create_op and not fully_known(self._element_shape):
             raise InvalidArgumentError(f"TensorArray {self._name}: Could not read from TensorArray index {index}: nothing was "
                                        "written, and the shape of the elements is not known. `array = array.write(...)` gives "
@@ -337,6 +365,11 @@ class TensorArray:
             new._written = {**self._written, int(at): None if self._infer_shape else value}
         return new
 
+    def _all_written(self):
+        """Returns {index: element} where every element was written at a constant index, and may be of a shape of its own."""
+        size = max(self._written, default=-1) + 1 if self._dynamic else self._size
+        return self._written if size and len(self._written) == size and None not in self._written.values() else None
+
     def _check_dtype(self, value):
         if value.dtype is not self._dtype:
             raise TypeError(f"TensorArray dtype is {self._dtype.name} but op is trying to write dtype {value.dtype.name}; "
@@ -356,6 +389,8 @@ class TensorArray:
 
     def gather(self, indices, name=None):
         """Returns the elements `indices` (a vector), stacked."""
+        if self._pieces is not None:
+            raise ValueError("A TensorArray whose elements differ in shape cannot be gathered: read(index) gives one.")
         warn_of_dropped_writes(self._flow)
         return gather_op(self._flow, indices, name=name)
 
@@ -363,8 +398,9 @@ class TensorArray:
         """Returns the elements joined along their first axis."""
         from regrad.ops.array import concat
 
-        if self._pieces is not None:
-            return concat([self._pieces[i] for i in sorted(self._pieces)], 0, name=name or "concat")
+        pieces = self._pieces or self._all_written()
+        if pieces:
+            return concat([pieces[i] for i in sorted(pieces)], 0, name=name or "concat")
         warn_of_dropped_writes(self._flow)
         out = concat_op(self._flow, name=name or "TensorArrayConcatV3")
         if self._element_shape:

@@ -138,6 +138,8 @@ class Runner:
         env = [None] * program.size
         for v, a in zip(plan.feeds, arrays):
             env[v] = a
+            if type(a) is not np.ndarray:
+                self._check_rows(v, a)
         state = session.state
         for variable, v in plan.reads.items():
             env[v] = state.get(variable)
@@ -312,3 +314,13 @@ class Runner:
             done[op] = result
         for v, r in zip(node.outs, result):
             env[v] = r
+            if type(r) is not np.ndarray:
+                self._check_rows(v, r)
+
+    def _check_rows(self, v, value):
+        """Raises MustRunOnHost where value `v`, the rows of a loop, differ in shape and what reads them is compiled."""
+        if not hasattr(value, "rows"):
+            return
+        for node in self.plan.nodes:
+            if not node.host and v in node.ins and value.ragged:
+                raise MustRunOnHost(node.op)

@@ -131,3 +131,19 @@ def test_a_size_that_a_body_computes():
         for size in (2, 1, 2):
             got, slope = sess.run([total, dx], {x: np.full((2, 3), 3.0), k: size})
             assert got == 3 * 54 + 2 * 2 * size and slope.tolist() == [[18.0] * 3] * 2
+
+
+@pytest.mark.parametrize("host_runs", [0, 9])
+def test_a_loop_over_nothing_has_gradients(host_runs, monkeypatch):
+    monkeypatch.setattr(config, "host_runs", host_runs)
+    x, w = tf.placeholder(tf.float32, [None, None]), tf.constant(2.0)
+    rows = tf.map_fn(lambda row: tf.map_fn(lambda a: a * w, row), x)
+    rest = tf.while_loop(lambda i, a: i < tf.shape(x)[0],
+                         lambda i, a: (i + 1, a * w + tf.reduce_max(tf.slice(x, [i, 0], [1, 1]))), [0, tf.constant(3.0)])[1]
+    gradients = tf.gradients([rows, rest], [x, w])
+    with tf.Session() as session:
+        for shape, dw in ((0, 2), 0.0), ((2, 0), None), ((2, 1), 2.0 + 13.0):
+            if dw is not None:
+                dx, got = session.run(gradients, {x: np.ones(shape)})
+                assert dx.shape == shape and got == dw
+            assert session.run(tf.gradients(rows, x)[0], {x: np.ones(shape)}).tolist() == np.full(shape, 2.0).tolist()

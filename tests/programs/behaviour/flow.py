@@ -264,6 +264,27 @@ _, ta = tf.while_loop(
     [0, tf.TensorArray(tf.int32, 0, dynamic_size=True)],
 )
 result = run(ta.stack())"""),
+    Row("TensorArray, elements of sizes of their own", """
+x = tf.placeholder(tf.float32, [None, 2])
+ta = tf.TensorArray(tf.float32, 2, infer_shape=False).write(0, x).write(1, tf.zeros([3, 2]))
+y = ta.concat()
+result = [run([y, tf.gradients(y, x)[0]], {x: np.ones((n, 2))}) for n in (1, 0, 3)]"""),
+    Row("gradient through a variable that grows", """
+x, n = tf.constant([[1.0, 2.0]]), tf.placeholder(tf.int32, [])
+_, y = tf.while_loop(
+    lambda i, a: i < n, lambda i, a: (i + 1, tf.concat([a, a[-1:] * x], 0)), [0, x],
+    shape_invariants=[tf.TensorShape([]), tf.TensorShape([None, 2])])
+result = [run([y, tf.gradients(y, x)[0]], {n: turns}) for turns in (3, 0)]"""),
+    Row("gradient through a variable that shrinks", """
+x = tf.placeholder(tf.float32, [None, 2])
+_, y = tf.while_loop(
+    lambda i, a: i < 2, lambda i, a: (i + 1, a[1:] * a[:1] + tf.reduce_mean(a)), [0, x])
+result = run([y, tf.gradients(y, x)[0]], {x: np.arange(8.0).reshape(4, 2) / 8})"""),
+    Row("gradient through a variable of unknown rank that grows", """
+x = tf.placeholder(tf.float32)
+_, y = tf.while_loop(
+    lambda i, a: i < 2, lambda i, a: (i + 1, tf.concat([a, tf.reduce_mean(a, 0, keepdims=True)], 0)), [0, x])
+result = [run([y, tf.gradients(y * y, x)[0]], {x: np.ones(shape)}) for shape in ((2, 2), (3,))]"""),
     Row("TensorArray in a loop, gradient", """
 x = tf.constant([1.0, 2.0, 3.0])
 ta = tf.TensorArray(tf.float32, 3).unstack(x)
