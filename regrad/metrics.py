@@ -13,7 +13,6 @@ from regrad.core.dtypes import bool_, float32, float64, int32, int64
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.framework import control_dependencies
-from regrad.losses import _check_broadcast
 from regrad.ops import array, math
 from regrad.ops.check import assert_greater_equal, assert_less_equal
 from regrad.ops.compare import equal, greater, greater_equal, less, logical_and, logical_not, not_equal, where_v2
@@ -77,11 +76,7 @@ def _as_weights(weights, values):
     """Returns weights of the shape and dtype of `values`, or None."""
     if weights is None:
         return None
-    weights = math.cast(weights, values.dtype)
-    while weights.dims is not None and values.dims is not None and 0 < len(weights.dims) < len(values.dims):
-        weights = array.expand_dims(weights, -1)
-    _check_broadcast(weights, values)
-    return weights + array.zeros_like(values)
+    return array.broadcast_like(array.fit_weights(math.cast(weights, values.dtype), values, last_axis=True), values)
 
 
 def mean(values, weights=None, metrics_collections=None, updates_collections=None, name=None):
@@ -164,8 +159,8 @@ def _share(kind, other, labels, predictions, weights, metrics_collections, updat
         labels, predictions, weights = _squeezed(labels, predictions, weights)
         found = _outcomes(labels, predictions)
         (a, new_a), (b, new_b) = (_counted(found[k], weights, f"{k}/count") for k in (kind, other))
-        return _finished(math.divide(a, a + b, name="value"), math.divide(new_a, new_a + new_b, name="update_op"),
-                         metrics_collections, updates_collections)  # NaN where nothing was counted
+        return _finished(_ratio(a, a + b, "value"), _ratio(new_a, new_a + new_b, "update_op"), metrics_collections,
+                         updates_collections)  # 0 where nothing was counted
 
 
 def precision(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
@@ -255,8 +250,8 @@ def mean_per_class_accuracy(labels, predictions, num_classes, weights=None, metr
             weights = array.reshape(math.cast(weights, float32), [-1])
             right, one = right * weights, one * weights
         new_total, new_count = scatter_add(total, labels, one), scatter_add(count, labels, right)
-        return _finished(reduce_mean(_ratio(count.read_value(), total.read_value())),
-                         _ratio(new_count, new_total), metrics_collections, updates_collections)
+        return _finished(reduce_mean(_ratio(count.read_value(), total.read_value()), name="mean_accuracy"),
+                         _ratio(new_count, new_total, "update_op"), metrics_collections, updates_collections)
 
 
 # -- thresholds -------------------------------------------------------------------------------------------
@@ -311,7 +306,8 @@ true_positives_at_thresholds, false_negatives_at_thresholds, true_negatives_at_t
 def _share_at_thresholds(kind, other, labels, predictions, thresholds, weights, metrics_collections, updates_collections, name):
     with variable_scope(*name):
         old, new = _over_thresholds(labels, predictions, thresholds, weights, (kind, other))
-        value, update = (c[kind] / (_EPSILON + c[kind] + c[other]) for c in (old, new))
+        value, update = (math.divide(c[kind], _EPSILON + c[kind] + c[other], name=f"{name[1].partition('_')[0]}_{end}")
+                         for c, end in ((old, "value"), (new, "update_op")))
         return _finished(value, update, metrics_collections, updates_collections)
 
 
@@ -341,6 +337,7 @@ def _area_between(tp, fn, tn, fp):
 
 
 _HEIGHTS = {"trapezoidal": lambda a, b: (a + b) / 2.0, "minoring": math.minimum, "majoring": math.maximum}
+_HEIGHTS["careful_interpolation"] = _HEIGHTS["trapezoidal"]  # of ROC curves; `_area_between` is for the others
 
 
 def auc(labels, predictions, weights=None, num_thresholds=200, metrics_collections=None, updates_collections=None,
@@ -353,7 +350,7 @@ def auc(labels, predictions, weights=None, num_thresholds=200, metrics_collectio
       num_thresholds: how many, evenly spaced.
       curve: "ROC", true over false positive rate, or "PR", precision over recall.
       summation_method: "trapezoidal", "minoring" (the lower height of each step), "majoring", or "careful_interpolation"
-        (for "PR" only).
+        (of "PR"; for "ROC" the same as "trapezoidal").
       thresholds: list of numbers in (0, 1), instead of evenly spaced ones.
 
     Raises:
@@ -361,22 +358,23 @@ def auc(labels, predictions, weights=None, num_thresholds=200, metrics_collectio
     """
     if curve not in ("ROC", "PR"):
         raise ValueError(f"curve must be either ROC or PR, {curve} unknown")
-    careful = summation_method == "careful_interpolation"
-    if careful and curve != "PR" or not careful and summation_method not in _HEIGHTS:
-        raise ValueError(f"Invalid summation_method: {summation_method}")
+    height = _HEIGHTS.get(summation_method)
+    if height is None:
+        raise ValueError(f"Invalid summation_method: {summation_method}; there are {', '.join(_HEIGHTS)}.")
+    careful = summation_method == "careful_interpolation" and curve == "PR"
     with variable_scope(name, "auc"):
         limits = _even_thresholds(num_thresholds) if thresholds is None else [-_EPSILON, *sorted(thresholds), 1 + _EPSILON]
         old, new = _over_thresholds(labels, predictions, limits, weights)
 
-        def area(counts):
+        def area(counts, name):
             tp, fn, tn, fp = (counts[k] for k in _KINDS)
             if careful:
-                return _area_between(tp, fn, tn, fp)
+                return array.identity(_area_between(tp, fn, tn, fp), name)
             recall = (tp + 1e-6) / (tp + fn + 1e-6)
             x, y = (fp / (fp + tn + 1e-6), recall) if curve == "ROC" else (recall, (tp + 1e-6) / (tp + fp + 1e-6))
-            return reduce_sum((x[:-1] - x[1:]) * _HEIGHTS[summation_method](y[:-1], y[1:]))
+            return reduce_sum((x[:-1] - x[1:]) * height(y[:-1], y[1:]), name=name)
 
-        return _finished(area(old), area(new), metrics_collections, updates_collections)
+        return _finished(area(old, "value"), area(new, "update_op"), metrics_collections, updates_collections)
 
 
 def sensitivity_at_specificity(labels, predictions, specificity, weights=None, num_thresholds=200, metrics_collections=None,
@@ -387,12 +385,12 @@ def sensitivity_at_specificity(labels, predictions, specificity, weights=None, n
     with variable_scope(name, "sensitivity_at_specificity"):
         old, new = _over_thresholds(labels, predictions, _even_thresholds(num_thresholds), weights)
 
-        def at(counts):
+        def at(counts, name):
             tp, fn, tn, fp = (counts[k] for k in _KINDS)
             i = argmin(math.abs(tn / (tn + fp + _EPSILON) - specificity), 0)
-            return gather(tp, i) / (gather(tp, i) + gather(fn, i) + _EPSILON)
+            return math.divide(gather(tp, i), gather(tp, i) + gather(fn, i) + _EPSILON, name=name)
 
-        return _finished(at(old), at(new), metrics_collections, updates_collections)
+        return _finished(at(old, "value"), at(new, "update_op"), metrics_collections, updates_collections)
 
 
 def specificity_at_sensitivity(labels, predictions, sensitivity, weights=None, num_thresholds=200, metrics_collections=None,
@@ -403,13 +401,13 @@ def specificity_at_sensitivity(labels, predictions, sensitivity, weights=None, n
     with variable_scope(name, "specificity_at_sensitivity"):
         old, new = _over_thresholds(labels, predictions, _even_thresholds(num_thresholds), weights)
 
-        def at(counts):
+        def at(counts, name):
             tp, fn, tn, fp = (counts[k] for k in _KINDS)
             distance = math.abs(tp / (tp + fn + _EPSILON) - sensitivity)
             i = argmax(cumsum(math.cast(equal(distance, reduce_min(distance)), int64)), 0)
-            return gather(tn, i) / (gather(tn, i) + gather(fp, i) + _EPSILON)
+            return math.divide(gather(tn, i), gather(tn, i) + gather(fp, i) + _EPSILON, name=name)
 
-        return _finished(at(old), at(new), metrics_collections, updates_collections)
+        return _finished(at(old, "value"), at(new, "update_op"), metrics_collections, updates_collections)
 
 
 # -- the k best classes -----------------------------------------------------------------------------------
@@ -448,7 +446,7 @@ def _at_k(kind, other, labels, predictions_idx, k, class_id, weights, metrics_co
     predictions_idx = math.cast(predictions_idx, int64)
     ending = f"_at_{k}" if k is not None else "_at_k"
     ending += "" if class_id is None else f"_class{class_id}"
-    with variable_scope(name[0], name[1] + ending):
+    with variable_scope(name[0], name[1] + ending) as scope:
         found = dict(zip(("true_positive", "false_negative", "false_positive"),
                          _hits(*_label_sets(labels, predictions_idx), predictions_idx, class_id)))
 
@@ -460,8 +458,9 @@ def _at_k(kind, other, labels, predictions_idx, k, class_id, weights, metrics_co
             return total.read_value(), assign_add(total, reduce_sum(counts))
 
         (a, new_a), (b, new_b) = kept(kind), kept(other)
-        return _finished(math.divide(a, a + b, name="value"), math.divide(new_a, new_a + new_b, name="update_op"),
-                         metrics_collections, updates_collections)  # NaN where nothing was counted
+        return _finished(math.divide(a, a + b, name=scope.original_name_scope),
+                         math.divide(new_a, new_a + new_b, name="update"), metrics_collections,
+                         updates_collections)  # NaN where nothing was counted
 
 
 def recall_at_top_k(labels, predictions_idx, k=None, class_id=None, weights=None, metrics_collections=None,
@@ -517,6 +516,8 @@ def average_precision_at_k(labels, predictions, k, weights=None, metrics_collect
     """
     with variable_scope(name, f"average_precision_at_{k}"):
         predictions = convert_to_tensor(predictions)
+        if k < 1:
+            raise ValueError(f"Invalid k={k}: at least the best class has a precision.")
         best = math.cast(top_k(predictions, k)[1], int64)
         labels, _ = _label_sets(labels, best)
         known = less(labels, math.cast(array.shape(predictions)[-1], int64))

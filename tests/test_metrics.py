@@ -68,10 +68,43 @@ def test_mean_of_nothing_is_zero():
         assert sess.run(update) == 2.5
 
 
-def test_precision_and_recall_of_nothing_are_nan():
-    labels, scores = tf.constant([[1]], tf.int64), tf.constant([[0.1, 0.2, 0.7]])
-    made = [tf.metrics.precision_at_k(labels, scores, 1, class_id=0), tf.metrics.recall_at_k(labels, scores, 1, class_id=0)]
+def test_precision_and_recall_of_nothing():
+    labels, scores, none = tf.constant([[1]], tf.int64), tf.constant([[0.1, 0.2, 0.7]]), tf.zeros([3])
+    of_k = [tf.metrics.precision_at_k(labels, scores, 1, class_id=0), tf.metrics.recall_at_k(labels, scores, 1, class_id=0)]
     with tf.Session() as sess:
-        sess.run(tf.local_variables_initializer())
-        values = sess.run([update for _, update in made]) + sess.run([value for value, _ in made])
-    assert np.isnan(values).all()
+        for metrics, nothing in ((of_k, np.nan), ([tf.metrics.precision(none, none), tf.metrics.recall(none, none)], 0.0)):
+            sess.run(tf.local_variables_initializer())
+            values = sess.run([update for _, update in metrics]) + sess.run([value for value, _ in metrics])
+            np.testing.assert_equal(values, [nothing] * 4)
+
+
+def test_weights_have_the_rank_of_the_values_but_for_a_last_axis_of_one():
+    values, given, weights = np.arange(24.0).reshape(3, 2, 4, 1), tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+    _, update = tf.metrics.mean(given, weights)
+    with tf.Session() as sess:
+        for shape in ((), (1, 2, 4), (3, 2, 1, 1), (3, 1, 4, 1, 1)):
+            sess.run(tf.local_variables_initializer())
+            assert sess.run(update, {given: values, weights: np.ones(shape)}) == 11.5
+            tf.metrics.mean(values, np.ones(shape))
+        for shape in ((1,), (3, 2), (2, 4, 1), (3, 3, 4, 1), (3, 2, 4, 2)):
+            with pytest.raises(ValueError, match="weights can not be broadcast to values"):
+                tf.metrics.mean(values, np.ones(shape))
+            with pytest.raises(tf.errors.InvalidArgumentError, match="weights can not be broadcast to values"):
+                sess.run(update, {given: values, weights: np.ones(shape)})
+
+
+def test_results_are_called_as_in_tensorflow():
+    y, p = tf.constant([[1]], tf.int64), tf.constant([[0.2, 0.8]])
+    made = {"auc/value": tf.metrics.auc([0, 1], [0.2, 0.8]), "precision_at_1": tf.metrics.precision_at_k(y, p, 1),
+            "recall_at_thresholds/recall_value": tf.metrics.recall_at_thresholds([0, 1], [0.2, 0.8], [0.5]),
+            "mean_accuracy/mean_accuracy": tf.metrics.mean_per_class_accuracy([0, 1], [0, 1], 2),
+            "specificity_at_sensitivity/value": tf.metrics.specificity_at_sensitivity([0, 1], [0.2, 0.8], 0.5)}
+    assert {name: value.op.name for name, (value, _) in made.items()} == {name: name for name in made}
+
+
+def test_refusals():
+    y, p = tf.constant([[1]], tf.int64), tf.constant([[0.2, 0.8]])
+    with pytest.raises(ValueError, match="Invalid k=0"):
+        tf.metrics.average_precision_at_k(y, p, 0)
+    with pytest.raises(ValueError, match="Invalid summation_method: simpson; there are trapezoidal"):
+        tf.metrics.auc([0, 1], [0.2, 0.8], summation_method="simpson")

@@ -189,20 +189,23 @@ def _get_gradient_function(op):
 def _broadcast_weights(weights, values):
     """Returns `weights` broadcast to the shape of `values`; ValueError where TensorFlow's losses and metrics refuse it."""
     import regrad as tf
-    from regrad.losses import _check_broadcast
+    from regrad.ops.array import fit_weights
 
     weights, values = tf.convert_to_tensor(weights), tf.convert_to_tensor(values)
-    _check_broadcast(weights, values)
-    return weights * tf.ones_like(values, dtype=weights.dtype)
+    return fit_weights(weights, values) * tf.ones_like(values, dtype=weights.dtype)
 
 
 def _assert_broadcastable(weights, values):
-    """Returns an operation that does nothing; ValueError where `weights` do not broadcast to `values`."""
-    import regrad as tf
-    from regrad.losses import _check_broadcast
+    """Returns an operation that does nothing, but InvalidArgumentError where `weights` do not broadcast to `values`.
 
-    _check_broadcast(tf.convert_to_tensor(weights), tf.convert_to_tensor(values))
-    return tf.no_op(name="static_scalar_check_success")
+    Where that is known already, it is a ValueError now.
+    """
+    import regrad as tf
+    from regrad.ops.array import fit_weights
+
+    weights = tf.convert_to_tensor(weights)
+    fitted = fit_weights(weights, tf.convert_to_tensor(values))
+    return tf.no_op(name="static_scalar_check_success") if fitted is weights else fitted.op
 
 
 def _without_last_axis(labels, predictions, expected_rank_diff=0, name=None):

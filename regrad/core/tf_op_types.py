@@ -298,7 +298,7 @@ TF_OP_TYPES = frozenset(
 # What Regrad has besides; with these a name is known to be free before the family that would take it is loaded.
 OP_TYPES = TF_OP_TYPES | frozenset("""
     After AssertVariablesInitialized BetaincIntegral BroadcastLike Dilation2DGradGrad Extremes
-    FakeQuantWithMinMaxVarsPerChannelSide FakeQuantWithMinMaxVarsSide ForwardOf FractionalAvgPoolGiven
+    FakeQuantWithMinMaxVarsPerChannelSide FakeQuantWithMinMaxVarsSide FitWeights ForwardOf FractionalAvgPoolGiven
     FractionalMaxPoolGradGrad FuncInput GatherSegments GatherV2Grad GradientBlock IgammaSlope InitializedValue
     LoweringVJP NthElementPlaces ProductOfOthers ReportUninitializedVariables ReshapeLike SameShape SliceGrad
     SparseApplyGradientDescent

@@ -1,5 +1,6 @@
 """Layer: a function with variables of its own, made when it is first called."""
 
+import copy
 import inspect
 import re
 
@@ -7,14 +8,14 @@ from regrad.core import nest
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype, float32
 from regrad.core.errors import nearest
-from regrad.core.graph import Tensor, get_default_graph
+from regrad.core.graph import Graph, Operation, Tensor, get_default_graph, is_tensor
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.shapes import TensorShape, as_int
 from regrad.ops.array import shape
 from regrad.ops.math import cast
 from regrad.variables.lifting import root_graph
 from regrad.variables.listing import global_variables
-from regrad.variables.scope import get_variable, variable_scope
+from regrad.variables.scope import VariableScope, get_variable, trainable_when, variable_scope
 
 
 class InputSpec:
@@ -38,6 +39,8 @@ class InputSpec:
         """Raises ValueError unless `tensor` is what is asked for."""
         dims = tensor.dims
         start = f"Input 0 of layer {name} is incompatible with the layer:"
+        if self.dtype is not None and tensor.dtype is not as_dtype(self.dtype):
+            raise ValueError(f"{start} expected dtype={self.dtype}, found dtype={tensor.dtype.name}")
         if dims is None:
             if self.ndim is not None or self.min_ndim is not None or self.max_ndim is not None or self.axes:
                 raise ValueError(f"{start} its rank is undefined, but the layer requires a defined rank.")
@@ -53,6 +56,8 @@ class InputSpec:
             if size is not None and dims[axis] not in (size, None):
                 raise ValueError(f"{start} expected axis {axis} of input shape to have value {size} but received input with "
                                  f"shape {list(dims)}")
+        if self.shape is not None and not self.shape.is_compatible_with(tensor.shape):
+            raise ValueError(f"{start} expected shape={self.shape}, found shape={tensor.shape}")
 
 
 class Layer:
@@ -89,7 +94,7 @@ class Layer:
         self._reuse = _reuse
         self._base_name = name or _snake_case(type(self).__name__)
         self._name = name or _unique_name(self._base_name)
-        self._scope = None
+        self._scope = self._graph = None
         if _scope:
             with variable_scope(_scope) as scope:
                 self._scope = scope
@@ -152,6 +157,9 @@ class Layer:
             graph = tensors[0].graph
         with graph.as_default():
             self._set_scope(scope)
+            if self.built and self._graph not in (None, root_graph(graph)):
+                raise ValueError(f"Input graph and Layer graph are not the same: {tensors[0] if tensors else graph} is not "
+                                 f"from the graph of layer {self._name}. A layer stays in the graph of its variables.")
             self._graph = root_graph(graph)
             reuse = True if self.built else self._reuse
             with variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as inner:
@@ -177,6 +185,17 @@ class Layer:
     def apply(self, inputs, *args, **kwargs):
         """Calls the layer."""
         return self(inputs, *args, **kwargs)
+
+    def __deepcopy__(self, memo):
+        """Returns a layer with attributes of its own; parts of graphs, of which there is one each, are shared."""
+        result = memo[id(self)] = type(self).__new__(type(self))
+        for part in nest.flatten(list(vars(self).values())):
+            if isinstance(part, (Graph, Operation)) or is_tensor(part):
+                memo[id(part)] = part
+            elif isinstance(part, VariableScope):
+                memo[id(part)] = copy.copy(part)
+        vars(result).update({name: copy.deepcopy(value, memo) for name, value in vars(self).items()})
+        return result
 
     def _set_scope(self, scope=None):
         if self._scope is None:
@@ -204,13 +223,13 @@ class Layer:
           name, shape, initializer, constraint, partitioner: as for `get_variable`; an initializer also by Keras's name.
           dtype: the layer's by default.
           regularizer: function of the variable; the loss joins REGULARIZATION_LOSSES when the variable is new.
-          trainable: whether it is, in a layer that is.
+          trainable: whether it is, in a layer that is; by default unless `synchronization` is ON_READ.
         """
         if isinstance(initializer, str):
             from regrad.keras import initializers
 
             initializer = initializers.get(initializer)
-        trainable = True if trainable is None else trainable
+        trainable = trainable_when(synchronization, trainable, name)
         before = set(global_variables())
         self._set_scope()
         self._dtype = self._dtype or float32  # `build` may be called on its own, before any input
@@ -219,7 +238,7 @@ class Layer:
             variable = get_variable(name, shape=shape, dtype=dtype or self._dtype,
                                     initializer=scope.initializer if initializer is None else initializer,
                                     trainable=trainable and self.trainable, constraint=constraint,
-                                    partitioner=partitioner)
+                                    partitioner=partitioner, synchronization=synchronization, aggregation=aggregation)
             new = [v for v in (variable if hasattr(variable, "as_tensor") else [variable]) if v not in before]
             if regularizer is not None and new:
                 with graph.name_scope(scope.original_name_scope), graph.name_scope(f"{name}/Regularizer"):

@@ -127,7 +127,7 @@ class Dense(Layer):
 
     def compute_output_shape(self, input_shape):
         shape = TensorShape(input_shape).with_rank_at_least(2)
-        if shape.ndims is not None and shape.dims_[-1] is None:
+        if shape.ndims is None or shape.dims_[-1] is None:
             raise ValueError(f"The innermost dimension of input_shape must be defined, but saw: {shape}")
         return shape[:-1].concatenate(self.units)
 

@@ -97,17 +97,6 @@ def get_total_loss(add_regularization_losses=True, name="total_loss", scope=None
 
 
 # -- weights and reduction --------------------------------------------------------------------------------
-def _check_broadcast(weights, losses):
-    w, v = weights.dims, losses.dims
-    if w is None or v is None or not w:
-        return
-    if len(w) != len(v) or any(a not in (None, 1) and b is not None and a != b for a, b in zip(w, v)):
-        raise ValueError(f"weights can not be broadcast to values. values.rank={len(v)}. "
-                         f"weights.rank={len(w)}. values.shape={losses.shape}. "
-                         f"weights.shape={weights.shape}. A weight is a scalar, or has the rank of the "
-                         "values and their sizes or 1.")
-
-
 def _present(weights, losses):
     """Returns 1 for each loss whose weight is not 0, 0 for the others."""
     present = select(equal(weights, 0), array.zeros_like(weights), array.ones_like(weights))
@@ -130,7 +119,7 @@ def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection=Graph
         asked = losses.dtype
         wide = dtypes.float64 if asked is dtypes.float64 else dtypes.float32
         weights = math.cast(convert_to_tensor(weights, name="weights"), wide)
-        _check_broadcast(weights, losses)
+        weights = array.fit_weights(weights, losses)
         loss = math.multiply(math.cast(losses, wide), weights)
         if reduction != Reduction.NONE:
             if reduction == Reduction.MEAN:
@@ -224,7 +213,7 @@ def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None,
     with get_default_graph().name_scope(scope or "mean_pairwise_squared_error"):
         labels, predictions = _two(labels, predictions)
         weights = math.cast(convert_to_tensor(weights, name="weights"), predictions.dtype)
-        _check_broadcast(weights, labels)
+        weights = array.fit_weights(weights, labels)
         errors = math.subtract(predictions, labels)
         axes = list(range(1, len(errors.dims))) if errors.dims is not None else range_(1, array.rank(errors))
         present = reduce_sum(_present(weights, errors), axes, keepdims=True)
@@ -300,4 +289,6 @@ def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None, loss_c
         weights = convert_to_tensor(weights, name="weights")
         weights = _without_column(weights, None if labels.rank is None else labels.rank + 1)
         losses = nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
+        if weights.rank is None:  # a column of weights, as one of labels, is known by the run
+            weights = array.fit_weights(weights, losses, last_axis=True)
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)

@@ -8,7 +8,7 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import as_dtype, bool_, int32, int64
 from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.opdef import spec_text
-from regrad.core.shapes import TensorShape
+from regrad.core.shapes import TensorShape, as_dims
 from regrad.ops import array
 from regrad.ops.compare import greater_equal, logical_not, logical_or, select
 from regrad.ops.flow import while_loop
@@ -217,11 +217,20 @@ def static_state_saving_rnn(cell, inputs, state_saver, state_name, sequence_leng
 
     Args:
       state_saver: object with methods `state(name)` and `save_state(name, value)`.
-      state_name: the state's name there, or a structure of names like `cell.state_size`.
+      state_name: the state's name there, or a structure of as many names as `cell.state_size` has parts.
+
+    Raises:
+      ValueError: one name for several parts, or another number of names.
     """
-    initial = nest.map_structure(state_saver.state, state_name)
+    if nest.is_sequence(state_name) != nest.is_sequence(cell.state_size):
+        raise ValueError("state_name must be a structure of names exactly where cell.state_size is one of sizes, got "
+                         f"state_name {state_name!r} for state_size {cell.state_size!r}.")
+    names = nest.flatten(state_name)
+    if len(names) != len(nest.flatten(cell.state_size)):
+        raise ValueError(f"{len(names)} names, {names}, for a state of {len(nest.flatten(cell.state_size))} parts.")
+    initial = nest.pack_sequence_as(cell.state_size, [state_saver.state(n) for n in names])
     outputs, state = static_rnn(cell, inputs, initial_state=initial, sequence_length=sequence_length, scope=scope)
-    saves = [state_saver.save_state(n, s) for n, s in zip(nest.flatten(state_name), nest.flatten(state))]
+    saves = [state_saver.save_state(n, s) for n, s in zip(names, nest.flatten(state))]
     with get_default_graph().control_dependencies(saves):
         outputs[-1] = nest.map_structure(array.identity, outputs[-1])
     return outputs, state
@@ -314,12 +323,14 @@ def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=No
         batch = _axis_size(nest.flatten(x), 0)
         like = cell.output_size if emit is None else emit
         if emit is None:
-            blank = [(s.as_list() if isinstance(s, TensorShape) else [s], nest.flatten(state)[0].dtype)
-                     for s in nest.flatten(like)]
+            blank = [(TensorShape(s), as_dims(TensorShape(s)), nest.flatten(state)[0].dtype) for s in nest.flatten(like)]
         else:
-            blank = [(t.shape.as_list(), t.dtype) for t in map(convert_to_tensor, nest.flatten(emit))]
-        zeros = [array.zeros(array.stack([batch, *row]), t) for row, t in blank]
-        targets = [TensorArray(t, size=0, dynamic_size=True, tensor_array_name="rnn_output") for _, t in blank]
+            blank = [(t.shape, t.dims if t.shape.is_fully_defined() else array.shape(t), t.dtype)
+                     for t in map(convert_to_tensor, nest.flatten(emit))]
+        zeros = [array.zeros(array.concat([[batch], row], 0), t) for _, row, t in blank]
+        rows = TensorShape([batch if isinstance(batch, int) else None])
+        targets = [TensorArray(t, size=0, dynamic_size=True, tensor_array_name="rnn_output", element_shape=rows.concatenate(of))
+                   for of, _, t in blank]
         has_loop_state = loop_state is not None
         carried = loop_state if has_loop_state else constant(0)
 

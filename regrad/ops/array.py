@@ -316,6 +316,46 @@ broadcastlike_op = define_op("BroadcastLike", "x: T, like: L", infer=lambda x, l
                              shape_only=(1,), lower=lambda b, x, like: b.np.broadcast_to(x, like.shape))
 
 
+def _weight_dims(w, v, last_axis):
+    """Returns the sizes `w` of weights as they stand to values of sizes `v`; ShapeError where TensorFlow refuses them."""
+    fits = w
+    if w and last_axis and len(w) == len(v) + 1 and w[-1] in (1, None):
+        fits = w[:-1]
+    elif w and last_axis and len(w) == len(v) - 1:
+        fits = (*w, 1)
+    if fits and (len(fits) != len(v) or any(a not in (None, 1) and b is not None and a != b for a, b in zip(fits, v))):
+        raise ShapeError(f"weights can not be broadcast to values. values.rank={len(v)}. weights.rank={len(w)}. "
+                         f"values.shape={TensorShape(v)}. weights.shape={TensorShape(w)}. A weight is a scalar, or has the "
+                         "rank of the values and their sizes or 1.")
+    return fits
+
+
+def _fit_infer(weights, values, *, last_axis):
+    known = weights.dims is not None and values.dims is not None
+    return Spec(_weight_dims(weights.dims, values.dims, last_axis) if known else None, weights.dtype)
+
+
+fitweights_op = define_op("FitWeights", "weights: T, values: L", attrs={"last_axis": False}, shape_only=(1,), infer=_fit_infer,
+                          lower=lambda b, weights, values, *, last_axis: b.np.reshape(
+                              weights, _weight_dims(weights.shape, values.shape, last_axis)))
+
+
+def fit_weights(weights, values, last_axis=False):
+    """Returns `weights`, which must be a scalar or have the rank of `values` and their sizes or 1.
+
+    Args:
+      last_axis: also take away, or add, an axis of size 1 at the end.
+
+    Raises:
+      ValueError: they are no such weights. What is not known while the graph is built is found by the run, which raises
+        InvalidArgumentError.
+    """
+    w, v = weights.dims, values.dims
+    if w == () or w is not None and v is not None and None not in (*w, *v) and _weight_dims(w, v, last_axis) == w:
+        return weights
+    return fitweights_op(weights, values, last_axis=last_axis)
+
+
 def sum_to_like(x, like):
     """Returns `x` summed over the axes along which `like` was broadcast to the shape of `x`; the transpose of
     that.

@@ -64,6 +64,11 @@ def _broadcastto_grad(op, dy):
     return sum_to_like(dy, op.inputs[0]), None
 
 
+@RegisterGradient("FitWeights")
+def _fitweights_grad(op, dy):
+    return reshape_like(dy, op.inputs[0]), None
+
+
 # -- other shapes of the same elements ---------------------------------------------------------
 def _reshape_back(op, dy):
     return [reshape_like(dy, op.inputs[0])] + [None] * (len(op.inputs) - 1)

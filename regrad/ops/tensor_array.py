@@ -27,7 +27,7 @@ def is_unwritten(dims):
 
 
 def _create_infer(size, *, dtype, element_shape, dynamic_size):
-    n = size.partial()
+    n = size.partial() if _concrete(size) or not dynamic_size else None  # a loop may make it longer
     if element_shape is None or not fully_known(element_shape):
         return Spec((n, *UNWRITTEN) if _concrete(size) else None, dtype)
     return Spec((n, *element_shape), dtype)

@@ -47,14 +47,7 @@ class _Store:
         # A custom getter is told what None stands for.
         synchronization = VariableSynchronization.AUTO if synchronization is None else synchronization
         aggregation = VariableAggregation.NONE if aggregation is None else aggregation
-        if synchronization == VariableSynchronization.ON_READ:
-            if trainable:
-                raise ValueError("Synchronization value can be set to VariableSynchronization.ON_READ only for non-trainable "
-                                 f"variables. You have specified trainable=True and synchronization=VariableSynchronization."
-                                 f"ON_READ for {name}.")
-            trainable = False
-        if trainable is None:
-            trainable = True
+        trainable = trainable_when(synchronization, trainable, name)
 
         def true_getter(name, shape=None, dtype=float32, initializer=None, regularizer=None, reuse=None, trainable=None,
                         collections=None, caching_device=None, partitioner=None, validate_shape=True, use_resource=None,
@@ -250,6 +243,21 @@ class _PartitionInfo:
 
 
 # -- scopes ------------------------------------------------------------------------------------------------
+
+
+def trainable_when(synchronization, trainable, name):
+    """Returns whether a variable is trainable: by default it is, unless each replica would have its own (ON_READ).
+
+    Raises:
+      ValueError: it was asked to be although each replica would have its own.
+    """
+    if synchronization != VariableSynchronization.ON_READ:
+        return True if trainable is None else trainable
+    if trainable:
+        raise ValueError("Synchronization value can be set to VariableSynchronization.ON_READ only for non-trainable "
+                         "variables. You have specified trainable=True and synchronization="
+                         f"VariableSynchronization.ON_READ for {name}.")
+    return False
 
 
 class VariableScope:

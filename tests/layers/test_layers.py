@@ -1,4 +1,6 @@
 """Layers as objects: their variables, shapes, scopes, losses; what they refuse."""
+import copy
+
 import numpy as np
 import pytest
 
@@ -199,3 +201,41 @@ def test_moments_of_a_partitioned_batch_normalization_stay_whole():
         tf.layers.batch_normalization(tf.ones([2, 3, 6]), fused=True)  # not 4-D: the plain form
     names = [v.op.name.split("/", 2)[2] for v in tf.global_variables()]
     assert names == ["gamma/part_0", "gamma/part_1", "beta/part_0", "beta/part_1", "moving_mean", "moving_variance"]
+
+
+class _Doubled(tf.layers.Layer):
+    def __init__(self, **asked):
+        super().__init__(name="doubled")
+        self.input_spec = tf.layers.InputSpec(**asked)
+
+    def call(self, inputs):
+        return 2 * inputs
+
+
+@pytest.mark.parametrize("asked, given, says", [
+    ({"dtype": "float32"}, tf.int32, "expected dtype=float32, found dtype=int32"),
+    ({"shape": (None, 3)}, tf.float32, r"expected shape=\(\?, 3\), found shape=\(1, 2\)")])
+def test_what_an_input_spec_asks(asked, given, says):
+    with pytest.raises(ValueError, match=f"Input 0 of layer doubled is incompatible with the layer: {says}"):
+        _Doubled(**asked)(tf.ones([1, 2], given))
+    assert _Doubled(**asked)(tf.ones([2, 3])).dtype == tf.float32
+
+
+def test_a_layer_stays_in_its_graph_and_may_be_copied():
+    layer = tf.layers.Dense(2, activation=tf.nn.relu, name="d")
+    layer(tf.ones([1, 3]))
+    layer.seen = {"x": [tf.ones([2])], "n": [1]}
+    copied = copy.deepcopy(layer)
+    assert copied.kernel is layer.kernel and copied.seen["x"][0] is layer.seen["x"][0] and copied.graph is layer.graph
+    assert copied.seen["n"] is not layer.seen["n"] and copied.weights == layer.weights and copied.weights is not layer.weights
+    assert copied(tf.ones([1, 3])).shape == (1, 2) and len(tf.trainable_variables()) == 2
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="Input graph and Layer graph are not the same"):
+        layer(tf.ones([1, 3]))
+
+
+def test_a_weight_of_each_replica_is_not_trained():
+    layer, each = tf.layers.Layer(name="own"), tf.VariableSynchronization.ON_READ
+    layer.add_weight("seen", [2], synchronization=each)
+    assert layer.trainable_weights == tf.trainable_variables() == [] and len(layer.weights) == 1
+    with pytest.raises(ValueError, match="ON_READ only for non-trainable variables"):
+        layer.add_weight("x", [2], synchronization=each, trainable=True)

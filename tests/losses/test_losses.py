@@ -137,3 +137,17 @@ def test_float64_is_computed_in_float64_where_the_dtype_is_kept():
 def test_refusals(build, says):
     with pytest.raises(ValueError, match=says):
         build()
+
+
+def test_weights_of_unknown_shape_are_checked_when_it_is_known():
+    losses, weights = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+    made = [tf.losses.compute_weighted_loss(losses, weights), tf.losses.mean_pairwise_squared_error(losses, losses, weights)]
+    classes = tf.losses.sparse_softmax_cross_entropy([[2], [0]], 10 * np.eye(3)[:2], weights)
+    with tf.Session() as sess:
+        for loss in made:
+            sess.run(loss, {losses: np.ones((2, 3)), weights: np.ones((2, 1))})
+            for shape in ((2,), (3, 3), (2, 3, 1)):
+                with pytest.raises(tf.errors.InvalidArgumentError, match="weights can not be broadcast to values"):
+                    sess.run(loss, {losses: np.ones((2, 3)), weights: np.ones(shape)})
+        column, row = (sess.run(classes, {weights: w}) for w in ([[1.0], [3.0]], [1.0, 3.0]))
+        assert column == row == pytest.approx(20.0, abs=1e-2)

@@ -235,6 +235,41 @@ class Leaky(cells.RNNCell):
         return y, y
 
 
+def test_raw_rnn_puts_out_what_has_a_shape_of_its_own_and_nothing_in_no_steps():
+    n, steps, cell = tf.placeholder(tf.int32), tf.placeholder(tf.int32), cells.GRUCell(3)
+
+    def loop_fn(time, output, state, _):
+        emit = tf.zeros([n], tf.int64) if output is None else tf.ones([2, n], tf.int64)
+        state = cell.zero_state(2, tf.float32) if output is None else state
+        return tf.fill([2], time >= steps), tf.zeros([2, 4]), state, emit, None
+
+    out = tf.nn.raw_rnn(cell, loop_fn)[0].stack()
+    plain = tf.nn.raw_rnn(cell, lambda time, output, *rest: (*loop_fn(time, output, *rest)[:3], output, None))[0].stack()
+    assert out.dtype == tf.int64 and plain.shape.as_list() == [None, 2, 3]
+    (value, _), _ = run([out, plain], {n: 5, steps: 4})
+    np.testing.assert_array_equal(value, np.ones((4, 2, 5)))
+    assert run(plain, {n: 5, steps: 0})[0].shape == (0, 2, 3)
+
+
+def test_a_state_of_parts_is_saved_by_as_many_names():
+    class Saver:
+        saved = {}
+
+        def state(self, name):
+            return tf.zeros([2, 3])
+
+        def save_state(self, name, value):
+            self.saved[name] = value
+            return tf.identity(value)
+
+    cell = cells.MultiRNNCell([cells.LSTMCell(3), cells.GRUCell(3)])
+    outputs, state = tf.nn.static_state_saving_rnn(cell, [tf.ones([2, 4])] * 2, Saver(), (("c", "h"), "g"))
+    assert isinstance(state[0], cells.LSTMStateTuple) and Saver.saved == {"c": state[0].c, "h": state[0].h, "g": state[1]}
+    for names in ("c", ("c", "h")):
+        with pytest.raises(ValueError, match="names?"):
+            tf.nn.static_state_saving_rnn(cell, [tf.ones([2, 4])], Saver(), names)
+
+
 def test_a_users_cell():
     y, _ = tf.nn.dynamic_rnn(Leaky(), X, dtype=tf.float64)
     y, values = run(y)
