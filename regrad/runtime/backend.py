@@ -8,7 +8,7 @@ import os
 
 import numpy as np
 
-from regrad.runtime import buffers, config
+from regrad.runtime import background, buffers, config
 from regrad.runtime.loading import import_jax
 
 jax = import_jax()
@@ -142,7 +142,8 @@ def compile_function(function, specs, donate, operations=0):
         options = config.compiler_options(operations)
         if not specs:  # XLA would compute all of it while compiling, by an interpreter that takes minutes for one product
             options = {"xla_disable_hlo_passes": "constant_folding", **options}
-        try:
-            return lowered.compile(compiler_options=options)
-        except jax.errors.JaxRuntimeError:  # another XLA may not know an option
-            return lowered.compile()
+        with background.in_xla():
+            try:
+                return lowered.compile(compiler_options=options)
+            except jax.errors.JaxRuntimeError:  # another XLA may not know an option
+                return lowered.compile()

@@ -488,9 +488,11 @@ def _take(steps, b, env, body_seeds, found, stages=None, freed=None):
     """
     wrap = not b.is_host
     for at, (op, lower, refs, groups, outs, values, bodies, attrs, refusal) in enumerate(steps):
-        if wrap and values and not bodies:
-            for i in values:
-                env[i] = b.constant(env[i])
+        if wrap:
+            background.go_on()
+            if values and not bodies:
+                for i in values:
+                    env[i] = b.constant(env[i])
         operands = [env[i] for i in refs]
         if groups is not None:
             operands = _grouped(op, operands)

@@ -85,13 +85,34 @@ def test_what_the_thread_cannot_compile_is_told_to_the_run(session, monkeypatch)
     session.run([loss, step])  # and the session works on
 
 
-def test_a_program_that_ends_while_the_thread_compiles_ends_well(tmp_path):
+def test_a_program_that_ends_does_not_wait_for_the_compiler(tmp_path):
     program = tmp_path / "ends.py"
-    program.write_text("import regrad as tf\ntf.config.host_cost = 10\ny = tf.reduce_sum(tf.tanh(tf.matmul(tf.random_uniform("
-                       "[30, 30]), tf.ones([30, 30]))))\nsession = tf.Session()\nfor _ in range(2):\n    session.run(y)\n"
-                       "print('done')\n")
-    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120, check=True)
-    assert done.stdout == "done\n" and done.stderr == ""
+    program.write_text("""
+import os, threading, time
+import jax
+import regrad as tf
+compiled, compiling = jax.stages.Lowered.compile, []
+def slowly(*args, **options):
+    result = compiled(*args, **options)
+    compiling.append(result)
+    time.sleep(600)
+jax.stages.Lowered.compile = slowly
+tf.config.host_cost = 10
+y = tf.reduce_sum(tf.tanh(tf.matmul(tf.random_uniform([30, 30]), tf.ones([30, 30]))))
+session = tf.Session()
+for _ in range(2):
+    session.run(y)
+while not compiling:
+    time.sleep(0.01)
+child = os.fork()
+if not child:  # as multiprocessing ends its children
+    threading._shutdown()
+    os._exit(3)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+raise SystemExit(4)
+""")
+    done = subprocess.run([sys.executable, "-W", "ignore", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (4, "3\n", "")
 
 
 def test_small_parts_of_a_large_program_are_compiled_with_the_others(session, monkeypatch):
