@@ -15,7 +15,7 @@ from regrad.core.graph import Tensor, get_default_graph, is_tensor
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Known, Spec, define_op, rank_is, same, spec_text
 from regrad.core.shapes import TensorShape, as_dims, broadcast, compatible, fully_known, merge, size_of, text
-from regrad.ops import summing
+from regrad.ops import reducing
 
 
 def variant(opdef, **changes):
@@ -307,7 +307,7 @@ def _sum_to_lower(b, x, like):
         return x
     extra = len(x.shape) - len(like.shape)
     axes = (*range(extra), *(i for i, d in enumerate(like.shape, extra) if d == 1 != x.shape[i]))
-    return b.np.reshape(summing.total(b, x, axes), like.shape)
+    return b.np.reshape(reducing.total(b, x, axes), like.shape)
 
 
 sumtolike_op = define_op("SumToLike", "x: T, like: L", infer=lambda x, like: Spec(like.dims, x.dtype),

@@ -13,7 +13,7 @@ from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Bounds, Spec, define_op, rank_at_least, rank_is, same, spec_text
 from regrad.core.shapes import compatible, fully_known, merge
-from regrad.ops import array, math, summing
+from regrad.ops import array, math, reducing
 from regrad.ops.array import BadValue, axis_in, one_of
 from regrad.ops.window import as_text
 
@@ -226,7 +226,7 @@ def _biasaddgrad_infer(dy, *, data_format):
 
 def _biasaddgrad_lower(b, dy, *, data_format):
     axis = _channel_axis(data_format, dy.ndim)
-    return summing.total(b, dy, tuple(i for i in range(dy.ndim) if i != axis))
+    return reducing.total(b, dy, tuple(i for i in range(dy.ndim) if i != axis))
 
 
 biasaddgrad_op = define_op("BiasAddGrad", "out_backprop", attrs={"data_format": "NHWC"}, types={"T": NUMERIC},

@@ -12,7 +12,7 @@ from regrad.core.dtypes import FLOATING
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import merge, size_of
-from regrad.ops import array, math, summing
+from regrad.ops import array, math, reducing
 from regrad.ops.array import one_of
 from regrad.ops.reduce import reduce_mean, reduce_sum
 from regrad.ops.window import as_text
@@ -70,9 +70,9 @@ def _bn_lower(n_outputs):
             mean = variance = unbiased = b.np.full(scale.shape, number(np.nan))
             centred = wide
         elif is_training:
-            mean = summing.mean(b, wide, axes)
+            mean = reducing.mean(b, wide, axes)
             centred = wide - mean.reshape(broad)
-            variance = summing.mean(b, b.np.square(centred), axes)
+            variance = reducing.mean(b, b.np.square(centred), axes)
             unbiased = variance * number(n / max(n - 1, 1))
         else:
             centred = wide - mean.reshape(broad)
@@ -100,8 +100,8 @@ def _bn_grad_lower(b, dy, x, scale, mean, variance, *rest, epsilon, data_format,
     g = dy.astype(scale.dtype)
     inverse = number(1) / b.np.sqrt(variance + number(epsilon))
     centred = x.astype(scale.dtype) - mean.reshape(broad)
-    doffset = summing.total(b, g, axes)
-    along = summing.total(b, g * centred, axes)
+    doffset = reducing.total(b, g, axes)
+    along = reducing.total(b, g * centred, axes)
     dscale = along * inverse if n else along
     if is_training:
         # Mean and variance move with x: dx loses its mean and its component along x.

@@ -10,7 +10,7 @@ from regrad.core.dtypes import INDEX, NUMERIC, REAL, as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_is, spec_text
-from regrad.ops import summing
+from regrad.ops import reducing
 from regrad.ops.array import axis_in, one_of, rank
 
 
@@ -59,24 +59,24 @@ def _reduction(op_type, lower, types=NUMERIC, partial=False):
 def _mean(b, x, axis, keepdims):
     n = int(np.prod([x.shape[a] for a in axis], dtype=np.int64))
     if x.dtype.kind not in "iu" and n:
-        return summing.mean(b, x, axis, keepdims)
+        return reducing.mean(b, x, axis, keepdims)
     total = b.np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
     if n == 0:  # the mean of nothing is NaN; of no integers, 0
         return total if x.dtype.kind in "iu" else total * x.dtype.type(np.nan)
     return b.np.asarray(b.np.trunc(total / n)).astype(x.dtype)
 
 
-sum_op = _reduction("Sum", summing.total, partial=True)
+sum_op = _reduction("Sum", reducing.total, partial=True)
 mean_op = _reduction("Mean", _mean)
-prod_op = _reduction("Prod", lambda b, x, axis, keepdims: b.np.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype),
-                     partial=True)
+prod_op = _reduction("Prod", lambda b, x, axis, keepdims: reducing.reduce(
+    b, functools.partial(b.np.prod, dtype=x.dtype), b.np.multiply, x, axis, keepdims), partial=True)
 
 
-def _extreme(function, worst):
+def _extreme(function, combine, worst):
     # Of no elements at all the maximum is the least value of the type, as in TF.
     def lower(b, x, axis, keepdims):
         if 0 not in x.shape:
-            return getattr(b.np, function)(x, axis=axis, keepdims=keepdims)
+            return reducing.reduce(b, getattr(b.np, function), getattr(b.np, combine), x, axis, keepdims)
         real = x.dtype.kind in "fV"  # V: bfloat16
         value = worst * np.inf if real else getattr(np.iinfo(x.dtype), "min" if worst < 0 else "max")
         return getattr(b.np, function)(x, axis=axis, keepdims=keepdims, initial=x.dtype.type(value))
@@ -84,15 +84,14 @@ def _extreme(function, worst):
     return lower
 
 
-max_op = _reduction("Max", _extreme("max", -1), REAL)
-min_op = _reduction("Min", _extreme("min", 1), REAL)
+max_op = _reduction("Max", _extreme("max", "maximum", -1), REAL)
+min_op = _reduction("Min", _extreme("min", "minimum", 1), REAL)
 
 
 def _extremes_lower(b, x, axes, *, largest):
-    axis = axes_of(axes, x.ndim)
 
     def chosen(x):
-        return x == (b.np.max if largest else b.np.min)(x, axis=axis, keepdims=True)
+        return x == (max_op if largest else min_op).lower(b, x, axes, keep_dims=True)
 
     if 0 in x.shape:
         return b.np.zeros(x.shape, bool)

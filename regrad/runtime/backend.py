@@ -8,7 +8,7 @@ import os
 
 import numpy as np
 
-from regrad.runtime import background, buffers, config
+from regrad.runtime import background, buffers, config, reductions
 from regrad.runtime.loading import import_jax
 
 jax = import_jax()
@@ -134,12 +134,13 @@ def compile_function(function, specs, donate, operations=0):
         arguments = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs]
         # Lowering and compiling ahead of time: the result is called with no tracing machinery in between.
         try:
-            lowered = jax.jit(function, donate_argnums=tuple(donate), keep_unused=True).lower(*arguments)
+            traced = jax.jit(function, donate_argnums=tuple(donate), keep_unused=True).trace(*arguments)
+            lowered = traced.lower()
         except Exception as error:
             # JAX says that it hid frames of its own: no news to who never called JAX.
             error.__notes__ = [note for note in getattr(error, "__notes__", ()) if "JAX has removed" not in note]
             raise
-        options = config.compiler_options(operations)
+        options = config.compiler_options(operations, reductions.library_gains(traced.jaxpr))
         if not specs:  # XLA would compute all of it while compiling, by an interpreter that takes minutes for one product
             options = {"xla_disable_hlo_passes": "constant_folding", **options}
         with background.in_xla():

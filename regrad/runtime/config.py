@@ -67,17 +67,18 @@ def _wide_vectors():
         return False
 
 
-def compiler_options(operations):
-    """Returns XLA's options for a program of so many operations on this machine.
+def compiler_options(operations, library_reduces=False):
+    """Returns XLA's options for a program of so many operations on this machine, whose reductions YNNPACK may compute.
 
     Vectors as wide as the processor has (XLA's default is 256 bits), but for long programs, which take half as long again to
     compile with them. Convolutions by Eigen, which uses all cores where YNNPACK, the default of recent XLA, uses one; YNNPACK
-    keeps the products, at which it is the faster of the two.
+    keeps the products, at which it is the faster of the two, and the reductions where they gain (runtime/reductions.py).
     """
     wide = _wide_vectors() and operations <= apart_ops
     options: dict[str, int | str] = {"xla_cpu_prefer_vector_width": 512} if wide else {}
     # The last one: XLA forgets it when another option follows.
-    return options | {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
+    kinds = ["INDIVIDUAL_DOT", *["REDUCE"] * library_reduces]
+    return options | {"xla_cpu_experimental_ynn_fusion_type": ",".join(f"LIBRARY_FUSION_TYPE_{kind}" for kind in kinds)}
 
 
 _KINDS = {"keep_memory": bool, "synchronous": bool, "onednn": bool, "threads": (int, type(None)),

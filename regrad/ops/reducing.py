@@ -1,0 +1,43 @@
+"""How numbers are reduced along axes: what the families share that sum, average or look for extremes."""
+
+import functools
+import math
+
+import numpy as np
+
+_SHORT, _MANY = 8, 16_384
+
+
+def _short(b, x, axis):
+    return not b.is_host and len(axis) == 1 and 0 < x.shape[axis[0]] <= _SHORT and math.prod(x.shape) >= _MANY \
+        and x.dtype.itemsize >= 4  # of smaller numbers, sums are computed in float32
+
+
+def reduce(b, function, combine, x, axis, keepdims=False):
+    """Returns `function(x, axis, keepdims)`, where `combine` does for two arrays what `function` does for many numbers.
+
+    A short axis of a large array is taken apart and combined piece by piece: XLA fuses that into what surrounds it, and no
+    library takes it for a reduction (runtime/reductions.py).
+
+    Args:
+      axis: tuple of axes, counted from 0 and sorted.
+    """
+    if not _short(b, x, axis):
+        return function(x, axis=axis, keepdims=keepdims)
+    pieces = (b.lax.index_in_dim(x, i, axis[0], keepdims) for i in range(x.shape[axis[0]]))
+    return functools.reduce(combine, pieces)
+
+
+def total(b, x, axis, keepdims=False):
+    """Returns the sum of `x`, in its own dtype, over the axes in the tuple `axis`, counted from 0 and sorted."""
+    if b.is_host:
+        add = b.np.sum if x.dtype == np.object_ else np.add.reduce  # what np.sum calls, after a microsecond
+        return add(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+    return reduce(b, functools.partial(b.np.sum, dtype=x.dtype), b.np.add, x, axis, keepdims)
+
+
+def mean(b, x, axis, keepdims=False):
+    """Returns the mean of a floating `x`, as `total` does."""
+    if _short(b, x, axis):
+        return total(b, x, axis, keepdims) / x.dtype.type(x.shape[axis[0]])
+    return b.np.mean(x, axis=axis, keepdims=keepdims, dtype=x.dtype)

@@ -1,0 +1,66 @@
+"""Who computes a compiled program's reductions: XLA's own loops, or YNNPACK, the library of kernels that XLA brings along.
+
+Most sums and maxima - of everything, of a batch, of long rows - take YNNPACK a tenth to a half of the time. Where few numbers
+make each of very many results it takes ten to a hundred times as long. XLA has one option for a whole program, so the
+program's reductions are weighed against each other. The figures are nanoseconds measured on two cores (benchmarks/NOTES.md).
+"""
+
+import math
+
+import numpy as np
+
+_LEAST = 16_384  # numbers; below, both take a few microseconds
+_SHORT_ROW, _SHORT_COLUMN = 32, 64
+_NARROW, _WIDE = 1024, 16_384  # columns
+_REDUCTIONS = ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod")
+_UNKNOWN_TURNS = 10
+
+
+def gain(shape, axes):
+    """Returns the nanoseconds that YNNPACK saves at reducing floating numbers of `shape` over `axes`; negative: it costs."""
+    size = math.prod(shape)
+    if size < _LEAST:
+        return 0.0
+    length = math.prod(shape[a] for a in axes)
+    results = size // length
+    rest = [i for i, d in enumerate(shape) if d > 1]  # the others make no difference
+    row = 1
+    while rest and rest[-1] in axes:
+        row *= shape[rest.pop()]
+    if row > 1:
+        return 0.2 * size if row >= _SHORT_ROW else -8.0 * results
+    columns = 1
+    while rest and rest[-1] not in axes:
+        columns *= shape[rest.pop()]
+    if columns > _WIDE:
+        return -5.0 * size
+    if length < _SHORT_COLUMN:
+        return -8.0 * results
+    return 0.4 * size if columns <= _NARROW else 0.0
+
+
+def library_gains(jaxpr):
+    """Returns whether YNNPACK should compute the reductions of a traced program, a jaxpr."""
+    return _total(jaxpr) > 0
+
+
+def _total(jaxpr):
+    total = 0.0
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.name in _REDUCTIONS:
+            operand = eqn.invars[0].aval
+            if np.issubdtype(operand.dtype, np.inexact):
+                total += gain(operand.shape, eqn.params["axes"])
+        else:
+            turns = eqn.params.get("length", _UNKNOWN_TURNS) if eqn.primitive.name in ("scan", "while") else 1
+            total += turns * sum(map(_total, _within(eqn.params.values())))
+    return total
+
+
+def _within(values):
+    """Yields the jaxprs among the parameters of an operation: bodies, branches, functions that it calls."""
+    for value in values:
+        if isinstance(value, (tuple, list)):
+            yield from _within(value)
+        elif hasattr(value, "eqns"):
+            yield getattr(value, "jaxpr", value)

@@ -1,0 +1,86 @@
+"""Reductions in compiled programs: by XLA, by its library of kernels, or piece by piece, they give the same."""
+
+import numpy as np
+import pytest
+
+import regrad as tf
+from regrad.runtime import reductions
+
+SHAPES = [(4, 16, 16, 8), (2, 521, 9), (1042, 16), (9, 111, 3), (5, 4000), (8, 3, 1031), (1031, 12), (40, 1024)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_equal_the_sums_of_greater_precision(shape, dtype):
+    x = np.random.default_rng(0).random(shape).astype(dtype)
+    axes = list(range(len(shape) - 1))
+    fed = tf.placeholder(dtype, shape)
+    results = [tf.reduce_sum(fed, axes), tf.reduce_mean(fed, axes, keepdims=True), tf.reduce_sum(fed, 0)]
+    wide = x.astype(np.float64)
+    want = [wide.sum(tuple(axes)), wide.mean(tuple(axes), keepdims=True), wide.sum(0)]
+    with tf.Session() as session:
+        for _ in range(tf.config.host_runs + 3):  # on the host first, compiled at last
+            for got, value in zip(session.run(results, {fed: x}), want):
+                assert got.dtype == dtype and got.shape == value.shape
+                np.testing.assert_allclose(got, value, rtol=32 * np.finfo(dtype).eps)
+
+
+def test_what_is_not_finite_stays_in_its_column():
+    x = np.ones((2048, 8), np.float32)
+    x[5, 1], x[7, 2], x[9, 3], x[11, 3] = np.nan, np.inf, np.inf, -np.inf
+    fed = tf.placeholder(tf.float32, x.shape)
+    with tf.Session() as session:
+        total = tf.reduce_sum(fed, 0)
+        for _ in range(tf.config.host_runs + 3):
+            got = session.run(total, {fed: x})
+    np.testing.assert_array_equal(got, [2048, np.nan, np.inf, np.nan, 2048, 2048, 2048, 2048])
+
+
+@pytest.mark.parametrize("shape, axis", [((4, 5000), 0), ((5000, 4), 1), ((70, 3, 100), 1), ((20_000, 1), 1)], ids=str)
+def test_short_axes_of_large_arrays(shape, axis):
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    x[0, 0] = np.nan
+    fed = tf.placeholder(tf.float32, shape)
+    functions = {tf.reduce_sum: np.sum, tf.reduce_mean: np.mean, tf.reduce_prod: np.prod, tf.reduce_max: np.max,
+                 tf.reduce_min: np.min}
+    with tf.Session() as session:
+        for keepdims in (False, True):
+            results = [f(fed, axis, keepdims=keepdims) for f in functions]
+            for _ in range(tf.config.host_runs + 3):
+                got = session.run(results, {fed: x})
+            for y, f in zip(got, functions.values()):
+                np.testing.assert_allclose(y, f(x, axis=axis, keepdims=keepdims), rtol=1e-6, atol=1e-6)
+
+
+GAINS = {  # shape, axes -> does YNNPACK gain?
+    ((4096, 64), (0, 1)): True,
+    ((4096, 64), (1,)): True,
+    ((64, 28, 28, 32), (0, 1, 2)): True,
+    ((64, 28, 28, 1), (1, 2)): True,
+    ((4, 50_000), (0,)): False,
+    ((50_000, 4), (1,)): False,
+    ((100, 20_000), (0,)): False,
+    ((10, 10), (0,)): None,  # too small to matter
+    ((64, 0), (0,)): None,
+}
+
+
+@pytest.mark.parametrize("shape, axes", GAINS)
+def test_who_reduces(shape, axes):
+    gain = reductions.gain(shape, axes)
+    assert (gain > 0, gain < 0) == {True: (True, False), False: (False, True), None: (False, False)}[GAINS[shape, axes]]
+
+
+def test_a_program_is_weighed_with_its_loops_and_calls():
+    import jax
+    import jax.numpy as jnp
+
+    long, short = np.zeros((200, 400), np.float32), np.zeros((9, 40_000), np.float32)
+
+    def turns(n):
+        body = lambda i, rows: jnp.sum(rows, 0) + jnp.zeros_like(rows)  # noqa: E731
+        return lambda x, rows: (jax.jit(jnp.sum)(x), jax.lax.fori_loop(0, n, body, rows))
+
+    gains = [reductions.library_gains(jax.jit(f).trace(long, short).jaxpr)
+             for f in (lambda x, rows: x.sum(), lambda x, rows: rows.astype(int).sum(0), turns(0), turns(1))]
+    assert gains == [True, False, True, False]
