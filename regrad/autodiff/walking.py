@@ -44,6 +44,15 @@ def current_walk():
     return _current.walks[-1] if _current.walks else None
 
 
+def wants(t):
+    """True if the gradient with respect to `t` leads to one that was asked for, as far as the walk in progress knows.
+
+    What a rule gives for other inputs is not used, so a loop need not add it up.
+    """
+    walk = current_walk()
+    return walk is None or t in walk.wanted
+
+
 def inner_gradients(ys, xs, grad_ys):
     """Returns the gradients inside a body, under the overrides of the walk in progress."""
     from regrad.autodiff.gradients import Partials, Walk

@@ -161,7 +161,7 @@ def _branches_grad(op, *dys):
     own = len(branches[0].outputs) - n_saved[0]
     offset = 1
     captures = op.inputs[offset:]
-    wanted = [i for i, t in enumerate(captures) if _is_real(t)]
+    wanted = [i for i, t in enumerate(captures) if _is_real(t) and walking.wants(t)]
     arriving = [i for i, dy in enumerate(dys[:own]) if dy is not None and _is_real(op.outputs[i])]
     grad_graphs, results = [], []
     saved_at = own
@@ -245,8 +245,8 @@ def _while_grad(op, *dys):
     carry_in, capture_in, x_in = body.inputs[:n], body.inputs[n:n + n_captures], body.inputs[n + n_captures:]
     captures, xs = inputs[n:n + n_captures], inputs[n + n_captures:]
     real_carry = [i for i in range(n) if _is_real(carry_in[i])]
-    real_captures = [i for i in range(n_captures) if _is_real(capture_in[i])]
-    real_xs = [i for i in range(n_xs) if _is_real(x_in[i])]
+    real_captures = [i for i in range(n_captures) if _is_real(capture_in[i]) and walking.wants(captures[i])]
+    real_xs = [i for i in range(n_xs) if _is_real(x_in[i]) and walking.wants(xs[i])]
 
     g = GradGraph("while_grad", graph, body, dict(zip(capture_in, captures)))
     changing = _changing(op)

@@ -1,8 +1,9 @@
-"""Small programs as one straight Python function.
+"""Programs that have run a few times, as one straight Python function.
 
 A program of a few tiny operations and host functions spends its time between the operations: looking up values, choosing
-how a segment runs, building argument lists. Once such a program has run a few times its steps are written out as Python
-source, `v7 = lower3(HOST, v2, v5)`, one line each, and compiled; a failing line is found again by its number.
+how a segment runs, building argument lists. Its steps are written out as Python source, `v7 = lower3(HOST, v2, v5)`, one line
+each, and compiled; a failing line is found again by its number. So is a program that is one compiled segment, a step of
+training: its values go from feeds and variables to the executable and back.
 """
 
 import contextvars
@@ -13,20 +14,27 @@ import numpy as np
 from regrad.core.graph import op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import USER_DEFINED, Known
+from regrad.core.shapes import size_of
+from regrad.runtime import buffers, config
 from regrad.runtime.buffers import kept
 from regrad.runtime.plan import shape_only_positions
 from regrad.runtime.segment import ShapeOf, declared_attrs, explained, refuse, results_of_host
 
-AFTER = 3  # runs; a program that runs once or twice is not worth the writing
+AFTER = (3, 6, 12)  # runs; a program that runs once or twice is not worth the writing, and compiling may take some more
 
 
 def direct(program, runner):
     """Returns a function of (fed arrays, {variable: value}) like `Runner._execute`, or None for a program that it is not for.
 
     It is for programs that NumPy executes for ever, of shapes that depend on nothing computed, without random numbers,
-    bodies, and operations that keep something in the session.
+    bodies, and operations that keep something in the session; and for those that are one compiled segment.
     """
-    stages, stage = [], program.root
+    root = program.root
+    if len(root.segments) == 1 and not root.hosts and not root.waits and root.next is None and root.segments[0].compiled:
+        segment = root.segments[0]
+        plain = not (segment.random_ops or segment.body_random_ops or segment.refusals)
+        return _Writer(program, runner).of_compiled(segment) if plain and not segment.on_host() else None
+    stages, stage = [], root
     while stage is not None:
         if stage.waits or any(s.random_ops or s.body_random_ops or not s.tiny() for s in stage.segments):
             return None
@@ -35,6 +43,10 @@ def direct(program, runner):
         stages.append(stage)
         stage = stage.next
     return _Writer(program, runner).function(stages)
+
+
+def _bytes(spec):
+    return size_of(spec.dims) * spec.dtype.size
 
 
 class _Writer:
@@ -80,6 +92,44 @@ class _Writer:
         pairs = ", ".join(f"{variable}: kept({r})" for variable, r in assigned)
         self._line(f"    return [{', '.join(results)}], {{{pairs}}}")
         return self._compiled()
+
+    def of_compiled(self, segment):
+        """Returns the function for a program whose only segment is a compiled one."""
+        from regrad.runtime.backend import to_device, x64
+
+        plan, place = self.plan, {v: i for i, v in enumerate(segment.ins)}
+        self.names |= {"x64": x64, "segment": segment, "executable": segment.executable(), "to_device": to_device}
+        for i, v in enumerate(plan.feeds):
+            self._line(f"    v{v} = arrays[{i}]")
+        for variable, v in plan.reads.items():
+            name = self._object(variable)
+            self._line(f"    v{v} = state.get({name})")
+            self._line(f"    if v{v} is None: raise runner._missing({v})")
+            if size_of(self.infos[v].dims) > config.tiny_cost:
+                self._line(f"    if type(v{v}) is ndarray: v{v} = state[{name}] = to_device(v{v})")
+        self.value = {v: f"v{v}" for v in (*plan.feeds, *plan.reads.values(), *segment.outs)}
+        for bound in segment.bounds:
+            v = segment.ins[bound[0]]
+            self._line(f"    if type(v{v}) is ndarray: segment.check({self._object(bound)}, v{v})")
+        lent = [v for v in plan.feeds if v in place and _bytes(self.infos[v]) >= buffers.LARGE]
+        for v in lent:
+            self._line(f"    v{v} = segment.lent({place[v]}, v{v})")
+        given = [f"v{v}" for v in segment.ins] + [self._object(c) for c in segment.device_constants]
+        self._line("    segment.settle()")
+        self._line("    try:")
+        self._line(f"        with x64(): results = executable({', '.join(given)})")
+        self._line("    except Exception as error: segment.failed(error)")
+        self._line(f"    {''.join(f'v{v}, ' for v in segment.outs)} = results")
+        if lent:
+            self._line("    results[0].block_until_ready()")
+        results = [self._result(v) if v >= 0 else "None" for v in plan.fetches]
+        assigned = [(self._object(variable), v, self._result(v)) for variable, v in plan.commits.items()]
+        if None in results or any(r is None for *_, r in assigned):
+            return None
+        pairs = ", ".join(f"{variable}: {r if v in segment.outs else f'kept({r})'}" for variable, v, r in assigned)
+        self._line(f"    return [{', '.join(results)}], {{{pairs}}}")
+        exec(compile("\n".join(self.lines), "<regrad: a compiled program>", "exec"), self.names)
+        return self.names["run"]
 
     def _compiled(self):
         exec(compile("\n".join(self.lines), "<regrad: a small program>", "exec"), self.names)

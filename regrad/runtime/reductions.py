@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 _LEAST = 16_384  # numbers; below, both take a few microseconds
-_SHORT_ROW, _SHORT_COLUMN = 32, 64
+_SHORT_ROW, _SHORT_COLUMN, _LONG_COLUMN = 32, 64, 256
 _NARROW, _WIDE = 1024, 16_384  # columns
 _REDUCTIONS = ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod")
 _UNKNOWN_TURNS = 10
@@ -36,6 +36,8 @@ def gain(shape, axes):
         return -5.0 * size
     if length < _SHORT_COLUMN:
         return -8.0 * results
+    if length < _LONG_COLUMN:
+        return -0.5 * size
     return 0.4 * size if columns <= _NARROW else 0.0
 
 

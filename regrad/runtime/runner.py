@@ -44,16 +44,7 @@ class Runner:
             self._plan_again(found)
             program = self._ready(arrays)
         session = self.session
-        if program.direct is not None and session.recorder is None:
-            session.executing += 1
-            try:
-                results, assigned = program.direct(arrays, session.state)
-            finally:
-                session.executing -= 1
-            if assigned:
-                session.state.update(assigned)
-            return results
-        if program.cold and self._compile_unlocked(program):
+        if program.cold and program.direct is None and self._compile_unlocked(program):
             program = self._ready(arrays)  # other threads ran meanwhile
         session.executing += 1
         try:
@@ -92,6 +83,8 @@ class Runner:
         Returns:
           The fetched values, and {variable: new value}, which is not committed.
         """
+        if program is not None and program.direct is not None and self._plain():
+            return program.direct(arrays, self.session.state)
         done = {}  # host operation with effects -> what it gave: it does not run again when the plan is made again
         while True:
             try:
@@ -133,7 +126,7 @@ class Runner:
 
     def _execute(self, program, arrays, done):
         plan, session = self.plan, self.session
-        if program.direct is not None and session.recorder is None:
+        if program.direct is not None and self._plain():
             return program.direct(arrays, session.state)
         env = [None] * program.size
         for v, a in zip(plan.feeds, arrays):
@@ -163,7 +156,7 @@ class Runner:
                 infos = stage.infos
         infos = program.infos
         program.runs += 1
-        if program.runs == direct.AFTER and session.recorder is None:
+        if program.runs in direct.AFTER and program.direct is None and self._plain():
             program.direct = direct.direct(program, self)
         results = []
         for v in plan.fetches:
@@ -180,6 +173,10 @@ class Runner:
             # A fed array or a constant belongs to somebody else.
             assigned[variable] = buffers.kept(value) if type(value) is np.ndarray else value
         return results, assigned
+
+    def _plain(self):
+        """True unless the run is recorded, or another waits that may still need what this one would overwrite."""
+        return self.session.recorder is None and not self.session.suspended
 
     def _known(self, v, infos, program):
         """Returns the value of a folded number, or explains a variable without one."""

@@ -118,6 +118,7 @@ class Segment:
         self.donate = ()
         self.runs = 0
         self._executable = None
+        self.device_constants = []
         self._large = False  # its temporaries are worth looking after
         self._lendings = {}  # input: memory for large arrays that are passed there
         self._stages = {}  # of branches and bodies that NumPy executes: (plan, shapes ...) -> Stage
@@ -368,7 +369,7 @@ class Segment:
             self._executable = executable  # last: another thread may be waiting to see it
         return self._executable
 
-    def _lent(self, i, array):
+    def lent(self, i, array):
         """Returns a copy of `array` that XLA reads where it lies, in memory kept for input `i`.
 
         Otherwise JAX makes a copy for every run, which now and then splits the free block that the program's temporaries were
@@ -387,18 +388,45 @@ class Segment:
         return ResourceExhaustedError(None, op, f"{message} Of {len(self.nodes)} operations computed as one, the largest "
                                       f"result is {spec_text(spec)}, {_bytes(spec):,} bytes, of {op.name!r}.")
 
+    def settle(self):
+        """Puts the heap in order before a run whose temporaries are large."""
+        if self._large and buffers.heap() is not None:
+            buffers.heap().settle()
+
+    @staticmethod
+    def check(bound, array):
+        """Raises when an input, a NumPy array, is not within one of `self.bounds`."""
+        _, limit, bounds, op, dims = bound
+        if not bounds.hold(array, limit):
+            _refuse_values(array.reshape(dims), limit, bounds, op)
+
+    def failed(self, error):
+        """Raises what users see of an exception of the executable's."""
+        foreign.raise_interrupt()
+        own = [n.op for n in self.nodes if USER_DEFINED in n.opdef.key]
+        code, _, message = str(error).partition(": ")
+        if code == "RESOURCE_EXHAUSTED":
+            raise self._exhausted(message) from None
+        if not own:
+            raise error
+        # Compiled code of the user's refused: with the name of a status code, and not knowing which operation it is.
+        kind = exception_type_from_error_code(getattr(errors, code)) if hasattr(errors, code) else UnknownError
+        translated = kind(None, own[0] if len(own) == 1 else None, message or str(error))
+        for op in own[:3]:
+            translated.add_note(f"while running {op.describe()}")
+        raise translated from error
+
     def run_compiled(self, args, seeds):
         """Executes the segment with XLA."""
         executable = self._executable or self.executable()
-        for i, limit, bounds, op, dims in self.bounds:
-            if type(args[i]) is np.ndarray and not bounds.hold(args[i], limit):
-                _refuse_values(args[i].reshape(dims), limit, bounds, op)
+        for bound in self.bounds:
+            if type(args[bound[0]]) is np.ndarray:
+                self.check(bound, args[bound[0]])
         borrowed = False
         for i, a in enumerate(args):
             if type(a) is np.ndarray and a.nbytes >= buffers.LARGE:
-                args[i], borrowed = self._lent(i, a), True
-        if self._large and buffers.heap() is not None:
-            buffers.heap().settle()
+                args[i], borrowed = self.lent(i, a), True
+        self.settle()
         if len(seeds):
             args = [*args, seeds]
         if self.constants:
@@ -406,19 +434,7 @@ class Segment:
         try:
             results = executable(*args)
         except Exception as error:
-            foreign.raise_interrupt()
-            own = [n.op for n in self.nodes if USER_DEFINED in n.opdef.key]
-            code, _, message = str(error).partition(": ")
-            if code == "RESOURCE_EXHAUSTED":
-                raise self._exhausted(message) from None
-            if not own:
-                raise
-            # Compiled code of the user's refused: with the name of a status code, and not knowing which operation it is.
-            kind = exception_type_from_error_code(getattr(errors, code)) if hasattr(errors, code) else UnknownError
-            translated = kind(None, own[0] if len(own) == 1 else None, message or str(error))
-            for op in own[:3]:
-                translated.add_note(f"while running {op.describe()}")
-            raise translated from error
+            self.failed(error)
         if borrowed:
             results[0].block_until_ready()  # it is, unless JAX's client computes in threads of its own
         if self.refusals:

@@ -52,6 +52,7 @@ class Session:
         self._runners = {}
         self._fetches = {}
         self._revision = 0
+        self._fed = {}  # tensor: (its static shape, the last shape fed for it)
         self._random_blocks = {}
         self._entropy = None
         self._lock = threading.RLock()
@@ -159,9 +160,13 @@ class Session:
             if type(key) is Tensor and key.op.graph is graph and not (
                     special and (key in graph._feedable_off or key in graph._buckets)):
                 tensors.append(key)
-                # The usual case at once: an array of just that dtype and shape.
-                arrays.append(value if type(value) is np.ndarray and value.dtype is key.dtype.np_dtype and (
-                    value.shape == key.dims and not value.dtype.hasobject) else feed_array(key, value))
+                # The usual case at once: an array of just that dtype and shape, or of the shape that was fed before.
+                if type(value) is np.ndarray and value.dtype is key.dtype.np_dtype and not value.dtype.hasobject and (
+                        value.shape == key.dims or (key.dims, value.shape) == self._fed.get(key)):
+                    arrays.append(value)
+                else:
+                    arrays.append(feed_array(key, value))
+                    self._fed[key] = key.dims, arrays[-1].shape
             else:
                 for tensor, part in feed_tensors(graph, {key: value}):
                     tensors.append(tensor)

@@ -1,4 +1,4 @@
-"""Small programs written out as one function: they do what the general way does, and fail as it fails."""
+"""Programs written out as one function: they do what the general way does, and fail as it fails."""
 
 import contextvars
 
@@ -8,7 +8,7 @@ import pytest
 import regrad as tf
 from regrad.runtime import direct
 
-RUNS = direct.AFTER + 2
+RUNS = direct.AFTER[0] + 2
 
 
 def _program(session):
@@ -84,10 +84,10 @@ def test_an_error_names_its_operation(session):
 
 
 def test_a_shape_that_is_not_as_promised_is_refused(session):
-    sizes = [2] * direct.AFTER
+    sizes = [2] * direct.AFTER[0]
     y = tf.py_func(lambda: np.zeros(sizes.pop() if sizes else 5, np.float32), [], tf.float32)
     y.set_shape([2])
-    for _ in range(direct.AFTER):
+    for _ in range(direct.AFTER[0]):
         session.run(y)
     assert _program(session).direct is not None
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"gave shape \[5\]"):
@@ -130,3 +130,81 @@ def test_numpy_does_not_warn_and_the_users_code_runs_in_its_callers_context(sess
         assert session.run(own, {x: np.ones(3)})[0] == runs
     assert np.geterr()["divide"] == "warn"
     assert len([p for r in set(session._runners.values()) for p in r.programs.values() if p.direct is not None]) == 2
+
+
+def _trained(session, rows=8, width=4):
+    """Returns (run a step with these ids, the variable, all fetches) of a program that is one compiled segment."""
+    ids, scale = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.float32, [rows, width])
+    v = tf.Variable(np.ones((rows, width), np.float32))
+    loss = tf.reduce_sum(tf.gather(v * scale, ids) ** 2)
+    train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+    fetches = [loss, train, tf.tanh(scale), tf.constant(3.0), scale]
+    session.run(v.initializer)
+
+    def step(chosen, by=1.0, **how):
+        return session.run(fetches, {ids: np.int32(chosen), scale: np.full((rows, width), by, np.float32)}, **how)
+
+    return step, v
+
+
+@pytest.fixture
+def compiling():
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(tf.config, "host_runs", 0)
+        patched.setattr(tf.config, "tiny_ops", 0)
+        yield
+
+
+@pytest.mark.parametrize("rows", [8, 5000])  # the larger ones are lent to XLA
+def test_a_compiled_step_goes_on_as_it_began(session, compiling, rows):
+    step, v = _trained(session, rows)
+    want = np.ones((rows, 4), np.float32)
+    for i in range(direct.AFTER[-1] + 3):
+        by = np.float32(1 + i % 3)
+        loss, none, tanh, three, scale = step([0, 2, 0], by)
+        assert none is None and three == 3.0 and scale[0, 0] == by
+        np.testing.assert_allclose(loss, by * by * (2 * want[0] ** 2 + want[2] ** 2).sum(), rtol=1e-5)
+        np.testing.assert_allclose(tanh, np.full((rows, 4), np.tanh(by)), rtol=1e-6)
+        want[0] *= 1 - 0.04 * by * by
+        want[2] *= 1 - 0.02 * by * by
+        scale[:] = 7  # the caller's own
+    np.testing.assert_allclose(session.run(v), want, rtol=1e-5)
+    assert all(p.direct is not None for r in session._runners.values() for p in r.programs.values() if p.donates)
+
+
+def test_a_compiled_step_refuses_what_it_refused(session, compiling):
+    step, v = _trained(session)
+    for _ in range(direct.AFTER[-1] + 1):
+        step([0, 2, 7])
+    before = session.run(v)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"8 is not in \[0, 8\)"):
+        step([0, 2, 8])
+    np.testing.assert_array_equal(session.run(v), before)
+    step([0, 2, 7])
+    assert session.run(v)[0, 0] < before[0, 0]
+    session.state.clear()
+    with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized"):
+        step([0, 2, 7])
+
+
+def test_a_compiled_step_can_be_traced(session, compiling):
+    step, v = _trained(session)
+    for _ in range(direct.AFTER[-1] + 1):
+        step([1])
+    metadata = tf.RunMetadata()
+    before = step([1])[0]
+    after = step([1], options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)[0]
+    assert step([1])[0] < after < before
+    assert metadata.step_stats.dev_stats
+
+
+def test_a_placeholder_of_unknown_size_keeps_refusing(session):
+    x = tf.placeholder(tf.float32, [None, 2])
+    y = x + 1.0
+    for _ in range(RUNS):
+        session.run(y, {x: np.ones((3, 2), np.float32)})
+    with pytest.raises(ValueError, match="Cannot feed value of shape"):
+        session.run(y, {x: np.ones((3, 1), np.float32)})
+    x.set_shape([4, 2])
+    with pytest.raises(ValueError, match="Cannot feed value of shape"):
+        session.run(y, {x: np.ones((3, 2), np.float32)})
