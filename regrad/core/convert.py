@@ -418,6 +418,19 @@ def _mismatch(opdef, arg, got, wanted, first):
                      f"{wanted.name} of argument '{first}'; {_converts(got, wanted)} converts.")
 
 
+def use_elsewhere(tensor, use, graph):
+    """Says that a tensor of a body that has been built cannot be used in `graph`, which is none of those in that body."""
+    bodies, theirs = ("body", "cond"), tensor.graph
+    if theirs.name not in bodies:
+        place = f"it is in the branch or function {theirs.name}"
+    elif isinstance(graph, FuncGraph) and graph.name in bodies:
+        place = "they are in different while loops"
+    else:
+        place = "it is in a while loop"
+    return (f"Cannot use {tensor.name!r} as {use} because {place}: it was made at {tensor.op.location}, and has a value only "
+            "there. Return it from that function, and take what the call gives back.")
+
+
 def _graph_for(default, inputs, opdef):
     """Returns the graph an op of these inputs belongs to: the default graph if it is, or encloses, theirs, else theirs."""
     graph, source = default, None
@@ -432,10 +445,7 @@ def _graph_for(default, inputs, opdef):
             if theirs is graph or isinstance(graph, FuncGraph) and graph.encloses(theirs):
                 source = v if source is None else source
             elif isinstance(theirs, FuncGraph) and theirs.built:
-                place = "a while loop" if theirs.name in ("body", "cond") else f"the branch or function {theirs.name}"
-                raise ValueError(f"Cannot use {v.name!r} as input to {opdef.type} because it is in {place}: it was made at "
-                                 f"{v.op.location}, and has a value only there. Return it from that function, and take what "
-                                 "the call gives back.")
+                raise ValueError(use_elsewhere(v, f"input to {opdef.type}", graph))
             elif source is None or isinstance(theirs, FuncGraph) and theirs.encloses(graph):
                 graph, source = theirs, v
             else:

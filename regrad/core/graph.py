@@ -925,6 +925,7 @@ class FuncGraph(Graph):
       name: the body's name.
       inputs: its own input tensors, captures last.
       captures: {outer tensor: inner tensor}.
+      reads: {the read `w/read` of a variable that was asked for inside: the variable's storage}.
       outputs: what it returns.
     """
 
@@ -937,8 +938,10 @@ class FuncGraph(Graph):
         self.outer_graph = outer_graph
         self.inputs = []
         self.captures = {}
+        self.reads = {}
         self.outputs = []
-        self.waits_outside = []  # operations of enclosing graphs that a block of control dependencies names
+        # (operation of an enclosing graph that a block of control dependencies names, what is made in that block or None)
+        self.waits_outside = []
         self.seed = outer_graph.seed
         self._override_scope = outer_graph._override_scope
         self._forward_op = outer_graph._forward_op
@@ -1006,6 +1009,24 @@ class FuncGraph(Graph):
         """Returns an inner tensor of the shape of `tensor`, for an operand of which only the shape matters."""
         return self.capture(tensor)
 
+    def note_read(self, snapshot, storage):
+        """Remembers here and further out that a read made outside stands for one inside: a loop may have to make it one."""
+        graph = self
+        while graph.outer_graph is not None:
+            graph.reads[snapshot] = storage
+            graph = graph.outer_graph
+
+    def read_inside(self, snapshot):
+        """Makes the read of a variable that was captured one of this body: its value is then that of each call."""
+        inner = self.captures.pop(snapshot)
+        n_explicit = len(self.inputs) - len(self.outer_inputs)
+        position = self.inputs.index(inner)
+        del self.inputs[position], self.outer_inputs[position - n_explicit]
+        storage = self.capture(self.reads[snapshot])
+        op = inner.op
+        op.opdef, op.inputs, op.attrs = opdefs.find_op("Identity"), (storage,), {}
+        storage._consumers = [*(storage._consumers or ()), op]
+
     @property
     def outer_inputs(self):
         """The outer tensors captured, in the order of the inner inputs they feed."""
@@ -1024,6 +1045,24 @@ def variable_of(tensor):
     if op.opdef.variable:
         return op
     return op.attrs.get("variable") if op.opdef.type == "FuncInput" else None
+
+
+def may_assign(op):
+    """True for an operation that may write variables."""
+    return bool(op.opdef.writes) or op.opdef.extra.get("has_bodies", False)
+
+
+def assigned_by(op):
+    """Yields the variable operations that one operation assigns, inside its branches or body too."""
+    for i in op.opdef.writes:
+        assigned = variable_of(op.inputs[i])
+        if assigned is not None:
+            yield assigned
+    for value in op.attrs.values() if op.opdef.extra.get("has_bodies") else ():
+        for body in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(body, FuncGraph):
+                for inner in body._ops:
+                    yield from assigned_by(inner)
 
 
 def needed(fetches, fed=()):
@@ -1067,7 +1106,7 @@ class _Controls:
                 element = graph.as_graph_element(c)
             elif isinstance(graph, FuncGraph) and graph.encloses(c.graph):
                 outside = c if isinstance(c, Operation) else getattr(c, "op", c)
-                graph.waits_outside.append(outside)  # runs before the operation that holds the body does
+                graph.waits_outside.append((outside, self.made))  # runs before the operation that holds the body does
                 continue
             else:
                 element = graph.as_graph_element(c)

@@ -55,6 +55,14 @@ class IndexedSlices:
     def consumers(self):
         return self.values.consumers()
 
+    def _loop_parts(self):
+        return [p for p in (self.values, self.indices, self.dense_shape) if p is not None], IndexedSlices
+
+    def _loop_dims(self, shape):
+        """Returns the sizes of the parts in any turn of a loop, given the shape of the values or None for the one they have."""
+        dims = self.values.dims if shape is None else shape.dims_ or (None,) * len(self.values.dims or ())
+        return [dims, dims[:1], *([] if self.dense_shape is None else [self.dense_shape.dims])]
+
     def __neg__(self):
         return IndexedSlices(-self.values, self.indices, self.dense_shape)
 

@@ -175,21 +175,44 @@ def flatten_dict_items(dictionary):
 
 def assert_same_structure(nest1, nest2, check_types=True, expand_composites=False):
     """Raises ValueError (or TypeError for types) unless both structures nest in the same way."""
-    _same(nest1, nest2, check_types, nest1, nest2)
+    try:
+        _same(nest1, nest2, check_types)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"The two structures don't have the same nested structure.\n\nFirst structure: {_shown(nest1)}\n\n"
+                          f"Second structure: {_shown(nest2)}\n\nMore specifically: {error}\nEntire first structure:\n"
+                          f"{_dotted(nest1)}\nEntire second structure:\n{_dotted(nest2)}") from None
 
 
-def _same(a, b, check_types, whole_a, whole_b):
+def _shown(structure):
+    return f"type={type(structure).__name__} str={structure}"
+
+
+def _dotted(structure):
+    return str(map_structure(lambda _: _Dot(), structure))
+
+
+class _Dot:
+    """Stands for a leaf where only the nesting is shown."""
+
+    def __repr__(self):
+        return "."
+
+
+def _same(a, b, check_types):
     if is_sequence(a) != is_sequence(b):
-        raise ValueError(f"The two structures don't have the same nested structure.\n\nFirst structure: {whole_a}\n\n"
-                         f"Second structure: {whole_b}")
+        first, second = (a, b) if is_sequence(a) else (b, a)
+        raise ValueError(f'Substructure "{_shown(first)}" is a sequence, while substructure "{_shown(second)}" is not')
     if not is_sequence(a):
         return
     if check_types and type(a) is not type(b) and not (hasattr(a, "_fields") and type(a).__name__ == type(b).__name__):
         raise TypeError(f"The two structures don't have the same sequence type. First has type {type(a)}, second has type "
                         f"{type(b)}.")
-    if len(a) != len(b) or isinstance(a, dict) and sorted(a) != sorted(b):
-        raise ValueError(f"The two structures don't have the same number of elements.\n\nFirst structure: {whole_a}\n\n"
-                         f"Second structure: {whole_b}")
+    if len(a) != len(b):
+        raise ValueError("The two structures don't have the same number of elements. "
+                         f"First structure: {_shown(a)}. Second structure: {_shown(b)}")
+    if isinstance(a, dict) and set(a) != set(b):
+        raise ValueError(f"The two dictionaries don't have the same set of keys. First structure has keys {list(a)}, while "
+                         f"second structure has keys {list(b)}")
     pairs = [(a[k], b[k]) for k in sorted(a)] if isinstance(a, dict) else zip(a, b)
     for x, y in pairs:
-        _same(x, y, check_types, whole_a, whole_b)
+        _same(x, y, check_types)

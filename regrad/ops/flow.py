@@ -17,13 +17,13 @@ import copy
 import numpy as np
 
 from regrad.core import dtypes, nest, source
-from regrad.core.convert import constant, convert_to_tensor
+from regrad.core.convert import constant, convert_to_tensor, use_elsewhere
 from regrad.core.errors import InvalidArgumentError
-from regrad.core.graph import FuncGraph, Operation, get_default_graph
+from regrad.core.graph import FuncGraph, Operation, assigned_by, get_default_graph, needed
 from regrad.core.host import HOST
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, define_op, spec_text
-from regrad.core.shapes import as_dims, compatible, fully_known, size_of
+from regrad.core.shapes import TensorShape, as_dims, compatible, fully_known, size_of
 from regrad.ops.array import identity
 from regrad.ops.control import with_dependencies
 from regrad.ops.tensor_array import is_unwritten, warn_of_dropped_writes
@@ -56,10 +56,13 @@ def trace(name, function, specs=(), input_names=None):
 
 def after_waits(graphs):
     """Context manager: what is made inside runs after the outer operations that control dependencies in bodies name."""
-    outer, waits = get_default_graph(), dict.fromkeys(op for g in graphs for op in g.waits_outside)
+    outer, waits = get_default_graph(), {}
+    for g in graphs:
+        used = needed(g.outputs) if g.waits_outside else ()
+        waits.update((op, None) for op, waiting in g.waits_outside if not waiting or not waiting.isdisjoint(used))
     for op in waits:
         if op.graph is not outer:  # further out: the body around this one waits
-            outer.waits_outside.append(op)
+            outer.waits_outside.append((op, None))
     return outer.control_dependencies([op for op in waits if op.graph is outer])
 
 
@@ -101,6 +104,8 @@ def as_outputs(graph, returned, what):
                 except (TypeError, ValueError) as error:
                     raise TypeError(f"{what} returned {leaf!r}, which is no tensor: {error}") from None
             if leaf.graph is not graph:
+                if isinstance(leaf.graph, FuncGraph) and not graph.encloses(leaf.graph):
+                    raise ValueError(use_elsewhere(leaf, f"what {what} returns", graph))
                 leaf = graph.capture(leaf)
             if leaf.op.opdef.type == "FuncInput" and leaf.op.attrs.get("variable") is not None:
                 leaf = identity(leaf)  # a variable's value, not its storage
@@ -303,11 +308,7 @@ def _indices_alike(slices, graphs):
 def _parts(x):
     """Returns (tensors, function that builds the like of them) for what consists of tensors, None for anything else."""
     parts = getattr(x, "_loop_parts", None)
-    if parts is not None:
-        return parts()
-    if isinstance(x, IndexedSlices):
-        return [x.values, x.indices] + ([] if x.dense_shape is None else [x.dense_shape]), lambda *t: IndexedSlices(*t)
-    return None
+    return None if parts is None else parts()
 
 
 def _built(builders, tensors):
@@ -340,7 +341,7 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
         if not callable(p[1]):
             raise TypeError(f"fn for pred {p[0]!r} must be callable.")
     from regrad.ops.array import stack
-    from regrad.ops.check import assert_less_equal, assert_true
+    from regrad.ops.check import assert_true
     from regrad.ops.math import cast
     from regrad.ops.reduce import reduce_any, reduce_sum
 
@@ -349,8 +350,7 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
         checks = []
         if exclusive:
             number = reduce_sum(cast(stack(preds), dtypes.int32))
-            checks.append(assert_less_equal(number, 1, message="Input error: exclusive=True, but more than 1 condition "
-                                                               "evaluated as True"))
+            checks.append(assert_true(number <= 1, "Input error: exclusive=True, but more than 1 condition evaluated as True"))
         if default is None:
             checks.append(assert_true(reduce_any(stack(preds)), "None of the conditions evaluated as True, and there is no "
                                                                 "default"))
@@ -882,15 +882,15 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
                 returned = [returned]
             return _body_leaves(returned, structure, body)
 
-        cond_graph, condition = trace("cond", test, specs)
-        cond_graph.outputs = as_outputs(cond_graph, condition, "cond")
-        if len(cond_graph.outputs) != 1 or cond_graph.outputs[0].dtype is not dtypes.bool_:
-            raise TypeError(f"while_loop: {_at('cond', cond)} must return a boolean scalar tensor, got {condition!r}.")
-        if cond_graph.outputs[0].dims not in (None, ()):
-            raise ValueError(f"while_loop: {_at('cond', cond)} must return a boolean scalar, got shape "
-                             f"{cond_graph.outputs[0].shape}; tf.reduce_all and tf.reduce_any make one of several.")
-        body_graph, returned = trace("body", step, specs)
-        body_graph.outputs = as_outputs(body_graph, returned, "body")
+        cond_graph, body_graph = _loop_graphs(test, step, specs, cond)
+        outs = body_graph.outputs
+        # What sparse tensors consist of may have another size in each turn, and what may change its rank may do it.
+        grows = _growing(structure, specs, outs) if shape_invariants is None else []
+        ranks = [i for i in anys if outs[i:i + 1] and outs[i].dims is not None and len(outs[i].dims) != len(specs[i].dims)]
+        for i, dims in (*grows, *((i, None) for i in ranks)):
+            invariants[i] = specs[i].dims = dims
+        if grows or ranks:
+            cond_graph, body_graph = _loop_graphs(test, step, specs, cond)
         for i in anys:
             if body_graph.outputs[i:i + 1] and body_graph.outputs[i].dims is None:
                 invariants[i] = specs[i].dims = None  # known when it runs
@@ -899,10 +899,11 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
             warn_of_dropped_writes(t)
         for g in (cond_graph, body_graph):
             g.n_carry = len(start)
+        _read_every_turn([cond_graph, body_graph])
         captures = set_captures([cond_graph, body_graph], len(start))
         with after_waits([cond_graph, body_graph]):
             outputs = while_op(limit, [*start, *captures], cond=cond_graph, body=body_graph, n_carry=len(start), n_xs=0,
-                               reverse=False, invariants=tuple(invariants), host=False, name="While")
+                               reverse=False, invariants=tuple(invariants), host=bool(ranks), name="While")
         outputs = [identity(t, name="Exit") for t in outputs[:len(start)]]
         if not back_prop:
             from regrad.ops.array import stop_gradient
@@ -912,6 +913,44 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         if return_same_structure:
             return type(loop_vars)(result) if type(loop_vars) in (list, tuple) else result if as_list else result[0]
         return result[0] if len(result) == 1 else result if not isinstance(loop_vars, tuple) else _tuple_like(loop_vars, result)
+
+
+def _loop_graphs(test, step, specs, cond):
+    """Returns the graphs of a loop's condition and body."""
+    cond_graph, condition = trace("cond", test, specs)
+    cond_graph.outputs = as_outputs(cond_graph, condition, "cond")
+    if len(cond_graph.outputs) != 1 or cond_graph.outputs[0].dtype is not dtypes.bool_:
+        raise TypeError(f"while_loop: {_at('cond', cond)} must return a boolean scalar tensor, got {condition!r}.")
+    if cond_graph.outputs[0].dims not in (None, ()):
+        raise ValueError(f"while_loop: {_at('cond', cond)} must return a boolean scalar, got shape "
+                         f"{cond_graph.outputs[0].shape}; tf.reduce_all and tf.reduce_any make one of several.")
+    body_graph, returned = trace("body", step, specs)
+    body_graph.outputs = as_outputs(body_graph, returned, "body")
+    return cond_graph, body_graph
+
+
+def _growing(structure, specs, outputs):
+    """Returns [(position, sizes that hold in every turn)] of the parts of sparse tensors that do not keep their sizes."""
+    found, position = [], 0
+    for x in nest.flatten(list(structure)):
+        parts = (_parts(x) or ([x],))[0]
+        places = range(position, position + len(parts))
+        position += len(parts)
+        if hasattr(x, "_loop_dims") and any(not _less_specific(o.dims, s.dims) for o, s in
+                                            zip(outputs[places.start:places.stop], specs[places.start:places.stop])):
+            found += zip(places, x._loop_dims(None))
+    return found
+
+
+def _read_every_turn(graphs):
+    """Makes each turn read the variables that the loop itself assigns; others are read once, before it."""
+    if not any(g.reads for g in graphs):
+        return
+    assigned = {variable for g in graphs for op in g._ops for variable in assigned_by(op)}
+    for g in graphs:
+        for snapshot, storage in g.reads.items():
+            if storage.op in assigned and snapshot in g.captures:
+                g.read_inside(snapshot)
 
 
 def _tuple_like(loop_vars, result):
@@ -947,7 +986,8 @@ def _body_leaves(returned, structure, body):
     if len(returned) != len(structure):
         raise ValueError(f"while_loop: The number of inputs and outputs of body must match loop_vars: {_at('body', body)} "
                          f"returned {len(returned)} for {len(structure)} loop variables. It returns the new value of each, in "
-                         "their order.")
+                         "their order. The two structures don't have the same nested structure: they must have the same number "
+                         "of elements.")
     if None in nest.flatten(returned):
         raise ValueError(f"while_loop: {_at('body', body)} returned None for a loop variable; it returns the new value of "
                          "each.")
@@ -966,15 +1006,19 @@ def _invariants(shape_invariants, structure, start):
     flat = []
 
     def walk(s, x):
-        if isinstance(x, (list, tuple, dict)) and not hasattr(x, "_loop_parts"):
+        parts = _parts(x)
+        if isinstance(x, (list, tuple, dict)) and parts is None:
             values = s.values() if isinstance(s, dict) else s
             items = x.values() if isinstance(x, dict) else x
             for a, b in zip(values, items):
                 walk(a, b)
-        elif getattr(x, "_loop_parts", None) is not None:
-            flat.extend([None] * len(x._loop_parts()[0]))
+        elif s is None or parts is not None and not hasattr(x, "_loop_dims"):
+            flat.extend([None] * (1 if parts is None else len(parts[0])))
+        elif parts is not None:
+            flat.extend(x._loop_dims(TensorShape(s)))
         else:
-            flat.append(None if s is None else as_dims(s) if as_dims(s) is not None else _ANY_RANK)
+            dims = _invariant_dims(s, x)
+            flat.append(_ANY_RANK if dims is None else dims)
 
     shapes = shape_invariants if isinstance(shape_invariants, (list, tuple)) else [shape_invariants]
     if len(shapes) == len(structure):
@@ -994,6 +1038,14 @@ def _invariants(shape_invariants, structure, start):
         out.append(None if dims == t.dims else dims)
     anys = [i for i, d in enumerate(out) if d is _ANY_RANK]
     return [(None,) * len(t.dims) if d is _ANY_RANK else d for d, t in zip(out, start)], anys
+
+
+def _invariant_dims(invariant, x):
+    """Returns the sizes that an invariant, a shape or TensorSpec, gives for the loop variable `x`."""
+    wanted = getattr(invariant, "dtype", None)
+    if wanted is not None and wanted is not convert_to_tensor(x).dtype:
+        raise TypeError(f"while_loop: the shape invariant {invariant} does not have the dtype of the loop variable {x}.")
+    return as_dims(invariant if wanted is None else invariant.shape)
 
 
 _ANY_RANK = object()

@@ -8,7 +8,7 @@ functions ...) become further outputs of the forward operation, saved when it ru
 from regrad.autodiff import walking
 from regrad.core.convert import convert_to_tensor
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
-from regrad.core.graph import FuncGraph, Tensor, get_default_graph, needed, variable_of
+from regrad.core.graph import FuncGraph, Tensor, assigned_by, get_default_graph, needed, variable_of
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec
 from regrad.core.shapes import fully_known, size_of
@@ -48,6 +48,7 @@ class GradGraph(FuncGraph):
         self.forward = forward
         self.outer_of = outer_of
         self.saved = {}
+        self.assigned = {variable for op in forward._ops for variable in assigned_by(op)}
         self.shape_of = {}  # {loop variable of `forward`: outer tensor of its shape}
         self._copies = {}
         self._shapes = {}  # {forward tensor: a copy of which only the shape is asked, and that is never computed}
@@ -64,7 +65,8 @@ class GradGraph(FuncGraph):
     def capture_shape(self, tensor):
         """Returns a tensor of the shape of `tensor`, for which nothing is saved.
 
-        A loop variable keeps its shape, so its last value will do; of anything else a copy, which nothing computes.
+        A loop variable without a shape invariant keeps its shape, so its last value will do; of anything else a copy, which
+        nothing computes.
         """
         if tensor in self.shape_of or tensor.graph is not self.forward:
             return super().capture(self.shape_of.get(tensor, tensor))
@@ -93,7 +95,8 @@ class GradGraph(FuncGraph):
             copies[t] = super().capture(self.outer_of[t])
         elif only_shape and (t in self._copies or t in self.shape_of):
             copies[t] = self.capture_shape(t)
-        elif _worth_saving(t) and not (only_shape and op.opdef.pure() and not op.opdef.extra.get("has_bodies")):
+        elif (_worth_saving(t) or self._changes(op)) and not (
+                only_shape and op.opdef.pure() and not op.opdef.extra.get("has_bodies")):
             copies[t] = self.capture(t) if only_shape else self._saved(t)
         else:
             missing = [i for i in op.inputs if i not in copies]
@@ -110,6 +113,10 @@ class GradGraph(FuncGraph):
                 if new.dims is None or None in new.dims:
                     new.set_shape(old.dims)
         return ()
+
+    def _changes(self, op):
+        """True for a read of a variable that the forward body assigns: it would read something else by now."""
+        return bool(self.assigned) and any(variable_of(t) in self.assigned for t in op.inputs)
 
     def _saved(self, t):
         self.saved[t] = self._saved_input(t)

@@ -72,6 +72,11 @@ class SparseTensor:
     def _loop_parts(self):
         return [self.indices, self.values, self.dense_shape], SparseTensor
 
+    def _loop_dims(self, shape):
+        """Returns the sizes of the parts in any turn of a loop, given the shape of `dense_shape` or None for the one it has."""
+        (rank,) = (self.dense_shape.dims if shape is None else shape.dims_) or (None,)
+        return [(None, rank), (None,), (rank,)]
+
     def _fetch_parts(self):
         return [self.indices, self.values, self.dense_shape], SparseTensorValue
 

@@ -81,9 +81,7 @@ def announced(graph, feeds):
     tensors = []
     for f in feeds:
         expand = _expansion(f, 3)
-        if isinstance(f, IndexedSlices):
-            tensors += [t for t in (f.values, f.indices, f.dense_shape) if t is not None]
-        elif hasattr(f, "_loop_parts"):
+        if hasattr(f, "_loop_parts"):
             tensors += f._loop_parts()[0]
         elif expand is not None:
             tensors += expand(f)

@@ -7,7 +7,7 @@
 from regrad.autodiff.gradients import gradients
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
-from regrad.core.graph import Operation, Tensor, get_default_graph
+from regrad.core.graph import FuncGraph, Operation, Tensor, get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.ops import array, control, state
@@ -15,7 +15,7 @@ from regrad.ops.partition import unique
 from regrad.ops.segment import unsorted_segment_sum
 from regrad.ops.train import sum_repeated_rows
 from regrad.train import slots
-from regrad.variables.lifting import init_scope
+from regrad.variables.lifting import graph_around, init_scope
 from regrad.variables.listing import trainable_variables
 from regrad.variables.variable import Variable
 
@@ -150,7 +150,7 @@ class Optimizer:
         var_list = [v for g, v in pairs if g is not None]
         if not var_list:
             raise ValueError(f"No gradients provided for any variable: {[str(v) for _, v in pairs]}.")
-        graph = var_list[0].graph
+        graph = graph_around(var_list[0])
         with graph.as_default():
             with init_scope():
                 self._create_slots(var_list)
@@ -168,7 +168,7 @@ class Optimizer:
                         train_op = state.assignadd_op(_storage(global_step), 1, name=scope)
         train_op = train_op if isinstance(train_op, Operation) else train_op.op
         collection = graph.get_collection_ref(GraphKeys.TRAIN_OP)
-        if train_op not in collection:
+        if train_op not in collection and not isinstance(graph, FuncGraph):  # nobody can run what is in a body
             collection.append(train_op)
         return train_op
 
@@ -246,7 +246,7 @@ class Optimizer:
             constraint = getattr(var, "constraint", None)
             if constraint is None:
                 return update
-            with var.graph.control_dependencies([update]):
+            with get_default_graph().control_dependencies([update]):
                 return var.assign(constraint(var.read_value()))
         if getattr(var, "constraint", None) is not None:
             raise RuntimeError("Cannot use a constraint function on a sparse variable.")

@@ -6,6 +6,7 @@ Each converts its numbers once, keeps its slots, and hands the rest to one op of
 import math as pymath
 
 from regrad.core.dtypes import int64
+from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import find_op
 from regrad.core.shapes import fully_known
@@ -177,7 +178,7 @@ class AdamOptimizer(Optimizer):
         beta1_power, beta2_power, lr, beta1, beta2, epsilon, g = self._operands(grad, var)
         step = lr * math.sqrt(1 - beta2_power) / (1 - beta1_power)
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
-        graph = var.graph
+        graph = get_default_graph()
         m_t = assign_op(m._variable, m.value() * beta1)
         with graph.control_dependencies([m_t]):
             m_t = scatter_add(m, indices, g * (1 - beta1))
@@ -188,7 +189,7 @@ class AdamOptimizer(Optimizer):
         return control.group(update, m_t, v_t)
 
     def _finish(self, update_ops, name_scope):
-        with self._graph.control_dependencies(update_ops):
+        with get_default_graph().control_dependencies(update_ops):
             powers = []
             for power, beta in zip(self._get_beta_accumulators(), ("beta1", "beta2")):
                 powers.append(assign_op(power._variable, power.value() * self._tensors[beta], use_locking=self._use_locking))
@@ -238,7 +239,7 @@ class AdaMaxOptimizer(Optimizer):
 
     def _finish(self, update_ops, name_scope):
         power = self._power
-        with power.graph.control_dependencies(update_ops):
+        with get_default_graph().control_dependencies(update_ops):
             update = assign_op(power._variable, power.value() * self._tensors["beta1"], use_locking=self._use_locking)
         return control.group(*update_ops, update, name=name_scope)
 
@@ -527,12 +528,12 @@ class DecoupledWeightDecayExtension:
         return [var.assign_sub(math.cast(self._weight_decay_tensor, var.dtype) * var.value())]
 
     def _apply_dense(self, grad, var):
-        with var.graph.control_dependencies(self._decayed(var)):
+        with get_default_graph().control_dependencies(self._decayed(var)):
             return super()._apply_dense(grad, var)
 
     @only_writes
     def _apply_sparse(self, grad, var):
-        with var.graph.control_dependencies(self._decayed(var)):
+        with get_default_graph().control_dependencies(self._decayed(var)):
             return super()._apply_sparse(grad, var)
 
 

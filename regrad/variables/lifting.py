@@ -11,6 +11,12 @@ def root_graph(graph=None):
     return graph.root if isinstance(graph, FuncGraph) else graph
 
 
+def graph_around(variable):
+    """Returns the graph to build in what uses `variable`: the variable's, or the body inside it that is being built."""
+    graph = get_default_graph()
+    return graph if root_graph(graph) is variable.graph else variable.graph
+
+
 @contextlib.contextmanager
 def init_scope():
     """Context manager: lifts ops out of control dependencies and out of the bodies of branches, loops and functions.

@@ -16,7 +16,7 @@ from regrad.core import context
 from regrad.core.convert import convert_to_tensor, register_tensor_conversion_function
 from regrad.core.dtypes import as_dtype
 from regrad.core.gradient_registry import RegisterGradient
-from regrad.core.graph import FuncGraph, Tensor, get_default_graph, variable_of
+from regrad.core.graph import FuncGraph, Tensor, assigned_by, get_default_graph, may_assign
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.opdef import Spec, define_op
 from regrad.core.shapes import as_dims, compatible, fully_known, merge
@@ -315,7 +315,10 @@ class Variable(Symbolic, metaclass=_Created):
         return self._variable
 
     def value(self):
-        """Returns the tensor `w/read`: the value from before this run's assignments."""
+        """Returns the tensor `w/read`: the value before this run's assignments, or the turn's in a loop that assigns it."""
+        graph = get_default_graph()
+        if graph.outer_graph is not None:
+            graph.note_read(self._snapshot, self._variable)
         return self._snapshot
 
     def read_value(self):
@@ -328,7 +331,7 @@ class Variable(Symbolic, metaclass=_Created):
         graph = get_default_graph()
         if (graph._control_stack or graph.outer_graph is not None) and _waits_for_assignment(graph, self):
             return identity(self._variable, name=f"{self.op.name}/read_after/" if graph is self._graph else "read")
-        return self._snapshot
+        return self.value()
 
     def initialized_value(self):
         """Returns the value, or the initial value while the variable has none: for variables that start like this one."""
@@ -468,7 +471,7 @@ register_tensor_conversion_function(Variable, _to_tensor)
 def _waits_for_assignment(graph, variable):
     """True when an op made now in `graph` would run after an op that assigns `variable`."""
     storage = variable._variable
-    if not isinstance(graph, FuncGraph) and not any(op is not variable.initializer and _may_assign(op)
+    if not isinstance(graph, FuncGraph) and not any(op is not variable.initializer and may_assign(op)
                                                     for op in storage._consumers or ()):
         return False
     while graph is not None:  # a branch or loop waits for what the blocks around it wait for
@@ -476,10 +479,6 @@ def _waits_for_assignment(graph, variable):
             return True
         graph = graph.outer_graph
     return False
-
-
-def _may_assign(op):
-    return bool(op.opdef.writes) or op.opdef.extra.get("has_bodies", False)
 
 
 def _assigned_before(controller):
@@ -491,26 +490,13 @@ def _assigned_before(controller):
     stack, seen = list(controller.ops), set(controller.ops)
     while stack:
         op = stack.pop()
-        if _may_assign(op):
-            found.update(_assigned_by(op))
+        if may_assign(op):
+            found.update(assigned_by(op))
         for other in (*(t.op for t in op.inputs), *op.control_inputs):
             if other not in seen:
                 seen.add(other)
                 stack.append(other)
     return found
-
-
-def _assigned_by(op):
-    """Yields the variable ops that one operation assigns, inside its branches or body too."""
-    for i in op.opdef.writes:
-        assigned = variable_of(op.inputs[i])
-        if assigned is not None:
-            yield assigned
-    for value in op.attrs.values() if op.opdef.extra.get("has_bodies") else ():
-        for body in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(body, FuncGraph):
-                for inner in body._ops:
-                    yield from _assigned_by(inner)
 
 
 # -- starting from another variable ---------------------------------------------------------------------

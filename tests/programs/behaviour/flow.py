@@ -191,6 +191,103 @@ v = tf.Variable(0.0)
 def body(i):
     with tf.control_dependencies([tf.assign_add(v, tf.cast(i, tf.float32))]): return i + 1
 run(tf.while_loop(lambda i: i < 5, body, [tf.constant(0)])); result = run(v)"""),
+    Row("while_loop that doubles a variable", """
+v = tf.Variable(2.0, use_resource=True)
+def body(i):
+    with tf.control_dependencies([tf.assign(v, v * 2.0)]): return i + 1
+run(tf.while_loop(lambda i: i < 4, body, [0], parallel_iterations=1)); result = run(v)"""),
+    Row("while_loop whose branch reads and assigns a variable", """
+v = tf.Variable(1.0, use_resource=True)
+def body(i):
+    chosen = tf.cond(v > 4.0, lambda: tf.assign(v, v - 3.0), lambda: tf.assign(v, v + 2.0))
+    with tf.control_dependencies([chosen]): return i + 1
+run(tf.while_loop(lambda i: i < 5, body, [0], parallel_iterations=1)); result = run(v)"""),
+    Row("while_loop until a variable that it assigns is large", """
+v = tf.Variable(0)
+def body(i):
+    with tf.control_dependencies([tf.assign_add(v, 1)]): return tf.identity(v)
+run(tf.while_loop(lambda _: v < 10, body, [v], parallel_iterations=1, maximum_iterations=30)); result = run(v)"""),
+    Row("while_loop that assigns a variable, gradients", """
+v = tf.Variable(2.0, use_resource=True)
+y0 = tf.constant(1.0)
+def body(i, y):
+    y = y * v
+    with tf.control_dependencies([y]): written = tf.assign_add(v, 1.0)
+    with tf.control_dependencies([written]): return i + 1, tf.identity(y)
+_, y = tf.while_loop(lambda i, y: i < 3, body, [0, y0], parallel_iterations=1)
+result = run([y, tf.gradients(y, [y0, v])])"""),
+    Row("while_loop that trains", """
+w = tf.Variable([1.0, 2.0], use_resource=True)
+table = tf.Variable(np.ones((4, 2), np.float32), use_resource=True)
+optimizer = tf.train.AdamOptimizer(0.1)
+step = tf.train.get_or_create_global_step()
+def body(i):
+    loss = tf.reduce_sum(tf.square(w - 0.5)) + tf.reduce_sum(tf.square(tf.gather(table, [1, 1, 2])) * w)
+    with tf.control_dependencies([optimizer.minimize(loss, global_step=step)]): return i + 1
+run(tf.while_loop(lambda i: i < 4, body, [0], parallel_iterations=1)); result = run([w, table, step])"""),
+    Row("cond, what an unused operation of a branch waits for", """
+unfed = tf.placeholder(tf.float32, [])
+a = tf.constant(3)
+def branch():
+    with tf.control_dependencies([unfed]): unused = a + 1
+    return a + 2
+result = run(tf.cond(tf.constant(True), branch, lambda: tf.constant(1)))"""),
+    Row("case, exclusive, two are true", """
+x, y = tf.constant(1), tf.constant(2)
+chosen = tf.case([(x < y, lambda: tf.constant(17)), (x < y, lambda: tf.constant(23))],
+                 default=lambda: tf.constant(-1), exclusive=True)
+try:
+    run(chosen)
+except tf.errors.InvalidArgumentError as error:
+    result = 'Input error' in str(error)"""),
+    Row("while_loop with a SparseTensor that grows", """
+x = tf.SparseTensor([[0], [3]], tf.constant([2.0, 4.0]), [10])
+def body(i, x):
+    at = tf.cast(tf.fill([1, 1], i), tf.int64)
+    return [i + 1, tf.sparse_add(x, tf.SparseTensor(at, tf.fill([1], 1.0), x.dense_shape))]
+_, y = tf.while_loop(lambda i, _: i < 4, body, [0, x])
+_, z = tf.while_loop(lambda i, _: i < 4, lambda i, x: [i + 1, tf.SparseTensor(x.indices, x.values * 2.0, x.dense_shape)],
+                     [0, x], [tf.TensorShape([]), tf.TensorShape([None])])
+result = [run([y.indices, y.values, z.values]), z.indices.shape.as_list(), z.dense_shape.shape.as_list()]"""),
+    Row("while_loop with slices and a shape invariant", """
+x = tf.IndexedSlices(tf.constant([[2.0, 4.0], [3.0, 5.0]]), tf.constant([0, 3]), tf.constant([10, 2]))
+_, y = tf.while_loop(lambda i, _: i < 3, lambda i, x: [i + 1, tf.IndexedSlices(x.values * 2.0, x.indices, x.dense_shape)],
+                     [0, x], [tf.TensorShape([]), tf.TensorShape([None, 2])])
+result = [run([y.values, y.indices]), y.values.shape.as_list()]"""),
+    Row("while_loop in which the rank grows", """
+x = tf.constant([1.0, 2.0])
+_, y = tf.while_loop(lambda i, _: i < 3, lambda i, x: (i + 1, tf.stack([x, x * 2.0])), [0, x],
+                     [tf.TensorShape([]), tf.TensorShape(None)])
+result = [y.shape.ndims, run([y, tf.gradients(y, x)[0]])]"""),
+    Row("while_loop, gradient of what broadcasting makes larger", """
+x, v = tf.placeholder(tf.float32, [None]), tf.constant([2.0])
+_, y = tf.while_loop(lambda i, v: i < 5, lambda i, v: [i + 1, x * v], [0, v], [tf.TensorShape([]), tf.TensorShape(None)])
+result = run([y, *tf.gradients(y, [x, v])], {x: [3.0, 4.0]})"""),
+    Row("while_loop with a TensorSpec", """
+x = tf.constant([1.0])
+_, y = tf.while_loop(lambda i, x: i < 2, lambda i, x: (i + 1, tf.concat([x, x], 0)), [0, x],
+                     [tf.TensorSpec([], tf.int32), tf.TensorSpec([None], tf.float32)])
+result = run(y)"""),
+    Row("while_loop with a TensorSpec of another dtype", """
+tf.while_loop(lambda i, x: i < 2, lambda i, x: (i + 1, x), [0, tf.constant([1.0])],
+              [tf.TensorSpec([], tf.int32), tf.TensorSpec([None], tf.int32)])""", raises=("TypeError", "dtype")),
+    Row("a loop's tensor in another loop", """
+kept = []
+def body(i):
+    kept.append(tf.constant(1))
+    return i + 1
+tf.while_loop(lambda i: i < 10, body, [0])
+tf.while_loop(lambda i: i < 10, lambda i: kept[0], [0])""", raises=("ValueError", "different while loops")),
+    Row("structures that differ", """
+try:
+    tf.nest.assert_same_structure([1, (2, 3)], [1, 2])
+except ValueError as error:
+    a = 'nested structure.' in str(error) and 'is a sequence, while substructure "type=int str=2" is not' in str(error)
+try:
+    tf.nest.assert_same_structure([1, 2], [1, 2, 3])
+except ValueError as error:
+    b = 'same number of elements' in str(error)
+result = [a, b]"""),
     Row("while_loop with a host function", """
 seen = []
 def note(i):
