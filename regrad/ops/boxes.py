@@ -13,7 +13,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import FLOATING
 from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.gradient_registry import NotDifferentiable
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import compatible
 
 
@@ -60,7 +60,9 @@ def choose(similarity, scores, limit, threshold, score_threshold, sigma=0.0):
     return np.array(chosen, np.int32), np.array(kept, np.float32)
 
 
-def _check(boxes, scores):
+def _check(boxes, scores, *scalars):
+    for s in scalars:
+        rank_is(s, 0, "max_output_size, iou_threshold and score_threshold")
     if boxes.dims is not None and (len(boxes.dims) != 2 or boxes.dims[1] not in (None, 4)):
         raise ShapeError(f"boxes must be [boxes, 4], got {spec_text(boxes)}")
     if scores.dims is not None and len(scores.dims) != 1 or not compatible(
@@ -76,7 +78,7 @@ def _thresholds(threshold, limit=0):
 
 
 def _nms_infer(boxes, scores, *rest, **attrs):
-    _check(boxes, scores)
+    _check(boxes, scores, *rest)
     return Spec((None,), dtypes.int32)
 
 
@@ -91,7 +93,7 @@ nonmaxsuppressionv3_op = define_op(
 
 
 def _padded_infer(boxes, scores, max_output_size, *rest, pad_to_max_output_size):
-    _check(boxes, scores)
+    _check(boxes, scores, max_output_size, *rest)
     limit = max_output_size.partial() if pad_to_max_output_size else None
     return [Spec((limit,), dtypes.int32), Spec((), dtypes.int32)]
 

@@ -12,20 +12,20 @@ from regrad.core import dtypes
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import FLOATING, REAL, as_dtype
 from regrad.core.errors import BadValue, OutOfRangeError, ShapeError
-from regrad.core.graph import Tensor, get_default_graph
+from regrad.core.graph import Tensor, get_default_graph, is_tensor
 from regrad.core.opdef import Spec, define_op, rank_is, same, spec_text
 from regrad.core.shapes import compatible, merge
 from regrad.ops import array, check, indexing, math
 from regrad.ops.array import one_of
 from regrad.ops.clip import clip_by_value
-from regrad.ops.compare import equal, greater_equal, less, select, where_v2
+from regrad.ops.compare import equal, greater, greater_equal, less, select, where_v2
 from regrad.ops.control import with_dependencies
 from regrad.ops.conv import depthwise_conv2d
 from regrad.ops.layout import pad, reverse, tile
 from regrad.ops.nn import relu
 from regrad.ops.pool import avg_pool
 from regrad.ops.random import random_uniform
-from regrad.ops.reduce import reduce_max, reduce_mean, reduce_prod, reduce_sum
+from regrad.ops.reduce import reduce_all, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum
 
 
 # -- resizing ----------------------------------------------------------------------------------
@@ -199,30 +199,40 @@ def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners=Fals
       size: the new height and width.
       method: one of `ResizeMethod`.
       align_corners: the centres of the corner pixels stay where they are.
-      preserve_aspect_ratio: the largest size within `size` that keeps the image's form; sizes must be known.
+      preserve_aspect_ratio: the largest size within `size` that keeps the image's form.
 
     Raises:
-      ValueError: an unknown method, or an image of another number of axes.
+      ValueError: an unknown method, an image of another number of axes, or a size that is not two ints.
     """
     with get_default_graph().name_scope(name or "resize"):
         images = convert_to_tensor(images, name="images")
         single = _is_single(images, "images")
         if single:
             images = array.expand_dims(images, 0)
-        size = convert_to_tensor(size, dtypes.int32, name="size")
+        try:
+            size = convert_to_tensor(size, dtypes.int32, name="size")
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"'size' must be a 1-D int32 Tensor, got {size!r}.") from error
+        if not compatible(size.dims, (2,)):
+            raise ValueError(f"'size' must be a 1-D Tensor of 2 elements: new_height, new_width; got {spec_text(size)}.")
         height, width = images.dims[1:3]
         if preserve_aspect_ratio:
-            wanted = size.value()
-            if None in (height, width) or wanted is None:
-                raise ValueError("resize_images: preserve_aspect_ratio needs known sizes.")
-            ratio = min(wanted[0] / height, wanted[1] / width)
-            size = constant(np.array([round(height * ratio), round(width * ratio)], np.int32))
+            size = _within(array.shape(images)[1:3] if None in (height, width) else constant([height, width]), size)
         if method not in _METHODS:
             raise ValueError("Resize method is not implemented: " + repr(method))
         known = size.value()
         if known is None or tuple(known) != (height, width):
             images = _METHODS[method](images, size, align_corners=align_corners)
         return array.squeeze(images, [0]) if single else images
+
+
+def _within(size, limits):
+    """Returns the largest height and width in the proportion of `size` within `limits`, rounded."""
+    sizes = math.cast(size, dtypes.float64)
+    scale = reduce_min(math.cast(limits, dtypes.float64) / sizes)
+    fitting = math.cast(math.round(sizes * scale), dtypes.int32)
+    known = fitting.value()
+    return fitting if known is None else constant(known)
 
 
 def _crop_infer(image, boxes, box_ind, crop_size, *, method, extrapolation_value):
@@ -304,7 +314,7 @@ def _is_single(image, what="image"):
         raise ValueError(f"'{what}' contains no shape.")
     rank = len(image.dims)
     if rank not in (3, 4):
-        raise ValueError(f"'{what}' must have either 3 or 4 dimensions, got {spec_text(image)}")
+        raise ValueError(f"'{what}' must have either 3 or 4 dimensions. Got {spec_text(image)}.")
     return rank == 3
 
 
@@ -322,22 +332,35 @@ def _axis(image, axis):
     return axis if _is_single(image) else axis + 1
 
 
+def _solid(image):
+    """Returns what `_image` does, and refuses fewer axes than three, and images known to have no pixels or channels."""
+    image = _image(image)
+    if len(image.dims) < 3:
+        raise ValueError(f"'image' must be at least three-dimensional: it is an image or a batch of them, not "
+                         f"{spec_text(image)}.")
+    _not_empty(image)
+    return image
+
+
 def flip_left_right(image):
     """Returns an image, or a batch of them, with columns in reverse order."""
-    image = _image(image)
-    return reverse(image, [_axis(image, 1)])
+    with get_default_graph().name_scope("flip_left_right"):
+        image = _solid(image)
+        return reverse(image, [_axis(image, 1)])
 
 
 def flip_up_down(image):
     """Returns an image, or a batch of them, with rows in reverse order."""
-    image = _image(image)
-    return reverse(image, [_axis(image, 0)])
+    with get_default_graph().name_scope("flip_up_down"):
+        image = _solid(image)
+        return reverse(image, [_axis(image, 0)])
 
 
 def transpose_image(image, name=None):
     """Returns an image, or a batch of them, with rows and columns exchanged."""
-    image = _image(image)
-    return array.transpose(image, [1, 0, 2] if _is_single(image) else [0, 2, 1, 3], name=name or "transpose_image")
+    with get_default_graph().name_scope(name or "transpose_image"):
+        image = _solid(image)
+        return array.transpose(image, [1, 0, 2] if _is_single(image) else [0, 2, 1, 3], name="transpose")
 
 
 def rot90(image, k=1, name=None):
@@ -370,22 +393,22 @@ def _turned(image, turns):
     return turned
 
 
-def _random_flip(image, flip, seed):
-    image = _image(image)
-    if _is_single(image):
-        return select(less(random_uniform([], seed=seed), 0.5), flip(image), image)
-    chosen = less(random_uniform(array.shape(image)[:1], seed=seed), 0.5)
-    return select(chosen, flip(image), image)
+def _random_flip(image, axis, seed, name):
+    with get_default_graph().name_scope(name):
+        image = _solid(image)
+        single = _is_single(image)
+        chosen = less(random_uniform([] if single else array.shape(image)[:1], seed=seed), 0.5)
+        return select(chosen, reverse(image, [_axis(image, axis)]), image)
 
 
 def random_flip_left_right(image, seed=None):
     """Returns the image flipped left to right or not, with even chances (each image of a batch for itself)."""
-    return _random_flip(image, flip_left_right, seed)
+    return _random_flip(image, 1, seed, "random_flip_left_right")
 
 
 def random_flip_up_down(image, seed=None):
     """Returns the image flipped upside down or not, with even chances (each image of a batch for itself)."""
-    return _random_flip(image, flip_up_down, seed)
+    return _random_flip(image, 0, seed, "random_flip_up_down")
 
 
 def _sizes(image):
@@ -399,6 +422,14 @@ def _not_empty(image):
     """Refuses an image that is known to have no pixels or channels."""
     if 0 in image.dims[-3:]:
         raise ValueError(f"inner 3 dims of 'image.shape' must be > 0: {spec_text(image)}")
+
+
+def _with_pixels(image):
+    """Returns the image, or fails, when it is run at the latest, where it has no pixels or channels."""
+    _not_empty(image)
+    if None not in image.dims[-3:]:
+        return image
+    return _required(image, (reduce_all(greater(array.shape(image)[-3:], 0)), "all dims of 'image.shape' must be > 0."))
 
 
 def _plain(*values):
@@ -432,13 +463,14 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
     with get_default_graph().name_scope("pad_to_bounding_box"):
         image = _image(image)
         y, (height, width) = _sizes(image)
-        _not_empty(image)
+        image = _with_pixels(image)
         top, left, target_height, target_width = _plain(offset_height, offset_width, target_height, target_width)
         below, right = target_height - top - height, target_width - left - width
         image = _required(
-            image, (top >= 0, "offset_height must be >= 0"), (left >= 0, "offset_width must be >= 0"),
+            image, (offset_height >= 0, "offset_height must be >= 0"), (offset_width >= 0, "offset_width must be >= 0"),
             (below >= 0, f"height must be <= target - offset: {height} in {target_height} at {top}"),
             (right >= 0, f"width must be <= target - offset: {width} in {target_width} at {left}"))
+        top, below, left, right = (_either(max, math.maximum, e, 0) for e in (top, below, left, right))  # the checks come first
         edges = [[0, 0]] * y + [[top, below], [left, right], [0, 0]]
         padded = pad(image, edges if all(isinstance(e, int) for p in edges for e in p) else
                      array.stack([array.stack(p) for p in edges]))
@@ -456,11 +488,13 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
     with get_default_graph().name_scope("crop_to_bounding_box"):
         image = _image(image)
         y, (height, width) = _sizes(image)
-        _not_empty(image)
+        image = _with_pixels(image)
+        image = _required(
+            image, (offset_height >= 0, "offset_height must be >= 0."), (offset_width >= 0, "offset_width must be >= 0."),
+            (target_height > 0, "target_height must be > 0."), (target_width > 0, "target_width must be > 0."))
         top, left, target_height, target_width = _plain(offset_height, offset_width, target_height, target_width)
         image = _required(
-            image, (top >= 0, "offset_height must be >= 0."), (left >= 0, "offset_width must be >= 0."),
-            (target_height > 0, "target_height must be > 0."), (target_width > 0, "target_width must be > 0."),
+            image,
             (height - top - target_height >= 0, f"height must be >= target + offset: {height} for {target_height} at {top}"),
             (width - left - target_width >= 0, f"width must be >= target + offset: {width} for {target_width} at {left}"))
         rows, columns = slice(top, top + target_height), slice(left, left + target_width)
@@ -497,8 +531,10 @@ def resize_image_with_crop_or_pad(image, target_height, target_width):
     with get_default_graph().name_scope("resize_image_with_crop_or_pad"):
         image = _image(image)
         y, sizes = _sizes(image)
+        image = _with_pixels(image)
         targets = _plain(target_height, target_width)
-        image = _required(image, (targets[0] > 0, "target_height must be > 0."), (targets[1] > 0, "target_width must be > 0."))
+        image = _required(image, (target_height > 0, "target_height must be > 0."),
+                          (target_width > 0, "target_width must be > 0."))
         cut = [_either(max, math.maximum, (n - t) // 2, 0) for n, t in zip(sizes, targets)]
         image = crop_to_bounding_box(image, *cut, *(_either(min, math.minimum, t, n) for n, t in zip(sizes, targets)))
         fill = [_either(max, math.maximum, (t - n) // 2, 0) for n, t in zip(sizes, targets)]
@@ -515,6 +551,7 @@ def resize_image_with_pad(image, target_height, target_width, method=ResizeMetho
     with get_default_graph().name_scope("resize_image_with_pad"):
         image = convert_to_tensor(image, name="image")
         y, sizes = _sizes(image)
+        image = _with_pixels(image)
         targets = _plain(target_height, target_width)
         image = _required(image, (targets[0] > 0, "target_height must be > 0."), (targets[1] > 0, "target_width must be > 0."))
         if all(isinstance(n, int) for n in (*sizes, *targets)):
@@ -563,6 +600,13 @@ def _as_float(image, f, name):
         return convert_image_dtype(f(convert_image_dtype(image, dtypes.float32)), image.dtype, saturate=True)
 
 
+def _at_least_3d(x):
+    if x.dims is not None and len(x.dims) < 3:
+        raise ValueError(f"Shape must be at least rank 3 but is rank {len(x.dims)}: an image or a batch of them, not "
+                         f"{spec_text(x)}.")
+    return x
+
+
 def _number(value, like):
     """Returns a number or scalar tensor in the dtype of `like`."""
     return math.cast(value, like.dtype) if hasattr(value, "dtype") else convert_to_tensor(value, like.dtype)
@@ -577,7 +621,7 @@ def adjust_contrast(images, contrast_factor):
     """Returns images whose distance from each channel's mean is multiplied by `contrast_factor`."""
 
     def adjust(x):
-        mean = reduce_mean(x, [-3, -2], keepdims=True)
+        mean = reduce_mean(_at_least_3d(x), [-3, -2], keepdims=True)
         return (x - mean) * _number(contrast_factor, x) + mean
 
     return _as_float(images, adjust, "adjust_contrast")
@@ -587,11 +631,15 @@ def adjust_gamma(image, gamma=1, gain=1):
     """Returns gain * image^gamma, on a scale from 0 to 1.
 
     Raises:
-      ValueError: a negative gamma.
+      ValueError: a negative gamma; InvalidArgumentError (when run) if it is a tensor.
     """
-    if isinstance(gamma, (int, float)) and gamma < 0:
-        raise ValueError(f"Gamma should be a non-negative real number, got {gamma}.")
-    return _as_float(image, lambda x: math.pow(x, _number(gamma, x)) * gain, "adjust_gamma")
+
+    def adjust(x):
+        wanted = "Gamma should be a non-negative real number."
+        return math.pow(_required(x, (greater_equal(gamma, 0) if is_tensor(gamma) else gamma >= 0, wanted)),
+                        _number(gamma, x)) * gain
+
+    return _as_float(image, adjust, "adjust_gamma")
 
 
 def _colours_infer(x):
@@ -641,7 +689,7 @@ def adjust_hue(image, delta, name=None):
     """Returns the image with hue turned by `delta`, a fraction of the circle of colours."""
 
     def adjust(x):
-        h, s, v = array.unstack(rgb_to_hsv(x), axis=-1)
+        h, s, v = array.unstack(rgb_to_hsv(_at_least_3d(x)), axis=-1)
         return hsv_to_rgb(array.stack([math.floormod(h + _number(delta, x), 1.0), s, v], axis=-1))
 
     return _as_float(image, adjust, name or "adjust_hue")
@@ -651,7 +699,7 @@ def adjust_saturation(image, saturation_factor, name=None):
     """Returns the image with saturation multiplied by `saturation_factor` and clipped to [0, 1]."""
 
     def adjust(x):
-        h, s, v = array.unstack(rgb_to_hsv(x), axis=-1)
+        h, s, v = array.unstack(rgb_to_hsv(_at_least_3d(x)), axis=-1)
         s = clip_by_value(s * _number(saturation_factor, x), 0.0, 1.0)
         return hsv_to_rgb(array.stack([h, s, v], axis=-1))
 
@@ -666,10 +714,13 @@ def rgb_to_grayscale(images, name=None):
 
 def grayscale_to_rgb(images, name=None):
     """Returns images of one channel with that channel three times."""
-    images = convert_to_tensor(images, name="images")
-    if images.dims is None or not images.dims or images.dims[-1] not in (1, None):
-        raise ValueError(f"Last dimension of a grayscale image should be size 1, got {spec_text(images)}.")
-    return tile(images, [1] * (len(images.dims) - 1) + [3], name=name or "grayscale_to_rgb")
+    with get_default_graph().name_scope(name or "grayscale_to_rgb"):
+        images = convert_to_tensor(images, name="images")
+        if images.dims is None:
+            return tile(images, array.concat([array.ones([array.rank(images) - 1], dtypes.int32), [3]], 0))
+        if not images.dims or images.dims[-1] not in (1, None):
+            raise ValueError(f"Last dimension of a grayscale image should be size 1, got {spec_text(images)}.")
+        return tile(images, [1] * (len(images.dims) - 1) + [3])
 
 
 def per_image_standardization(image):
@@ -688,7 +739,8 @@ def total_variation(images, name=None):
     """Returns the sum of |differences| of neighbouring pixels: a scalar, or one number per image of a batch."""
     with get_default_graph().name_scope(name or "total_variation"):
         images = convert_to_tensor(images)
-        _is_single(images, "images")
+        if images.dims is None or len(images.dims) not in (3, 4):
+            raise ValueError(f"'images' must be either 3 or 4-dimensional, got {spec_text(images)}.")
         rows = math.abs(images[..., 1:, :, :] - images[..., :-1, :, :])
         columns = math.abs(images[..., :, 1:, :] - images[..., :, :-1, :])
         return reduce_sum(rows, [-3, -2, -1]) + reduce_sum(columns, [-3, -2, -1])

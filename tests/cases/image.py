@@ -129,4 +129,11 @@ CASES = [
     Bad("RGBToHSV", lambda: image.rgb_to_hsv(X[..., :2]), ShapeError, "3 channels"),
     Bad("Pad", lambda: image.pad_to_bounding_box(X, 0, 0, 2, 9), ValueError, "must be <= target"),
     Bad("StridedSlice", lambda: image.crop_to_bounding_box(X, 2, 0, 3, 3), ValueError, "must be >= target"),
+    Bad("ReverseV2", lambda: image.flip_left_right(tf.ones([3, 4])), ValueError, "must be at least three-dimensional"),
+    Bad("ReverseV2", lambda: image.random_flip_up_down(tf.ones([3, 0, 1])), ValueError, "inner 3 dims of 'image.shape' must be > 0"),
+    Bad("RGBToHSV", lambda: image.adjust_hue(tf.ones([2, 3]), 0.1), ValueError, "Shape must be at least rank 3 but is rank 2"),
+    Bad("Pow", lambda: image.adjust_gamma(X, -1), ValueError, "Gamma should be a non-negative real number"),
+    Bad("ResizeArea", lambda: tf.image.resize_images(X, [2.0, 2.0]), ValueError, "'size' must be a 1-D int32 Tensor"),
+    Bad("ResizeArea", lambda: tf.image.resize_images(X, [2, 2, 2]), ValueError, "'size' must be a 1-D Tensor of 2 elements"),
+    Bad("Abs", lambda: image.total_variation(tf.ones([2, 2])), ValueError, "'images' must be either 3 or 4-dimensional"),
 ]
