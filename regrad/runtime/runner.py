@@ -138,6 +138,7 @@ class Runner:
             env[v] = state.get(variable)
         stage = program.root
         while stage is not None:
+            infos = stage.infos  # in the end those of the last, which know what all of them have worked out
             if len(stage.segments) > 1 and not stage.segments[-1].on_host():
                 with session.xla_context():  # once for all of them
                     for segment in stage.segments:
@@ -152,9 +153,6 @@ class Runner:
                     session.recorder.step(node.op.name, "host", 1,
                                           lambda n=node, i=stage.infos: self._run_host(n, env, i, done))
             stage = stage.follow(env) if stage.waits else stage.next
-            if stage is not None:
-                infos = stage.infos
-        infos = program.infos
         program.runs += 1
         if program.runs in direct.AFTER and program.direct is None and self._plain():
             program.direct = direct.direct(program, self)
@@ -165,11 +163,11 @@ class Runner:
                 continue
             value = env[v]
             if value is None:
-                value = self._known(v, infos, program)
+                value = self._known(v, infos)
             results.append(value)
         assigned = {}
         for variable, v in self.commits:
-            value = self._known(v, infos, program) if env[v] is None else env[v]
+            value = self._known(v, infos) if env[v] is None else env[v]
             # A fed array or a constant belongs to somebody else.
             assigned[variable] = buffers.kept(value) if type(value) is np.ndarray else value
         return results, assigned
@@ -178,15 +176,9 @@ class Runner:
         """True unless the run is recorded, or another waits that may still need what this one would overwrite."""
         return self.session.recorder is None and not self.session.suspended
 
-    def _known(self, v, infos, program):
+    def _known(self, v, infos):
         """Returns the value of a folded number, or explains a variable without one."""
         info = infos[v]
-        stage = program.root
-        while info is None or not isinstance(info, Known):
-            stage = next(iter(stage.children.values()), stage.next) if stage is not None else None
-            if stage is None:
-                break
-            info = stage.infos[v]
         if isinstance(info, Known):
             return info.array
         t = self.plan.tensors[v]

@@ -401,3 +401,16 @@ def test_what_has_no_inputs_is_not_computed_by_the_compiler():
     program = compile_function(lambda: (jnp.asarray(x) @ jnp.asarray(x),), [], ())
     assert "copy(" not in program.as_text()  # of a result it knows: the compiler's interpreter takes minutes for large products
     np.testing.assert_allclose(program()[0], x @ x)
+
+
+def test_sizes_that_data_decide_are_those_of_this_run(session):
+    x = tf.placeholder(tf.float32, [4])
+    size = tf.Variable(0)
+    kept = tf.size(tf.boolean_mask(x, x > 0.0))
+    given = tf.shape(tf.py_func(lambda a: a[a > 0], [x], tf.float32))[0] + 1
+    inside = tf.map_fn(lambda row: tf.size(tf.boolean_mask(x, row > 0.0)), tf.stack([x, -x]), dtype=tf.int32)
+    session.run(size.initializer)
+    for row, n in ([1, 2, 3, 4], 4), ([1, -1, -1, -1], 1), ([2, 2, 2, -2], 3), ([1, 2, 3, 4], 4):
+        assert session.run([kept, given], {x: row}) == [n, n + 1]
+        assert session.run(inside, {x: row}).tolist() == [n, 4 - n]
+        assert session.run(size.assign(kept), {x: row}) == session.run(size) == n
