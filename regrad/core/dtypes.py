@@ -197,6 +197,12 @@ _BY_NUMPY |= {float: float32, int: int32, bool: bool_, complex: complex64, str: 
               object: string, np.object_: string, np.dtype(object): string}
 
 
+def runtime_name(dtype):
+    """Returns what TensorFlow's runtime calls a dtype in its messages."""
+    name = as_dtype(dtype).name
+    return {"float32": "float", "float64": "double", "float16": "half"}.get(name, name)
+
+
 def as_dtype(type_value):
     """Returns the DType for a DType, TF name, TF enum, NumPy type or dtype, or Python type.
 

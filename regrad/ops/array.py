@@ -96,25 +96,26 @@ def check_numerics(tensor, message, name=None):
     return checknumerics_op(tensor, message=message, name=name)
 
 
-def _ensure_shape_infer(x, *, shape):
+def _ensure_shape_infer(x, *, shape, of):
     if not compatible(x.dims, shape):
-        raise ShapeError(f"Shape of tensor {text(x.dims)} is not compatible with expected shape {text(shape)}")
+        raise ShapeError(f"Shape of tensor {of} {text(x.dims)} is not compatible with expected shape {text(shape)}")
     return Spec(merge(x.dims, shape, "ensure_shape: the tensor's shape and the one it should have,"), x.dtype)
 
 
-def _ensure_shape_lower(b, x, *, shape):
+def _ensure_shape_lower(b, x, *, shape, of):
     if not compatible(x.shape, shape):
-        raise BadValue(f"Shape of tensor {text(x.shape)} is not compatible with expected shape {text(shape)}")
+        raise BadValue(f"Shape of tensor {of} {text(x.shape)} is not compatible with expected shape {text(shape)}")
     return x
 
 
-ensureshape_op = define_op("EnsureShape", "input", attrs={"shape": None}, infer=_ensure_shape_infer,
+ensureshape_op = define_op("EnsureShape", "input", attrs={"shape": None, "of": ""}, infer=_ensure_shape_infer,
                            partial=True, lower=_ensure_shape_lower)
 
 
 def ensure_shape(x, shape, name=None):
     """Returns `x`; an error, now or when run, if its shape does not fit `shape` (None inside: any size)."""
-    return ensureshape_op(x, shape=as_dims(shape), name=name)
+    x = convert_to_tensor(x, name="input")
+    return ensureshape_op(x, shape=as_dims(shape), of=x.op.name, name=name)
 
 
 def _bitcast_infer(x, *, type):
@@ -468,8 +469,8 @@ def _reshape_infer(x, shape):
         if rest == 0 and n == 0:
             dims = _without_zeros(x.dims, target)
         elif rest == 0 or n % rest:
-            raise ShapeError(f"Cannot reshape a tensor with {n} elements to shape {list(target)}: {n} is not "
-                             f"divisible by {rest}")
+            raise ShapeError(f"Cannot reshape a tensor with {n} elements to shape {list(target)}: Dimension size must be "
+                             f"evenly divisible by {rest} but is {n}, but the requested shape requires a multiple of {rest}")
         else:
             dims = tuple(n // rest if d == -1 else d for d in target)
     elif n is not None and None not in target and size_of(target) != n:
@@ -604,9 +605,17 @@ def _transpose_infer(x, perm):
     if order is None or None in order or x.dims is None:
         n = len(order) if order is not None else x.rank
         return Spec(None if n is None else (None,) * n, x.dtype)
-    order = [i + len(x.dims) if i < 0 else i for i in order]
-    if sorted(order) != list(range(len(x.dims))):
-        raise ShapeError(f"perm {list(order)} is not a permutation of the {len(x.dims)} axes")
+    rank = len(x.dims)
+    if len(order) != rank:
+        raise ShapeError(f"transpose expects a perm of size {rank}: Dimension must be {rank} but is {len(order)}, of perm "
+                         f"{list(order)}")
+    wrong = [i for i in order if not -rank <= i < rank]
+    if wrong:
+        raise ShapeError(f"perm dim {wrong[0]} is out of range of input rank {rank}, in {list(order)}")
+    order = [i % rank for i in order]
+    missing = set(range(rank)).difference(order)
+    if missing:
+        raise ShapeError(f"perm {order} is not a permutation of the {rank} axes: {min(missing)} is missing from it")
     return Spec(tuple(x.dims[i] for i in order), x.dtype)
 
 
@@ -684,7 +693,7 @@ invertpermutation_op = define_op("InvertPermutation", "x", infer=_permutation_in
 def _pack_infer(values, *, axis):
     dims = values[0].dims
     for v in values[1:]:
-        dims = merge(dims, v.dims, "the tensors to stack must have one shape;")
+        dims = merge(dims, v.dims, "Shapes of all inputs must match to stack them:")
     if dims is None:
         return Spec(None, values[0].dtype)
     axis = axis_in(axis, len(dims) + 1, "axis =", " not in")
@@ -737,9 +746,12 @@ def _concat_infer(values, axis):
         if v.dims is None:
             total = None
             continue
-        rank_is(v, rank, f"tensor {i} (tensor 0 has {rank} axes)")
+        if len(v.dims) != rank:
+            raise ShapeError("ConcatOp : Ranks of all input tensors should match: Shape must be rank "
+                             f"{rank} but is rank {len(v.dims)} for tensor {i}, {spec_text(v)}")
         others = v.dims[:at] + (None,) + v.dims[at + 1:]
-        dims = merge(dims, others, f"sizes other than along axis {at}, of tensor {i} and those before it,")
+        dims = merge(dims, others, "ConcatOp : Dimensions of inputs should match: sizes other than along "
+                     f"axis {at}, of tensor {i} and those before it,")
         total = None if total is None or v.dims[at] is None else total + v.dims[at]
     return Spec(dims[:at] + (total,) + dims[at + 1:], values[0].dtype)
 
@@ -750,13 +762,17 @@ concat_op = define_op("ConcatV2", "values: N*T, axis: Tidx", types={"Tidx": INDE
 
 
 def _concat_offset(b, concat_dim, shapes):
-    lengths = {len(s) for s in shapes}
-    at = int(concat_dim)
-    if len(lengths) != 1 or not -len(shapes[0]) <= at < len(shapes[0]):
-        raise BadValue(f"ConcatOffset: shapes {[list(map(int, s)) for s in shapes]} cannot be joined along axis {at}")
-    at %= len(shapes[0])
-    if any(np.delete(s, at).tolist() != np.delete(shapes[0], at).tolist() for s in shapes):
-        raise BadValue(f"ConcatOffset: the shapes {[list(map(int, s)) for s in shapes]} differ along other axes than {at}")
+    at, rank = int(concat_dim), len(shapes[0])
+    for i, s in enumerate(shapes):
+        if len(s) != rank:
+            raise BadValue(f"input {i} should contain {rank} elements, but got {len(s)}")
+    if not -rank <= at < rank:
+        raise BadValue(f"Concat dim is out of range: {at}, for shapes of {rank} sizes")
+    at %= rank
+    for i, s in enumerate(shapes):
+        if np.delete(s, at).tolist() != np.delete(shapes[0], at).tolist():
+            raise BadValue(f"All dimensions except {at} must match. Input {i} has shape {s.tolist()} and doesn't match input 0 "
+                           f"with shape {shapes[0].tolist()}")
     starts = np.cumsum([0, *(int(s[at]) for s in shapes[:-1])])
     return tuple(np.where(np.arange(len(s)) == at, start, 0).astype(s.dtype) for s, start in zip(shapes, starts))
 
@@ -852,8 +868,8 @@ def _splitv_infer(value, size_splits, split_dim, *, num_split):
         rest = total - sum(s for s in sizes if s != -1)
         if sizes.count(-1) > 1 or rest < 0 or -1 not in sizes and rest:
             several = "; size_splits can only have one -1" if sizes.count(-1) > 1 else ""
-            raise ShapeError(f"can't split axis of size {total} into pieces of size {list(sizes)}: size_splits must match "
-                             f"the size of axis {at} exactly{several}")
+            raise ShapeError(f"can't split axis of size {total} into pieces of size {list(sizes)}: Determined shape must "
+                             f"either match input shape along split_dim exactly, the size of axis {at}, or have a -1{several}")
         sizes = tuple(rest if s == -1 else s for s in sizes)
     sizes = [None if s == -1 else s for s in sizes]
     return [Spec(d, value.dtype) for d in _split_sizes(value.dims, at, sizes)]

@@ -185,33 +185,39 @@ def is_strictly_increasing(x, name=None):
 
 
 # -- static checks -----------------------------------------------------------------------------------
-def _static_rank(rank, message):
+def _given_rank(rank, message):
+    """Returns a rank to compare with: an int, or a tensor that a run gives."""
     rank = convert_to_tensor(rank, name="rank")
     if rank.dtype is not dtypes.int32:
         raise TypeError(f"{message or ''} rank must be of type <dtype: 'int32'>, not {rank.dtype}")
-    if rank.dims != () or rank.value() is None:
-        raise ValueError(f"{message or ''} Rank must be a scalar that is known while the graph is built, got {rank}.")
-    return int(rank.value())
+    if rank.dims:
+        raise ValueError(f"{message or ''} Rank must be a scalar, got {rank}.")
+    return rank if rank.value() is None else int(rank.value())
 
 
 def _rank_check(what, fits, says):
     def check(x, rank, data=None, summarize=None, message=None, name=None):
         with get_default_graph().name_scope(name or what):
             x = convert_to_tensor(x, name="x")
-            ranks = [_static_rank(r, message) for r in (rank if isinstance(rank, (list, tuple)) else [rank])]
-            if x.dims is not None:
+            ranks = [_given_rank(r, message) for r in (rank if isinstance(rank, (list, tuple)) else [rank])]
+            later = [r for r in ranks if not isinstance(r, int)]
+            if x.dims is not None and not later:
                 if not fits(len(x.dims), ranks):
                     wanted = f"in {tuple(ranks)}" if len(ranks) > 1 else ranks[0]
                     raise ValueError(f"{message or ''}{' ' if message else ''}Tensor {x.name} must have rank {says}{wanted}.  "
                                      f"Received rank {len(x.dims)}, shape {x.shape}")
                 return no_op(name="static_checks_determined_all_ok")
+            from regrad.ops.array import concat, reshape
             from regrad.ops.array import rank as rank_of
             from regrad.ops.reduce import reduce_any
 
-            at_run = rank_of(x)
-            condition = greater_equal(at_run, ranks[0]) if says else reduce_any(equal(at_run, np.array(ranks, np.int32)))
-            shown = data or [f"Tensor {x.name} must have rank {says}{ranks}. Received rank: ", at_run]
-            return Assert(condition, [message or "", *shown], summarize=summarize)
+            scalars = [Assert(equal(rank_of(r), 0), [message or "", "Rank must be a scalar, got ", r])
+                       for r in later if r.dims is None]
+            at_run, wanted = rank_of(x), concat([reshape(r, [-1]) for r in ranks], 0)
+            condition = reduce_any((greater_equal if says else equal)(at_run, wanted))
+            shown = data or [f"Tensor {x.name} must have rank {says}", wanted, ". Received rank: ", at_run]
+            with get_default_graph().control_dependencies(scalars):
+                return Assert(condition, [message or "", *shown], summarize=summarize)
 
     check.__name__ = what
     return check
@@ -281,7 +287,8 @@ def assert_same_float_dtype(tensors=None, dtype=None):
 def assert_proper_iterable(values):
     """Raises TypeError unless `values` can be gone through: not for tensors, arrays and strings."""
     if hasattr(values, "dtype") or isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-        raise TypeError(f"Expected argument 'values' to be iterable, and no tensor, array or string; got {type(values)}")
+        raise TypeError('Expected argument "values" to be iterable, and "proper": no tensor, array or string; got '
+                        f"{type(values)}")
 
 
 def assert_shape_compatible(x, shape):

@@ -1,10 +1,10 @@
 """Files and records: reading, writing, CSV, and TensorFlow's Example messages. On the host; nothing here has a gradient."""
 
 import collections
-import csv
 import glob
 import gzip
 import os
+import re
 import zlib
 
 import numpy as np
@@ -12,15 +12,17 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.constants import known_value
 from regrad.core.convert import convert_to_tensor
-from regrad.core.dtypes import as_dtype
+from regrad.core.dtypes import as_dtype, runtime_name
 from regrad.core.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, ShapeError
 from regrad.core.graph import is_tensor
 from regrad.core.messages import Example, SequenceExample, TensorProto, content_proto, make_ndarray
 from regrad.core.opdef import Spec, spec_text
 from regrad.core.records import opened
 from regrad.core.shapes import as_dims
+from regrad.core.shapes import text as text_of
 from regrad.ops.hosted import host_op
 from regrad.ops.sparse import SparseTensor
+from regrad.ops.strings import number
 
 
 def _scalar_text(x, **attrs):
@@ -139,32 +141,53 @@ def _csv_infer(records, defaults, **attrs):
 
 
 def _csv_lower(b, records, defaults, *, field_delim, use_quote_delim, na_value, select_cols):
-    out = [np.empty(records.shape, d.dtype) for d in defaults]
-    for i, record in np.ndenumerate(records):
-        if record.endswith(b"\n") and b'"' not in record:
-            raise InvalidArgumentError(f"Unquoted fields cannot have quotes, line feeds or carriage returns inside: {record!r}")
-        rows = csv.reader([record.decode("latin-1")], delimiter=field_delim, strict=True,
-                          quoting=csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE)
-        try:
-            row = next(rows, [""])
-        except csv.Error as error:
-            raise InvalidArgumentError(f"Quoted field or record {record!r}: {error}") from None
+    out = [np.empty(records.size, d.dtype) for d in defaults]
+    delimiter, missing = field_delim.encode(), (na_value.encode(), b"")
+    for n, record in enumerate(records.reshape(-1)):
+        row = _fields(record, delimiter, use_quote_delim)
         columns = [row[c] for c in select_cols if c < len(row)] if select_cols else row
         if len(columns) != len(out):
-            raise InvalidArgumentError(f"Expect {len(out)} fields but have {len(columns)} in record")
+            raise InvalidArgumentError(f"Expect {len(out)} fields but have {len(columns)} in record {n}")
         for k, (text, default) in enumerate(zip(columns, defaults)):
-            if text == na_value or text == "":
+            if text in missing:
                 if not default.size:
-                    raise InvalidArgumentError(f"Field {k} is required but missing in record!")
-                out[k][i] = default.reshape(-1)[0]
+                    raise InvalidArgumentError(f"Field {k} is required but missing in record {n}!")
+                out[k][n] = default.reshape(-1)[0]
             elif default.dtype == np.object_:
-                out[k][i] = text.encode("latin-1")
+                out[k][n] = text
             else:
                 try:
-                    out[k][i] = float(text) if default.dtype.kind == "f" else int(text)
+                    out[k][n] = number(text, as_dtype(default.dtype))
                 except (ValueError, OverflowError):
-                    raise InvalidArgumentError(f"Field {k} in record is not a valid {default.dtype}: {text}") from None
-    return tuple(out)
+                    raise InvalidArgumentError(f"Field {k} in record {n} is not a valid {runtime_name(default.dtype)}: "
+                                               f"{text.decode(errors='replace')}") from None
+    return tuple(column.reshape(records.shape) for column in out)
+
+
+_QUOTED = re.compile(rb'"((?:[^"]|"")*)"')
+
+
+def _fields(record, delimiter, quotes):
+    """Returns the fields of one record of CSV, as bytes."""
+    fields, rest = [], record
+    while rest:
+        rest = rest.lstrip(b"\r\n")
+        if quotes and rest.startswith(b'"'):
+            quoted = _QUOTED.match(rest)
+            if quoted is None:
+                raise InvalidArgumentError("Quoted field has to end with quote followed by delim or end")
+            field, rest = quoted[1].replace(b'""', b'"'), rest[quoted.end():]
+            if rest and not rest.startswith(delimiter):
+                raise InvalidArgumentError("Quote inside a string has to be escaped by another quote")
+            more, rest = bool(rest), rest[len(delimiter):]
+        else:
+            field, more, rest = rest.partition(delimiter)
+            if re.search(rb'["\r\n]' if quotes else rb"[\r\n]", field):
+                raise InvalidArgumentError("Unquoted fields cannot have quotes/CRLFs inside")
+        fields.append(field)
+        if more and not rest:
+            fields.append(b"")
+    return fields
 
 
 _COLUMNS = frozenset((dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.string))
@@ -226,20 +249,42 @@ class SparseFeature(collections.namedtuple("SparseFeature", ["index_key", "value
 _KINDS = {"float32": "float_list", "int64": "int64_list", "string": "bytes_list"}
 
 
+class _Place(collections.namedtuple("_Place", ["name", "index", "list"], defaults=(None, None, False))):
+    """Where a value stands, for errors: the name of its Example, its number in the batch or in a list of features."""
+
+    def error(self, key, words, list=False):
+        """Returns the error that says `words` of a feature."""
+        parts = [f"Name: {self.name}"] if self.name is not None else []
+        parts.append(f"Feature list: {key}" if list else f"Key: {key}")
+        parts += [f"Index: {self.index}"] if self.index is not None else []
+        return InvalidArgumentError(f"{', '.join(parts)}.  {words}")
+
+    def missing(self, words):
+        """Returns the error that says which feature is not there."""
+        return InvalidArgumentError(("" if self.name is None else f"Name: {self.name}, ") + words)
+
+
+def _named(names, i):
+    """Returns the name of the i-th Example of a batch, for errors."""
+    return names[i].decode(errors="replace") if i < len(names) else "<unknown>"
+
+
 def _checked_dtype(key, dtype):
+    if dtype is None:
+        raise ValueError(f"Missing type for feature {key}.")
     dtype = as_dtype(dtype)
     if dtype.name not in _KINDS:
         raise ValueError(f"Feature {key}: dtype must be float32, int64 or string, got {dtype.name}.")
     return dtype
 
 
-def _values(feature, key, dtype):
+def _values(feature, key, dtype, place):
     """Returns the array of a Feature (or None): empty when it holds nothing."""
     kind = None if feature is None else feature.WhichOneof("kind")
     if kind is None:
         return None
     if kind != _KINDS[dtype.name]:
-        raise InvalidArgumentError(f"Key: {key}.  Data types don't match. Expected type: {dtype.name}, got {kind}")
+        raise place.error(key, f"Data types don't match. Expected type: {runtime_name(dtype)}  Feature is: {kind}", place.list)
     found = getattr(feature, kind).value
     out = np.empty(len(found), dtype.as_numpy_dtype)
     out[:] = found
@@ -267,7 +312,9 @@ class _Fixed:
     def __init__(self, key, feature):
         self.key, self.dtype = key, _checked_dtype(key, feature.dtype)
         self.shape = as_dims(feature.shape)
-        if self.shape is None or None in self.shape:
+        if self.shape is None:
+            raise ValueError(f"Missing shape for feature {key}.")
+        if None in self.shape:
             raise ValueError(f"First dimension of shape for feature {key} unknown. Consider using FixedLenSequenceFeature.")
         self.default = None
         if feature.default_value is not None:
@@ -280,20 +327,23 @@ class _Fixed:
     def specs(self, batch):
         return [Spec((*batch, *self.shape), self.dtype)]
 
-    def one(self, features):
-        found = _values(features.get(self.key), self.key, self.dtype)
+    def one(self, features, place):
+        found = _values(features.get(self.key), self.key, self.dtype, place)
         if found is None:
             if self.default is None:
-                raise InvalidArgumentError(f"Feature: {self.key} (data type: {self.dtype.name}) is required but could not be "
-                                           "found.")
+                raise self._required(place)
             found = self.default
         if len(found) != int(np.prod(self.shape)):
-            raise InvalidArgumentError(f"Key: {self.key}.  Number of {self.dtype.name} values != expected.  values size: "
-                                       f"{len(found)} but output shape: {list(self.shape)}")
+            raise place.error(self.key, f"Number of {runtime_name(self.dtype)} values != expected.  values size: {len(found)} "
+                              f"but output shape: {text_of(self.shape)}")
         return found.reshape(self.shape)
 
-    def many(self, rows):
-        return [np.stack([self.one(r) for r in rows]) if rows else np.zeros((0, *self.shape), self.dtype.as_numpy_dtype)]
+    def _required(self, place):
+        return place.missing(f"Feature: {self.key} (data type: {runtime_name(self.dtype)}) is required but could not be found.")
+
+    def many(self, rows, places):
+        return [np.stack([self.one(r, p) for r, p in zip(rows, places)]) if rows
+                else np.zeros((0, *self.shape), self.dtype.as_numpy_dtype)]
 
     def result(self, outputs):
         return outputs[0]
@@ -310,34 +360,33 @@ class _Ragged(_Fixed):
     def specs(self, batch):
         return [Spec((*batch, None, *self.shape), self.dtype)]
 
-    def one(self, features):
-        found = _values(features.get(self.key), self.key, self.dtype)
+    def one(self, features, place):
+        found = _values(features.get(self.key), self.key, self.dtype, place)
         if found is None:
-            if not self.missing:
-                raise InvalidArgumentError(f"Feature: {self.key} (data type: {self.dtype.name}) is required but could not be "
-                                           "found.")
             found = np.zeros(0, self.dtype.as_numpy_dtype)
-        width = int(np.prod(self.shape))
-        if len(found) % width:
-            raise InvalidArgumentError(f"Key: {self.key}.  Number of values {len(found)} is no multiple of {width}.")
+        if len(found) % int(np.prod(self.shape)):
+            raise place.error(self.key, f"Number of {runtime_name(self.dtype)} values is not a multiple of stride length. Saw "
+                              f"{len(found)} values but output shape is: {text_of((None, *self.shape))}")
         return found.reshape(-1, *self.shape)
 
-    def many(self, rows):
-        parts = [self.one(r) for r in rows]
+    def many(self, rows, places):
+        parts = [self.one(r, p) for r, p in zip(rows, places)]
         out = np.empty((len(parts), max(map(len, parts), default=0), *self.shape), self.dtype.as_numpy_dtype)
         out[...] = self.fill
         for i, p in enumerate(parts):
             out[i, :len(p)] = p
         return [out]
 
-    def list_of(self, feature_list):
+    def list_of(self, feature_list, name):
         """The rows of a FeatureList."""
         if feature_list is None:
             if not self.missing:
-                raise InvalidArgumentError(f"Feature list '{self.key}' is required but could not be found. Did you mean to "
-                                           "include it in feature_list_dense_missing_assumed_empty?")
+                raise _Place(name).missing(
+                    f"Feature list '{self.key}' is required but could not be found.  Did you mean to include it in "
+                    "feature_list_dense_missing_assumed_empty or feature_list_dense_defaults? allow_missing=True does.")
             return np.zeros((0, *self.shape), self.dtype.as_numpy_dtype)
-        rows = [_Fixed(self.key, FixedLenFeature(self.shape, self.dtype)).one({self.key: f}) for f in feature_list.feature]
+        row = _Fixed(self.key, FixedLenFeature(self.shape, self.dtype))
+        rows = [row.one({self.key: f}, _Place(name, i, True)) for i, f in enumerate(feature_list.feature)]
         return np.stack(rows) if rows else np.zeros((0, *self.shape), self.dtype.as_numpy_dtype)
 
 
@@ -351,16 +400,16 @@ class _Sparse:
         rank = len(batch) + 1
         return [Spec((None, rank), dtypes.int64), Spec((None,), self.dtype), Spec((rank,), dtypes.int64)]
 
-    def _row(self, features):
-        found = _values(features.get(self.key), self.key, self.dtype)
+    def _row(self, features, place):
+        found = _values(features.get(self.key), self.key, self.dtype, place)
         return np.zeros(0, self.dtype.as_numpy_dtype) if found is None else found
 
-    def single(self, features):
-        row = self._row(features)
+    def single(self, features, place):
+        row = self._row(features, place)
         return [np.arange(len(row), dtype=np.int64)[:, None], row, np.array([len(row)], np.int64)]
 
-    def many(self, rows):
-        parts = [self._row(r) for r in rows]
+    def many(self, rows, places):
+        parts = [self._row(r, p) for r, p in zip(rows, places)]
         indices = [(i, j) for i, p in enumerate(parts) for j in range(len(p))]
         values = np.concatenate(parts) if parts else np.zeros(0, self.dtype.as_numpy_dtype)
         return [np.array(indices, np.int64).reshape(-1, 2), values,
@@ -378,28 +427,30 @@ class _Indexed(_Sparse):
         keys, sizes = feature.index_key, feature.size
         self.index_keys = [keys] if isinstance(keys, str) else list(keys)
         self.sizes = [sizes] if isinstance(sizes, int) else list(sizes)
-        self.value_key = feature.value_key
+        self.value_key, self.sorted = feature.value_key, feature.already_sorted
 
     def specs(self, batch):
         rank = len(batch) + len(self.sizes)
         return [Spec((None, rank), dtypes.int64), Spec((None,), self.dtype), Spec((rank,), dtypes.int64)]
 
-    def _found(self, features):
-        columns = [_values(features.get(k), k, dtypes.int64) for k in self.index_keys]
+    def _found(self, features, place):
+        columns = [_values(features.get(k), k, dtypes.int64, place) for k in self.index_keys]
         indices = np.stack([np.zeros(0, np.int64) if c is None else c for c in columns], 1)
-        values = _values(features.get(self.value_key), self.value_key, self.dtype)
+        values = _values(features.get(self.value_key), self.value_key, self.dtype, place)
         values = np.zeros(0, self.dtype.as_numpy_dtype) if values is None else values
         if len(indices) != len(values):
-            raise InvalidArgumentError(f"Feature {self.key}: {len(indices)} indices for {len(values)} values")
+            raise place.error(self.key, f"{len(indices)} indices for {len(values)} values")
+        if self.sorted:
+            return indices, values
         order = np.lexsort(indices.T[::-1])
         return indices[order], values[order]
 
-    def single(self, features):
-        indices, values = self._found(features)
+    def single(self, features, place):
+        indices, values = self._found(features, place)
         return [indices, values, np.array(self.sizes, np.int64)]
 
-    def many(self, rows):
-        parts = [self._found(r) for r in rows]
+    def many(self, rows, places):
+        parts = [self._found(r, p) for r, p in zip(rows, places)]
         indices = [np.concatenate([np.full((len(i), 1), n), i], 1) for n, (i, _) in enumerate(parts)]
         return [np.concatenate(indices) if parts else np.zeros((0, 1 + len(self.sizes)), np.int64),
                 np.concatenate([v for _, v in parts]) if parts else np.zeros(0, self.dtype.as_numpy_dtype),
@@ -409,11 +460,13 @@ class _Indexed(_Sparse):
 _READERS = {FixedLenFeature: _Fixed, FixedLenSequenceFeature: _Ragged, VarLenFeature: _Sparse, SparseFeature: _Indexed}
 
 
-def _readers(features, what):
+def _readers(features, what, lists=False):
     if not features:
         raise ValueError(f"Missing: {what} was {features}.")
     found = []
     for key in sorted(features):
+        if isinstance(features[key], FixedLenSequenceFeature) and not (lists or features[key].allow_missing):
+            raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be True.")
         reader = _READERS.get(type(features[key]))
         if reader is None:
             raise ValueError(f"Invalid feature {key}:{features[key]}.")
@@ -428,12 +481,13 @@ def _parsed(kind, text):
         raise InvalidArgumentError(f"Could not parse example input, value: '{text[:80]!r}'") from None
 
 
-def _examples_lower(b, serialized, *, readers):
+def _examples_lower(b, serialized, names, *, readers):
     rows = [dict(_parsed(Example, text).features.feature) for text in serialized]
-    return tuple(a for r in readers for a in r.many(rows))
+    places = [_Place(_named(names, i), i) for i in range(len(rows))]
+    return tuple(a for r in readers for a in r.many(rows, places))
 
 
-def _examples_infer(serialized, *, readers):
+def _examples_infer(serialized, names, *, readers):
     if serialized.dims is not None and len(serialized.dims) != 1:
         raise ShapeError(f"parse_example: serialized must be a vector of strings, got {spec_text(serialized)}")
     batch = serialized.dims or (None,)
@@ -442,7 +496,11 @@ def _examples_infer(serialized, *, readers):
 
 def _single_lower(b, serialized, *, readers):
     features = dict(_parsed(Example, serialized.item()).features.feature)
-    return tuple(a for r in readers for a in (r.single(features) if isinstance(r, _Sparse) else [r.one(features)]))
+    return tuple(_of_one(readers, features, _Place()))
+
+
+def _of_one(readers, features, place):
+    return [a for r in readers for a in (r.single(features, place) if isinstance(r, _Sparse) else [r.one(features, place)])]
 
 
 def _single_infer(serialized, *, readers):
@@ -451,31 +509,34 @@ def _single_infer(serialized, *, readers):
     return [s for r in readers for s in r.specs(())]
 
 
-def _sequence_infer(serialized, *, context, sequence):
+def _sequence_infer(serialized, debug_name, *, context, sequence):
     if serialized.dims:
         raise ShapeError(f"parse_single_sequence_example: serialized must be one string, got {spec_text(serialized)}")
     return [s for r in context for s in r.specs(())] + [s for r in sequence for s in r.specs(
         () if isinstance(r, _Fixed) else (None,))]
 
 
-def _sequence_lower(b, serialized, *, context, sequence):
+def _sequence_lower(b, serialized, debug_name, *, context, sequence):
+    name = debug_name.item().decode(errors="replace") or "<unknown>"
     message = _parsed(SequenceExample, serialized.item())
     features, lists = dict(message.context.feature), dict(message.feature_lists.feature_list)
-    out = [a for r in context for a in (r.single(features) if isinstance(r, _Sparse) else [r.one(features)])]
+    out = _of_one(context, features, _Place(name))
     for r in sequence:
         found = lists.get(r.key)
         if isinstance(r, _Sparse):
-            out += r.many([{r.key: f} for f in (found.feature if found is not None else ())])
+            steps = [{r.key: f} for f in (found.feature if found is not None else ())]
+            out += r.many(steps, [_Place(name, i, True) for i in range(len(steps))])
         else:
-            out.append(r.list_of(found))
+            out.append(r.list_of(found, name))
     return tuple(out)
 
 
-parseexample_op = host_op("ParseExample", "serialized: string", _examples_infer, _examples_lower, {"readers": ()}, single=False)
+parseexample_op = host_op("ParseExample", "serialized: string, names: string", _examples_infer, _examples_lower,
+                          {"readers": ()}, single=False)
 parsesingleexample_op = host_op("ParseSingleExample", "serialized: string", _single_infer, _single_lower, {"readers": ()},
                                 single=False)
-parsesinglesequenceexample_op = host_op("ParseSingleSequenceExample", "serialized: string", _sequence_infer, _sequence_lower,
-                                        {"context": (), "sequence": ()}, single=False)
+parsesinglesequenceexample_op = host_op("ParseSingleSequenceExample", "serialized: string, debug_name: string",
+                                        _sequence_infer, _sequence_lower, {"context": (), "sequence": ()}, single=False)
 
 
 def _results(readers, outputs):
@@ -493,13 +554,15 @@ def parse_example(serialized, features, name=None, example_names=None):
     Args:
       serialized: string vector.
       features: {key: FixedLenFeature, VarLenFeature, FixedLenSequenceFeature or SparseFeature}.
-      example_names: accepted.
+      example_names: string vector, what errors call each Example.
 
     Raises:
       InvalidArgumentError: (when run) a string is no Example, or a feature is missing or of another type or size.
     """
     readers = _readers(features, "features")
-    return _results(readers, parseexample_op(serialized, readers=tuple(readers), name=name or "ParseExample"))
+    names = np.zeros(0, object) if example_names is None else example_names
+    names = convert_to_tensor(names, dtype=dtypes.string)
+    return _results(readers, parseexample_op(serialized, names, readers=tuple(readers), name=name or "ParseExample"))
 
 
 def parse_single_example(serialized, features, name=None, example_names=None):
@@ -514,12 +577,14 @@ def parse_single_sequence_example(serialized, context_features=None, sequence_fe
     Args:
       context_features, sequence_features: as `features` of `parse_example`; over time FixedLenSequenceFeature gives
         [time, *shape], and VarLenFeature a SparseTensor [time, longest].
+      example_name: string scalar, what errors call it.
     """
     if not (context_features or sequence_features):
         raise ValueError("Missing features.")
     context = _readers(context_features, "context_features") if context_features else []
-    sequence = _readers(sequence_features, "sequence_features") if sequence_features else []
-    outputs = parsesinglesequenceexample_op(serialized, context=tuple(context), sequence=tuple(sequence),
+    sequence = _readers(sequence_features, "sequence_features", lists=True) if sequence_features else []
+    debug_name = convert_to_tensor("" if example_name is None else example_name, dtype=dtypes.string)
+    outputs = parsesinglesequenceexample_op(serialized, debug_name, context=tuple(context), sequence=tuple(sequence),
                                             name=name or "ParseSingleSequenceExample")
     n = sum(3 if isinstance(r, _Sparse) else 1 for r in context)
     return _results(context, outputs[:n]), _results(sequence, outputs[n:])

@@ -335,6 +335,10 @@ def getitem(x, key, var=None):
         return strided_slice(x, *_stacked(begin, end, strides), var=var, name=scope, **masks)
 
 
+_SLICE_TYPE_ERROR = ("Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors "
+                     "are valid indices")
+
+
 def _index(item):
     """Returns an int or a scalar integer tensor for one item of a slice."""
     if isinstance(item, Dimension) and item.value is not None:
@@ -345,9 +349,7 @@ def _index(item):
             return item
     elif hasattr(item, "__index__") and np.ndim(item) == 0:
         return int(item)
-    raise TypeError("Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar "
-                    "tf.int32/tf.int64 tensors "
-                    f"are valid indices, got {item!r}; tf.gather takes rows by a list of indices.")
+    raise TypeError(f"{_SLICE_TYPE_ERROR}, got {item!r}; tf.gather takes rows by a list of indices.")
 
 
 def _stacked(*vectors):
@@ -530,6 +532,8 @@ def check_index(x_shape, index, coordinates=None):
       coordinates: the arrays are the columns of one tensor of coordinates, whose bad row the message is to give; says
         what they index into.
     """
+    if coordinates == "param shape" and 0 in x_shape and any(np.size(i) for i in index):
+        raise OutOfRange(f"Requested more than 0 entries, but params is empty.  Params shape: {list(x_shape)}")
     for axis, i in enumerate(index):
         outside = (i < 0) | (i >= x_shape[axis])
         if np.any(outside):
@@ -654,7 +658,8 @@ def _depth(x, indices, what):
     rank_at_least(indices, 1, "indices")
     depth = None if indices.dims is None else indices.dims[-1]
     if None not in (depth, x.rank) and depth > x.rank:
-        raise ShapeError(f"index innermost dimension length must be <= rank of {what}; saw: {depth} vs. "
+        scalar = "Output must be at least 1-D: " if not x.rank and what != "params" else ""
+        raise ShapeError(f"{scalar}index innermost dimension length must be <= rank of {what}; saw: {depth} vs. "
                          f"{x.rank}")
     return depth
 

@@ -6,6 +6,7 @@ Gradients: `layout_grad.py`.
 import numpy as np
 
 from regrad.core import dtypes
+from regrad.core.constants import partial_value
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import INDEX
 from regrad.core.errors import ShapeError, Unsupported
@@ -209,11 +210,18 @@ def pad(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
     mode = mode.upper()
     if mode == "CONSTANT":
         if not hasattr(constant_values, "_as_graph_element") and _is_zero(constant_values):
-            return pad_op(tensor, paddings, name=name)
-        return padv2_op(tensor, paddings, constant_values, name=name)
-    if mode not in ("REFLECT", "SYMMETRIC"):
+            padded = pad_op(tensor, paddings, name=name)
+        else:
+            padded = padv2_op(tensor, paddings, constant_values, name=name)
+    elif mode in ("REFLECT", "SYMMETRIC"):
+        padded = mirrorpad_op(tensor, paddings, mode=mode, name=name)
+    else:
         raise ValueError(f"Unknown padding mode: {mode}")
-    return mirrorpad_op(tensor, paddings, mode=mode, name=name)
+    x, pairs = padded.op.inputs[:2]
+    if x.dims is not None and pairs.op.type == "Pack" and None in padded.dims:  # a list in which some are known
+        known = [partial_value(row) or (None,) for row in pairs.op.inputs]
+        padded.set_shape([None if None in (d, *pair) else d + sum(pair) for d, pair in zip(x.dims, known)])
+    return padded
 
 
 # -- Roll ------------------------------------------------------------------------------------

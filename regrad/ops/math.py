@@ -236,9 +236,9 @@ def _divnonan_lower(b, x, y):
 
 divnonan_op = define_op("DivNoNan", "x, y", infer=broadcasted, types={"T": INEXACT}, lower=_divnonan_lower)
 
-_TRUE_DIVISION = {dtypes.int8: dtypes.float32, dtypes.uint8: dtypes.float32, dtypes.int16: dtypes.float32,
-                  dtypes.uint16: dtypes.float32, dtypes.int32: dtypes.float64, dtypes.uint32: dtypes.float64,
-                  dtypes.int64: dtypes.float64, dtypes.uint64: dtypes.float64}
+TRUE_DIVISION = {dtypes.int8: dtypes.float32, dtypes.uint8: dtypes.float32, dtypes.int16: dtypes.float32,
+                 dtypes.uint16: dtypes.float32, dtypes.int32: dtypes.float64, dtypes.uint32: dtypes.float64,
+                 dtypes.int64: dtypes.float64, dtypes.uint64: dtypes.float64}
 
 
 def truediv(x, y, name=None):
@@ -249,8 +249,8 @@ def truediv(x, y, name=None):
     """
     with get_default_graph().name_scope(name or "truediv") as scope:
         x, y = _two(x, y)
-        if x.dtype in _TRUE_DIVISION:
-            x, y = cast(x, _TRUE_DIVISION[x.dtype]), cast(y, _TRUE_DIVISION[x.dtype])
+        if x.dtype in TRUE_DIVISION:
+            x, y = cast(x, TRUE_DIVISION[x.dtype]), cast(y, TRUE_DIVISION[x.dtype])
         return realdiv_op(x, y, name=scope)
 
 

@@ -13,12 +13,12 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import INDEX, NUMERIC
 from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.graph import is_tensor
-from regrad.core.opdef import Spec, define_op, spec_text
-from regrad.core.shapes import TensorShape, as_dims, broadcast, compatible, merge
+from regrad.core.opdef import Bounds, Spec, define_op, rank_is, spec_text
+from regrad.core.shapes import TensorShape, as_dims, broadcast, compatible, fully_known, merge
 from regrad.ops.array import BadValue, one_of, placeholder, placeholder_with_default, size
 from regrad.ops.generate import range as range_
-from regrad.ops.indexing import gather_nd_lower
-from regrad.ops.math import div_op, mul_op
+from regrad.ops.indexing import OutOfRange, gather_nd_lower
+from regrad.ops.math import TRUE_DIVISION, cast, div_op, mul_op
 
 SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
 
@@ -99,10 +99,24 @@ class SparseTensor:
                                                         convert_to_tensor(dense, dtype=self.dtype), name="mul"))
 
     def __truediv__(self, dense):
-        return self._with_values(sparsedensecwisediv_op(self.indices, self.values, self.dense_shape,
-                                                        convert_to_tensor(dense, dtype=self.dtype), name="truediv"))
+        dense = convert_to_tensor(dense, dtype=self.dtype)
+        wide = TRUE_DIVISION.get(self.dtype, self.dtype)
+        return self._with_values(sparsedensecwisediv_op(self.indices, cast(self.values, wide), self.dense_shape,
+                                                        cast(dense, wide), name="truediv"))
 
-    __div__ = __truediv__
+    def __div__(self, dense):
+        return self._with_values(sparsedensecwisediv_op(self.indices, self.values, self.dense_shape,
+                                                        convert_to_tensor(dense, dtype=self.dtype), name="div"))
+
+    @classmethod
+    def _of_shape(cls, parts, dims):
+        """Returns the tensor of three parts, whose shape is known to be `dims` (None where a size is not)."""
+        indices, values, dense_shape = parts
+        if fully_known(dims):
+            return cls(indices, values, np.array(dims, np.int64))
+        out = cls(indices, values, dense_shape)
+        out._dims = dims
+        return out
 
     def _with_values(self, values):
         return SparseTensor(self.indices, values, self.dense_shape)
@@ -154,12 +168,22 @@ def parts(x):
 
 # -- to dense -----------------------------------------------------------------------------------
 def _to_dense_infer(indices, output_shape, values, default_value, *, validate_indices):
+    if indices.dims is not None and len(indices.dims) > 2:
+        raise ShapeError(f"sparse_indices must be a scalar, vector or matrix, got {spec_text(indices)}")
+    rank_is(output_shape, 1, "output_shape")
+    rank_is(default_value, 0, "default_value")
+    if values.dims is not None and len(values.dims) > 1:
+        raise ShapeError(f"sparse_values has incorrect shape {spec_text(values)}: must be a scalar or a vector")
     return Spec(output_shape.partial(), values.dtype)
 
 
 def _to_dense_lower(b, indices, output_shape, values, default_value, *, validate_indices):
     dims = tuple(int(d) for d in output_shape)
+    if indices.ndim == 2 and indices.shape[1] != len(dims):
+        raise ShapeError(f"output_shape has {len(dims)} sizes, for indices of {indices.shape[1]} coordinates")
     at = b.np.reshape(indices, (-1, len(dims)))
+    if values.shape not in ((), at.shape[:1]):
+        raise ShapeError(f"sparse_values has incorrect shape {list(values.shape)}: must be [] or [{at.shape[0]}]")
     values = b.np.broadcast_to(values, at.shape[:1])
     if b.is_host:
         if validate_indices:
@@ -225,15 +249,25 @@ def _matmul_infer(a_indices, a_values, a_shape, c, *, adjoint_a, adjoint_b):
     n, k = a[::-1] if adjoint_a else a
     k2, m = c_dims[::-1] if adjoint_b else c_dims
     if None not in (k, k2) and k != k2:
-        raise ShapeError(f"a is {list(a)} and b is {spec_text(c)}; the inner sizes {k} and {k2} differ "
-                         f"(adjoint_a={adjoint_a}, adjoint_b={adjoint_b})")
+        raise ShapeError(f"Dimensions must be equal, but are {k} and {k2}: the inner sizes of a, {list(a)}, and b, "
+                         f"{spec_text(c)} (adjoint_a={adjoint_a}, adjoint_b={adjoint_b})")
     return Spec((n, m), a_values.dtype)
+
+
+def _check_inside(indices, dims, adjoint):
+    """Raises OutOfRange for an element of a matrix that lies outside; m and k are the rows and columns of the factor."""
+    outside = (indices < 0) | (indices >= np.asarray(dims))
+    if np.any(outside):
+        i, j = (int(n) for n in np.argwhere(outside)[0])
+        raise OutOfRange(f"{'mk'[j != adjoint]} ({indices[i, j]}) from index[{i},{j}] out of bounds (>={dims[j]})")
 
 
 def _matmul_lower(b, indices, values, a_shape, c, *, adjoint_a, adjoint_b):
     # Rows of b, weighed and added up: nothing of the size of a is made.
     rows, columns = indices[:, 0], indices[:, 1]
     n = int(a_shape[1] if adjoint_a else a_shape[0])
+    if b.is_host:
+        _check_inside(indices, a_shape, adjoint_a)
     if adjoint_a:
         rows, columns, values = columns, rows, b.np.conj(values)
     if adjoint_b:
@@ -250,6 +284,9 @@ sparsetensordensematmul_op = define_op(
     "SparseTensorDenseMatMul", "a_indices: Tindices, a_values: T, a_shape: int64, b: T",
     attrs={"adjoint_a": False, "adjoint_b": False}, types={"Tindices": INDEX, "T": NUMERIC}, static=(2,),
     infer=_matmul_infer, lower=_matmul_lower)
+sparsetensordensematmul_op.extra["bounds"] = Bounds(
+    0, lambda indices, values, dims, b, **_: tuple(int(d) for d in dims.value()),
+    lambda indices, dims: _check_inside(indices, dims, False))
 
 
 def sparse_tensor_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
@@ -295,6 +332,9 @@ sparsedensecwisediv_op = _cwise("SparseDenseCwiseDiv", div_op.lower)
 
 def _dense_add_infer(indices, values, dims, dense):
     _check_parts(indices, values, dims)
+    if not compatible(dims.partial(), dense.dims):
+        raise ShapeError(f"Dimensions of the sparse tensor, {list(dims.partial())}, and of the dense one, {spec_text(dense)}, "
+                         "do not match")
     return Spec(dense.dims if dense.dims is not None else dims.partial(), values.dtype)
 
 
@@ -358,15 +398,18 @@ def sparse_add(a, b, threshold=None, thresh=None, name=None):
         a, b = (a, b) if sparse[0] else (b, a)
         return sparsetensordenseadd_op(*parts(a), convert_to_tensor(b), name=name)
     a = SparseTensor.from_value(a)
+    b = SparseTensor.from_value(b)
     thresh = convert_to_tensor(0 if threshold is None else threshold, dtype=a.dtype.real_dtype)
-    return SparseTensor(*sparseadd_op(*parts(a), *parts(b), thresh, name=name))
+    return SparseTensor._of_shape(sparseadd_op(*parts(a), *parts(b), thresh, name=name), merge(
+        a.shape.dims_, b.shape.dims_, "the shapes of the two sparse tensors"))
 
 
 def reduced(axes, rank):
     """Returns for each axis of a sparse tensor whether a reduction over `axes` removes it."""
     given = np.atleast_1d(axes).tolist()
     if any(not -rank <= a < rank for a in given):
-        raise BadValue(f"SparseReduceSum: reduction axes {given} for a tensor of {rank} axes")
+        wrong = next(a for a in given if not -rank <= a < rank)
+        raise BadValue(f"Invalid reduction dimension {wrong}, for input with {rank} dimensions")
     chosen = {a % rank for a in given}
     return [i in chosen for i in range(rank)]
 
@@ -476,7 +519,8 @@ def _fill_rows_infer(indices, values, dims, default_value):
 def _fill_rows_lower(b, indices, values, dims, default_value):
     rows = int(dims[0])
     if len(indices) and not (0 <= indices[:, 0].min() and indices[:, 0].max() < rows):
-        raise InvalidArgumentError(f"SparseFillEmptyRows: an index is outside of the {rows} rows")
+        wrong = int(np.flatnonzero((indices[:, 0] < 0) | (indices[:, 0] >= rows))[0])
+        raise InvalidArgumentError(f"indices({wrong}, 0) is invalid: {indices[wrong, 0]}, of {rows} rows")
     empty = np.ones(rows, bool)
     empty[indices[:, 0]] = False
     added = np.zeros((int(empty.sum()), indices.shape[1]), indices.dtype)

@@ -1,15 +1,18 @@
 """Sparse tensors in other shapes and orders, joined and taken apart, of ordinary operations: gradients reach the values."""
 
+from math import prod as math_prod
+
 import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import BadValue, InvalidArgumentError
 from regrad.core.gradient_registry import NotDifferentiable
-from regrad.core.graph import get_default_graph
+from regrad.core.graph import get_default_graph, is_tensor
 from regrad.core.opdef import Spec, define_op
+from regrad.core.shapes import size_of
 from regrad.ops import array, math
-from regrad.ops.check import Assert, assert_less_equal
+from regrad.ops.check import Assert, assert_equal, assert_less_equal
 from regrad.ops.compare import equal, not_equal, where, where_v2
 from regrad.ops.control import with_dependencies
 from regrad.ops.generate import range as range_
@@ -33,21 +36,27 @@ def _sparse(x):
 
 
 # -- SparseReshape ------------------------------------------------------------------------------------
-def _check_reshape(dims, new):
-    """Refuses what no run can do: two sizes left open, or another number of elements."""
-    sizes, old = new.value(), dims.value()
+def _reshaped(old, new):
+    """Returns the sizes that come of reshaping `old` (or None) to `new`, None where unknown.
+
+    Refuses what no run can do: two sizes left open, or another number of elements.
+    """
+    sizes = new.value()
     if sizes is None or np.ndim(sizes) != 1:
-        return
+        return new.partial()
     open_sizes = int((sizes == -1).sum())
     if open_sizes > 1:
-        raise BadValue(f"At most one dimension can be inferred (-1). Found: {sizes.tolist()}")
-    if old is not None and not open_sizes and np.prod(sizes) != np.prod(old):
-        raise BadValue(f"Cannot reshape a tensor with {np.prod(old)} elements to shape {sizes.tolist()} "
-                       f"({np.prod(sizes)} elements).")
+        raise BadValue(f"At most one dimension can be inferred (-1): only one output dimension may be -1. Found: "
+                       f"{sizes.tolist()}")
+    known, count = math_prod(s for s in sizes.tolist() if s != -1), None if old is None else size_of(old)
+    if count is not None and (count != known if not open_sizes else known and count % known):
+        raise BadValue(f"Cannot reshape a tensor with {count} elements to shape {sizes.tolist()} ({known} elements).")
+    rest = count // known if open_sizes and count is not None and known else None
+    return tuple(rest if s == -1 else s for s in sizes.tolist())
 
 
 def _reshape_infer(indices, dims, new):
-    _check_reshape(dims, new)
+    _reshaped(dims.partial(), new)
     count = indices.dims[0] if indices.dims is not None else None
     rank = new.dims[0] if new.dims is not None else None
     return [Spec((count, rank), dtypes.int64), Spec((rank,), dtypes.int64)]
@@ -80,7 +89,8 @@ def sparse_reshape(sp_input, shape, name=None):
     with get_default_graph().name_scope(name or "SparseReshape"):
         wanted = math.cast(convert_to_tensor(shape), dtypes.int64)
         indices, dims = sparsereshape_op(sp_input.indices, sp_input.dense_shape, wanted)
-        return SparseTensor(indices, array.identity(sp_input.values), dims)
+        known = _reshaped(sp_input.shape.dims_, wanted)
+        return SparseTensor._of_shape((indices, array.identity(sp_input.values), dims), known)
 
 
 # -- order and size -----------------------------------------------------------------------------------
@@ -126,8 +136,25 @@ def sparse_concat(axis, sp_inputs, name=None, expand_nonconcat_dim=False, concat
         values = array.concat([x.values for x in inputs], 0)
         if not expand:
             values = with_dependencies([_alike_but_on(shapes, on_axis)], values)
-        joined = SparseTensor(array.concat(moved, 0), values, dims)
+        joined = SparseTensor._of_shape((array.concat(moved, 0), values, dims),
+                                        _joined_dims([x.shape.dims_ for x in inputs], axis, expand))
         return sparse_reorder(joined) if axis else joined
+
+
+def _joined_dims(shapes, axis, expand):
+    """Returns what is known of the shape of tensors of these shapes, joined along an axis."""
+    if None in shapes or len({len(s) for s in shapes}) > 1:
+        return next((None if not s else (None,) * len(s) for s in shapes), None)
+    out = []
+    for i, sizes in enumerate(zip(*shapes)):
+        known = [s for s in sizes if s is not None]
+        if i == axis:
+            out.append(sum(known) if len(known) == len(sizes) else None)
+        elif expand:
+            out.append(max(known) if len(known) == len(sizes) else None)
+        else:
+            out.append(known[0] if len(set(known)) == 1 else None)
+    return tuple(out)
 
 
 def _alike_but_on(shapes, on_axis):
@@ -153,6 +180,14 @@ def sparse_split(keyword_required=None, sp_input=None, num_split=None, axis=None
     sp_input = _sparse(sp_input)
     with get_default_graph().name_scope(name or "SparseSplit"):
         dims = sp_input.dense_shape
+        known = dims.partial()
+        if known is not None and not is_tensor(axis):
+            if not -len(known) <= axis < len(known):
+                raise BadValue(f"Input axis should be in range [-{len(known)}, {len(known)}), got {axis}")
+            axis %= len(known)
+            if known[axis] is not None and not 1 <= num_split <= known[axis]:
+                raise BadValue(f"Input num_split should be between 1 and the splitting dimension size ({known[axis]}), got "
+                               f"{num_split}")
         size = gather(dims, axis)
         on_axis = math.cast(_equal(math.cast(range_(array.size(dims)), dtypes.int64), axis), dtypes.int64)
         parts, start = [], array.zeros_like(dims)
@@ -197,8 +232,11 @@ def sparse_reset_shape(sp_input, new_shape=None):
         if (new < old).any():
             raise ValueError("Requested new_shape should have dimension sizes >= sp_input.shape.  Found new_shape "
                              f"({new.tolist()}), sp_input.shape ({old.tolist()}).")
-    check = assert_less_equal(sp_input.dense_shape, wanted)
-    return SparseTensor(sp_input.indices, sp_input.values, with_dependencies([check], wanted))
+    rank = assert_equal(array.shape(sp_input.dense_shape), array.shape(wanted))
+    with get_default_graph().control_dependencies([rank]):
+        both = math.minimum(array.shape(sp_input.dense_shape)[0], array.shape(wanted)[0])
+        check = assert_less_equal(sp_input.dense_shape[:both], wanted[:both])
+    return SparseTensor(sp_input.indices, sp_input.values, with_dependencies([rank, check], wanted))
 
 
 def sparse_retain(sp_input, to_retain):

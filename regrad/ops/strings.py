@@ -7,7 +7,7 @@ import numpy as np
 
 from regrad.core import dtypes, nest
 from regrad.core.convert import convert_to_tensor
-from regrad.core.dtypes import INDEX, as_dtype
+from regrad.core.dtypes import INDEX, NUMERIC, as_dtype
 from regrad.core.errors import BadValue, InvalidArgumentError, ShapeError
 from regrad.core.graph import Tensor
 from regrad.core.opdef import Spec, rank_is, spec_text
@@ -87,15 +87,22 @@ def as_string(input, precision=-1, scientific=False, shortest=False, width=-1, f
                        name=name)
 
 
+def number(text, dtype):
+    """Returns the number that bytes spell; ValueError or OverflowError where it is none, or none of `dtype`."""
+    if b"_" in text:  # which Python allows
+        raise ValueError(text)
+    return float(text) if dtype.is_floating else dtype.as_numpy_dtype(int(text))
+
+
 def _to_number(b, x, *, out_type):
-    def number(text):
+    out = np.empty(x.size, out_type.as_numpy_dtype)
+    for i, text in enumerate(x.reshape(-1)):
         try:
-            return float(text) if out_type.is_floating else out_type.as_numpy_dtype(int(text))
+            out[i] = number(text, out_type)
         except (ValueError, OverflowError):
             raise InvalidArgumentError("StringToNumberOp could not correctly convert string: "
                                        + text.decode(errors="replace")) from None
-
-    return np.array([number(t) for t in x.reshape(-1)], out_type.as_numpy_dtype).reshape(x.shape)
+    return out.reshape(x.shape)
 
 
 stringtonumber_op = host_op("StringToNumber", "string_tensor: string",
@@ -500,11 +507,13 @@ def encode_base64(input, pad=False, name=None):
 
 def _decode_raw_lower(b, x, *, out_type, little_endian):
     kind = np.dtype(out_type.as_numpy_dtype).newbyteorder("<" if little_endian else ">")
-    sizes = {len(t) for t in x.reshape(-1)}
-    if len(sizes) > 1:
-        raise InvalidArgumentError(f"DecodeRaw requires input strings to all be the same size, got {sorted(sizes)}")
-    if any(n % kind.itemsize for n in sizes):
-        raise InvalidArgumentError(f"Input to DecodeRaw has length {sizes.pop()} that is not a multiple of "
+    sizes = [len(t) for t in x.reshape(-1)]
+    for i, size in enumerate(sizes):
+        if size != sizes[0]:
+            raise InvalidArgumentError(f"DecodeRaw requires input strings to all be the same size, but element {i} has size "
+                                       f"{size} != {sizes[0]}")
+    if sizes and sizes[0] % kind.itemsize:
+        raise InvalidArgumentError(f"Input to DecodeRaw has length {sizes[0]} that is not a multiple of "
                                    f"{kind.itemsize}, the size of {out_type.name}")
     data = np.frombuffer(b"".join(x.reshape(-1)), kind).astype(out_type.as_numpy_dtype)
     return data.reshape(*x.shape, -1) if x.size else np.zeros((*x.shape, 0), out_type.as_numpy_dtype)
@@ -518,7 +527,10 @@ decoderaw_op = host_op("DecodeRaw", "bytes: string",
 def decode_raw(input_bytes=None, out_type=None, little_endian=True, name=None, bytes=None):
     """Returns the numbers whose bytes the strings hold: one more axis at the end."""
     data = one_of("input_bytes", input_bytes, "bytes", bytes)
-    return decoderaw_op(data, out_type=as_dtype(out_type), little_endian=little_endian, name=name)
+    out_type = as_dtype(out_type)
+    if out_type not in NUMERIC | {dtypes.bool_}:
+        raise TypeError(f"decode_raw: Value passed to parameter 'out_type' has DataType {out_type.name}, which is no number's")
+    return decoderaw_op(data, out_type=out_type, little_endian=little_endian, name=name)
 
 
 def print_template(inputs, separator, summarize):

@@ -12,11 +12,10 @@ Stages. Host operations (Python functions, strings, shapes that depend on data) 
 node gets the earliest stage that respects this: device nodes of stage s, then host nodes of stage s, then s + 1.
 """
 
+from regrad.core.dtypes import runtime_name
 from regrad.core.errors import InvalidArgumentError
 from regrad.core.graph import FuncGraph, Tensor, needed, variable_of
 from regrad.core.shapes import size_of, text
-
-_RUNTIME_NAMES = {"float32": "float", "float64": "double", "float16": "half"}  # what TensorFlow's runtime calls them
 
 _MAX_KEYED = 4096  # elements of a tensor by whose value a program may be specialised
 
@@ -123,9 +122,8 @@ class Plan:
             t = op.outputs[0]
             if t in self._of_tensor or variable_of(t) is not None:
                 return
-            dtype = _RUNTIME_NAMES.get(t.dtype.name, t.dtype.name)
             raise InvalidArgumentError(
-                None, op, f"You must feed a value for placeholder tensor '{op.name}' with dtype {dtype}"
+                None, op, f"You must feed a value for placeholder tensor '{op.name}' with dtype {runtime_name(t.dtype)}"
                 f"{'' if t.dims is None else f' and shape {text(t.dims)}'}: run(..., feed_dict={{{op.name}: value}}).")
         written = written_variables(op)
         # A variable that is only overwritten needs no old value, and may be uninitialised.

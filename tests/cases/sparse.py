@@ -99,7 +99,7 @@ CASES = [
     Bad("SparseToDense", lambda: sparse.sparse_to_dense([[0, 5]], [2, 2], [1.0]), InvalidArgumentError, "out of bounds",
         run=True),
     Bad("SparseTensorDenseMatMul", lambda: sparse.sparse_tensor_dense_matmul(tf.SparseTensor(AT, [1.0] * 4, DIMS),
-                                                                             tf.zeros([3, 2])), ValueError, "inner sizes 4 and 3"),
+                                                                             tf.zeros([3, 2])), ValueError, "Dimensions must be equal, but are 4 and 3"),
     Bad("SparseDenseCwiseMul", lambda: tf.SparseTensor(AT, [1.0] * 4, DIMS) * tf.zeros([2, 4]), ValueError, "2"),
     Bad("SparseAdd", lambda: sparse.sparse_add(tf.zeros([2]), tf.zeros([2])), TypeError, "At least one input should be"),
 ]

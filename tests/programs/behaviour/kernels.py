@@ -152,6 +152,118 @@ result = [None if x.shape.ndims is None else x.shape.as_list() for x in [
     tf.broadcast_to(tf.placeholder(tf.float32), tf.placeholder(tf.int32, [2])),
     tf.broadcast_to([1], tf.placeholder(tf.int32))]]"""),
 
+    Row("shapes of sparse tensors in other shapes", """
+x = tf.SparseTensor([[0, 1], [2, 3]], [1., 2], [3, 4])
+result = [y.shape.as_list() for y in [
+    tf.sparse_reshape(x, [2, -1]), tf.sparse_add(x, x), tf.sparse_concat(1, [x, x]), tf.sparse_concat(-1, [x, x])]]"""),
+    Row("pad shape by a list in which some are known", """
+n, x = tf.placeholder(tf.int32, []), tf.placeholder(tf.float32, [2, 3])
+result = [tf.pad(x, [[1, 1], [n, 1]]).shape.as_list(), tf.pad(x, [[1, n], [0, 2]], "REFLECT").shape.as_list()]"""),
+    Row("integers of a sparse tensor over others", """
+y = tf.SparseTensor([[0, 1], [2, 3]], [1, 2], [3, 4]) / [2, 2, 2, 4]
+result = [y.dtype.name, run(y.values)]"""),
+    Row("parts of a sparse tensor along its last axis", """
+x = tf.SparseTensor([[0, 1], [2, 3]], [1., 2], [3, 4])
+result = run([tf.sparse_tensor_to_dense(y) for y in tf.sparse_split(sp_input=x, num_split=3, axis=-1)])"""),
+    *(_refused(f"a sparse tensor in {n} parts along axis {axis}", "InvalidArgumentError", word, f"""
+x = tf.SparseTensor([[0, 1], [2, 3]], [1., 2], [3, 4])
+run([y.values for y in tf.sparse_split(sp_input=x, num_split={n}, axis={axis})])""") for n, axis, word in (
+        (2, 3, "axis should be in range [-2, 2)"), (5, 1, "num_split should be between 1 and the splitting dimension size"))),
+    _refused("a sparse row that is not there", "InvalidArgumentError", "indices(1, 0) is invalid", """
+run(tf.sparse_fill_empty_rows(tf.SparseTensor([[0, 0], [7, 0]], [1, 2], [2, 2]), 0))"""),
+    _refused("a sum along a sparse axis that is not there", "InvalidArgumentError", "Invalid reduction dimension 2", """
+run(tf.sparse_reduce_sum(tf.SparseTensor([[0, 0]], [1], [2, 2]), 2))"""),
+    *(_refused(f"a product with a sparse element outside, {note}", "InvalidArgumentError", word, f"""
+x, at = tf.ones([2, 1]), tf.placeholder(tf.int64, [1, 2])
+y = tf.sparse_tensor_dense_matmul(tf.SparseTensor(at, [1.], [2, 2]), x)
+for _ in range({runs}):
+    run(y, {{at: [[0, 1]]}})
+run(y, {{at: {at}}})""") for note, at, word, runs in (
+        ("column", [[0, 3]], "k (3) from index[0,1] out of bounds (>=2)", 0),
+        ("row", [[3, 0]], "m (3) from index[0,0] out of bounds (>=2)", 5))),
+    _refused("a sparse shape of another rank", "InvalidArgumentError", "x == y did not hold element-wise", """
+shape = tf.placeholder(tf.int64)
+run(tf.sparse_reset_shape(tf.SparseTensor([[0, 0]], [1], [2, 2]), shape), {shape: [2]})"""),
+    _refused("a sum of sparse and dense of other sizes", "ValueError", "", """
+tf.sparse_add(tf.SparseTensor([[0, 0]], [1.], [2, 2]), np.ones([3, 3], np.float32))""", asked=False),
+    *(_refused(f"sparse to dense with {note}", "ValueError", word, f"tf.sparse_to_dense([1, 3], {arguments})", asked=False)
+      for note, word, arguments in (("a matrix as a shape", "rank 1", "[[5], [3]], 1"),
+                                    ("a matrix of values", "incorrect shape", "[5], [[5], [3]]"),
+                                    ("a vector as default", "rank 0", "[5], [1, 2], [0]"))),
+    _refused("a rank that a run gives, and is none", "InvalidArgumentError", "Rank must be a scalar", """
+rank = tf.placeholder(tf.int32)
+run(tf.assert_rank(tf.constant([1, 2]), rank), {rank: [1, 2]})"""),
+    _refused("another rank than a run gives", "InvalidArgumentError", "must have rank", """
+rank = tf.placeholder(tf.int32, [], name="rank")
+check = tf.assert_rank_in(tf.constant([1, 2], name="pair"), [0, rank])
+run(check, {rank: 1})
+run(check, {rank: 2})"""),
+    _refused("a tensor to go through", "TypeError", "proper", """
+module("python.ops.check_ops").assert_proper_iterable(tf.constant([1, 2]))"""),
+    _refused("a shape that is not ensured", "InvalidArgumentError", "Shape of tensor root [2] is not compatible", """
+x = tf.placeholder(tf.float32)
+run(tf.ensure_shape(tf.sqrt(x, name="root"), [3]), {x: [1, 4]})"""),
+    *(_refused(f"perm {perm}", "ValueError", word, f"tf.transpose(tf.ones([2, 3, 4]), {perm})") for perm, word in (
+        ([0, 1, 5], "perm dim 5 is out of range of input rank 3"), ([0, 1], "Dimension must be 3 but is 2"))),
+    _refused("offsets of another rank", "InvalidArgumentError", "should contain 3 elements", """
+run(tf.raw_ops.ConcatOffset(concat_dim=0, shape=[tf.placeholder_with_default(s, None) for s in ([2, 3, 5], [2, 3])]))""",
+             asked=False),
+
+    # Texts and messages that are read.
+    *(_refused(f"CSV: {word}", "InvalidArgumentError", word, f"run(tf.decode_csv({records!r}, [{default!r}]))")
+      for word, records, default in (
+          ("Field 0 in record 1 is not a valid int32: 2.5", ["1", "2.5"], [1]),
+          ("Field 0 in record 0 is not a valid float: 1_0", ["1_0"], [1.]),
+          ("Unquoted fields cannot have quotes/CRLFs inside", ['a"b'], ["x"]),
+          ("Quote inside a string has to be escaped by another quote", ['"a"b'], ["x"]),
+          ("Quoted field has to end with quote followed by delim or end", ['"ab'], ["x"]))),
+    Row("CSV with quotes", """
+result = run(tf.decode_csv(['"a ""b"", c",', 'd,"e\\nf"', ',""'], [["x"], ["y"]]))"""),
+    Row("CSV with quotes as they are", """
+result = run(tf.decode_csv(['"a,b"'], [["x"], ["y"]], use_quote_delim=False))"""),
+    _refused("raw strings of unequal lengths", "InvalidArgumentError",
+             "requires input strings to all be the same size, but element 1 has size 1 != 2", """
+run(tf.decode_raw(["ab", "c"], tf.uint8))""", asked=False),
+    _refused("raw strings as strings", "TypeError", "string", 'tf.decode_raw(["ab"], tf.string)'),
+    *(_refused(f"examples: {word}", kind, word, f"""
+t = tf.train
+a, b = [t.Example(features=t.Features(feature={{"x": t.Feature(float_list=t.FloatList(value=v))}})).SerializeToString()
+        for v in ([1, 2], [1, 2, 3])]
+F, D, N = tf.FixedLenFeature, tf.FixedLenSequenceFeature, tf.VarLenFeature
+found = tf.parse_example([a, b], {{"x": {feature}}}, example_names=["one", "two"])
+run(found["x"])""", asked=asked) for kind, word, feature, asked in (
+        ("InvalidArgumentError", "Name: two, Key: x, Index: 1.  Number of float values != expected.", "F([2], tf.float32)",
+         True),
+        ("InvalidArgumentError", "Name: one, Key: x, Index: 0.  Data types don't match. Expected type: int64", "N(tf.int64)",
+         True),
+        ("InvalidArgumentError", "Number of float values is not a multiple of stride length. Saw 3 values",
+         "D([2], tf.float32, allow_missing=True)", True),
+        ("ValueError", "requires allow_missing to be True", "D([2], tf.float32)", True),
+        ("ValueError", "Missing shape for feature x", "F(None, tf.float32)", True),
+        ("ValueError", "Missing type for feature x", "F([2], None)", True))),
+    _refused("an example without a feature", "InvalidArgumentError", "Name: one, Feature: x (data type: float) is required", """
+run(tf.parse_example([b""], {"x": tf.FixedLenFeature([2], tf.float32)}, example_names=["one"]))"""),
+    *(_refused(f"steps: {word}", "InvalidArgumentError", word, f"""
+t = tf.train
+step = [t.Feature(int64_list=t.Int64List(value=v)) for v in ([1, 2], [1, 2, 3])]
+step.append(t.Feature(bytes_list=t.BytesList(value=[b""])))
+lists = t.FeatureLists(feature_list={{"x": t.FeatureList(feature={steps})}})
+text = t.SequenceExample(feature_lists=lists).SerializeToString()
+features = {{{key!r}: tf.FixedLenSequenceFeature([2], tf.int64)}}
+run(tf.parse_single_sequence_example(text, None, features, example_name="one"))""",
+               asked=asked) for word, steps, key, asked in (
+        ("Name: one, Feature list: x, Index: 1.  Data types don't match. Expected type: int64", "[step[0], step[2]]", "x",
+         True),
+        ("Name: one, Key: x, Index: 1.  Number of int64 values != expected.  values size: 3 but output shape: [2]", "step[:2]",
+         "x", False),
+        ("Name: one, Feature list 'y' is required but could not be found.", "[]", "y", True))),
+    Row("a feature of places as they come", """
+t = tf.train
+number = lambda v: t.Feature(int64_list=t.Int64List(value=v))
+text = t.Example(features=t.Features(feature={"at": number([3, 1]), "x": number([7, 8])})).SerializeToString()
+found = [tf.parse_example([text], {"s": tf.SparseFeature("at", "x", tf.int64, 5, done)})["s"] for done in (False, True)]
+result = [[list(map(int, v)) for v in run([s.indices[:, 1], s.values])] for s in found]"""),
+
     # Values that stay with the session.
     Row("session handles", """
 c = tf.constant(10) * tf.constant(5)
