@@ -272,7 +272,7 @@ def _softmax_infer(logits):
 
 def _shifted(b, x):
     """Returns x less its maximum along the last axis, so that the largest exponential is exactly 1."""
-    return x - b.np.max(x, axis=-1, keepdims=True, initial=-np.inf if x.shape[-1] == 0 else None)
+    return x - reducing.extreme(b, x, (x.ndim - 1,), keepdims=True) if x.size else x
 
 
 def _total(b, x):

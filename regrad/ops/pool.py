@@ -19,7 +19,7 @@ from regrad.core.errors import ShapeError, Unsupported
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import compatible, text
-from regrad.ops import array
+from regrad.ops import array, reducing
 from regrad.ops.array import one_of
 from regrad.ops.indexing import add_at
 from regrad.ops.window import (
@@ -64,7 +64,7 @@ def _untiled(x, w):
 
 def _max_along(b, x, w):
     if w.plain and w.k > _FEW:
-        return b.np.max(_tiles(x, w), axis=w.axis + 1)
+        return reducing.extreme(b, _tiles(x, w), (w.axis + 1,))
     return functools.reduce(b.np.maximum, taps(b, x, [w], _lowest(x.dtype)))
 
 
@@ -117,7 +117,7 @@ def _back_to_tiles(b, x, dy, windows):
 
         def least(x):
             tiles = x.reshape(tiled)
-            holds = tiles == b.np.max(tiles, axis=axes, keepdims=True)
+            holds = tiles == reducing.extreme(b, tiles, axes, keepdims=True)
             return b.np.min(b.np.where(holds, number, number.dtype.type(n - 1)), axis=axes)
 
         chosen = _apart(b, least, x)

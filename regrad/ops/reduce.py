@@ -72,26 +72,29 @@ prod_op = _reduction("Prod", lambda b, x, axis, keepdims: reducing.reduce(
     b, functools.partial(b.np.prod, dtype=x.dtype), b.np.multiply, x, axis, keepdims), partial=True)
 
 
-def _extreme(function, combine, worst):
+def _extreme(largest):
     # Of no elements at all the maximum is the least value of the type, as in TF.
     def lower(b, x, axis, keepdims):
         if 0 not in x.shape:
-            return reducing.reduce(b, getattr(b.np, function), getattr(b.np, combine), x, axis, keepdims)
-        real = x.dtype.kind in "fV"  # V: bfloat16
-        value = worst * np.inf if real else getattr(np.iinfo(x.dtype), "min" if worst < 0 else "max")
-        return getattr(b.np, function)(x, axis=axis, keepdims=keepdims, initial=x.dtype.type(value))
+            return reducing.extreme(b, x, axis, keepdims, largest)
+        if x.dtype.kind in "fV":  # V: bfloat16
+            worst = -np.inf if largest else np.inf
+        else:
+            worst = np.iinfo(x.dtype).min if largest else np.iinfo(x.dtype).max
+        return (b.np.max if largest else b.np.min)(x, axis=axis, keepdims=keepdims, initial=x.dtype.type(worst))
 
     return lower
 
 
-max_op = _reduction("Max", _extreme("max", "maximum", -1), REAL)
-min_op = _reduction("Min", _extreme("min", "minimum", 1), REAL)
+max_op = _reduction("Max", _extreme(largest=True), REAL)
+min_op = _reduction("Min", _extreme(largest=False), REAL)
 
 
 def _extremes_lower(b, x, axes, *, largest):
+    axis = axes_of(axes, x.ndim)
 
     def chosen(x):
-        return x == (max_op if largest else min_op).lower(b, x, axes, keep_dims=True)
+        return x == reducing.extreme(b, x, axis, keepdims=True, largest=largest)
 
     if 0 in x.shape:
         return b.np.zeros(x.shape, bool)

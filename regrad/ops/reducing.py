@@ -36,6 +36,22 @@ def total(b, x, axis, keepdims=False):
     return reduce(b, functools.partial(b.np.sum, dtype=x.dtype), b.np.add, x, axis, keepdims)
 
 
+def extreme(b, x, axis, keepdims=False, largest=True):
+    """Returns the largest elements of `x` along `axis`, or the smallest; NaN where there is one."""
+    function, combine = (b.np.max, b.np.maximum) if largest else (b.np.min, b.np.minimum)
+    if not b.is_host and x.dtype.kind in "fV":  # V: bfloat16
+        function = functools.partial(_extreme_with_nan, b, largest)
+    return reduce(b, function, combine, x, axis, keepdims)
+
+
+def _extreme_with_nan(b, largest, x, axis, keepdims):
+    # XLA may hand its own maximum to YNNPACK, whose maximum leaves NaN out.
+    before = b.lax.ge if largest else b.lax.le
+    result = b.lax.reduce(x, x.dtype.type(-np.inf if largest else np.inf),
+                          lambda p, q: b.lax.select(b.lax.bitwise_or(before(p, q), b.lax.ne(p, p)), p, q), axis)
+    return b.np.expand_dims(result, axis) if keepdims else result
+
+
 def mean(b, x, axis, keepdims=False):
     """Returns the mean of a floating `x`, as `total` does."""
     if _short(b, x, axis):

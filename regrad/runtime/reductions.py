@@ -1,8 +1,9 @@
 """Who computes a compiled program's reductions: XLA's own loops, or YNNPACK, the library of kernels that XLA brings along.
 
-Most sums and maxima - of everything, of a batch, of long rows - take YNNPACK a tenth to a half of the time. Where few numbers
-make each of very many results it takes ten to a hundred times as long. XLA has one option for a whole program, so the
-program's reductions are weighed against each other. The figures are nanoseconds measured on two cores (benchmarks/NOTES.md).
+Most sums - of everything, of a batch, of long rows - take YNNPACK a tenth to a half of the time. Where few numbers make each
+of very many results it takes ten to a hundred times as long, and its maximum of numbers among which is NaN is not NaN. XLA has
+one option for a whole program, so the program's reductions are weighed against each other. The figures are nanoseconds
+measured on two cores (benchmarks/NOTES.md).
 """
 
 import math
@@ -12,7 +13,8 @@ import numpy as np
 _LEAST = 16_384  # numbers; below, both take a few microseconds
 _SHORT_ROW, _SHORT_COLUMN, _LONG_COLUMN = 32, 64, 256
 _NARROW, _WIDE = 1024, 16_384  # columns
-_REDUCTIONS = ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod")
+_REDUCTIONS = ("reduce_sum", "reduce_prod")
+_LOSE_NAN = ("reduce_max", "reduce_min", "reduce_window_max", "reduce_window_min")
 _UNKNOWN_TURNS = 10
 
 
@@ -49,10 +51,10 @@ def library_gains(jaxpr):
 def _total(jaxpr):
     total = 0.0
     for eqn in jaxpr.eqns:
-        if eqn.primitive.name in _REDUCTIONS:
+        if eqn.primitive.name in (*_REDUCTIONS, *_LOSE_NAN):
             operand = eqn.invars[0].aval
             if np.issubdtype(operand.dtype, np.inexact):
-                total += gain(operand.shape, eqn.params["axes"])
+                total += gain(operand.shape, eqn.params["axes"]) if eqn.primitive.name in _REDUCTIONS else -np.inf
         else:
             turns = eqn.params.get("length", _UNKNOWN_TURNS) if eqn.primitive.name in ("scan", "while") else 1
             total += turns * sum(map(_total, _within(eqn.params.values())))
