@@ -50,6 +50,14 @@ def here():
     return location(user_frames())
 
 
+def level():
+    """Returns the `stacklevel` with which the caller warns at the user's line."""
+    frame, n = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, n = frame.f_back, n + 1
+    return n
+
+
 def cell():
     """Returns (the notebook cell being run, the number of this run), or None outside notebooks that tell.
 

@@ -6,7 +6,7 @@ Attributes:
   call_ops: operations that XLA optimises together, at most, in a segment of more than `apart_ops`.
   host_runs: how often, at most, a cold segment is executed with NumPy before it is compiled; 0 compiles at once. It is twice
     for one of more than host_cost that NumPy has done before it could be compiled, and for the small ones of the same
-    program; the second time, another thread compiles.
+    program; the second time, another thread compiles. Of a plan that is run for many shapes, the later ones wait longer.
   host_cost: estimated work (nanoseconds of NumPy's) up to which a segment counts as small.
   random_cost: the same for the very first execution, per op that draws random numbers.
   tiny_ops, tiny_cost: a segment of so few operations and so little work is always executed with NumPy, which has its
@@ -19,6 +19,8 @@ Attributes:
     compiled run; without effect in a process that has used JAX on its own before).
   threads: how many threads a compiled program may use; None for one per core (as for `synchronous`).
   onednn: float32 convolutions are computed by oneDNN where its library is installed.
+  kept_ops: operations in the programs that are kept for one plan, one program for each shape it is fed with (32 in any
+    case), and twice as many in the compiled segments that the process keeps; those used last.
   recompile_warning: a plan specialised for more shapes than this says so once, naming the feed that varies; 0 never does.
 
 NumPy and XLA may differ in the last bits of transcendental functions. Which of them runs depends on the program and on the
@@ -44,6 +46,7 @@ keep_memory = True
 synchronous = True
 threads = None
 onednn = True
+kept_ops = 50_000
 recompile_warning = 16
 
 

@@ -19,6 +19,7 @@ from regrad.runtime.plan import shape_only_positions, static_positions
 from regrad.runtime.rewriting import rewritten
 from regrad.runtime.rolling import roll
 from regrad.runtime.segment import Segment, ShapeOf, declared_attrs, freeze, lowering, refuse
+from regrad.runtime.variants import Variants, warn
 
 _FOLD = 1024  # elements; larger results are computed when they are needed, not stored in the program
 
@@ -26,7 +27,7 @@ _FOLD = 1024  # elements; larger results are computed when they are needed, not 
 class Program:
     """The plan for one signature of feeds: the root of the tree of stages."""
 
-    def __init__(self, plan, feed_arrays, session):
+    def __init__(self, plan, feed_arrays, session, patience=1):
         self.plan = plan
         self.size = plan.size  # of values: the plan's, and those that only loops of segments know
         self.infos = [None] * plan.size
@@ -47,7 +48,7 @@ class Program:
         self.runs = 0
         self.direct = None  # a function that does it all, for a small program that has run a few times
         self.root_only = len(plan.stages) == 1  # nothing runs after the compiled segments
-        self.root = Stage(self, 0, self.infos)
+        self.root = Stage(self, 0, self.infos, patience)
         self.donates = any(s.donate for s in self.root.segments)
         self.cold = True  # something may still have to be compiled
 
@@ -75,23 +76,26 @@ class Stage:
       hosts: nodes executed on the host after them.
       waits: value numbers whose shape (or value, when keyed) decides what comes next; empty when nothing does.
       next: the next Stage, when `waits` is empty.
+      children: the next Stages, otherwise.
+      patience: see `Segment`.
     """
 
-    def __init__(self, program, index, infos):
+    def __init__(self, program, index, infos, patience=1):
         self.program = program
         self.index = index
         self.infos = infos
+        self.patience = patience
         plan = program.plan
         device, self.hosts = plan.stages[index]
         self.segments = []
-        self.children = {}
+        self.children = Variants(len(plan.nodes))
         self.next = None
         nodes = self._specialise(device)
         self.hosts = [n for n in self.hosts if not self._folded(n)]
         self.waits = self._waits()
         self._cut(nodes)
         if not self.waits and index + 1 < len(plan.stages):
-            self.next = Stage(program, index + 1, infos)
+            self.next = Stage(program, index + 1, infos, patience)
 
     # -- shapes and folding --------------------------------------------------------------------
 
@@ -275,7 +279,7 @@ class Stage:
             array = env[v]
             key.append(freeze(np.asarray(array)) if v in plan.keyed else array.shape)
         key = tuple(key)
-        stage = self.children.get(key)
+        stage = self.children.find(key)
         if stage is None:
             infos = list(self.infos)
             for v in self.waits:
@@ -283,8 +287,19 @@ class Stage:
                 dtype = (t if isinstance(t, Tensor) else t.outputs[0]).dtype
                 array = env[v]
                 infos[v] = Known(np.array(array), dtype) if v in plan.keyed else Spec(array.shape, dtype)
-            stage = self.children[key] = Stage(self.program, self.index + 1, infos)
+            stage = Stage(self.program, self.index + 1, infos, max(self.patience, self.children.patience))
+            if self.children.add(key, stage):
+                self._warn_of_sizes()
         return stage
+
+    def _warn_of_sizes(self):
+        """Says which operations give results of ever other sizes, or sizes that are ever others."""
+        plan = self.program.plan
+        varying = [v for i, v in enumerate(self.waits) if len({key[i] for key in self.children}) > 1]
+        named = [f"{'the value' if v in plan.keyed else 'the shape'} of {plan.tensors[v].name} (made at {op.location})"
+                 for v in varying[:3] if (op := getattr(plan.tensors[v], "op", plan.tensors[v]))]
+        warn(", ".join(named), "Let it be one of a few: pad what it gives with zeros, or keep all rows and multiply those that "
+             "do not count by 0")
 
     # -- segments ----------------------------------------------------------------------------------
 
@@ -320,6 +335,8 @@ class Stage:
             beside = any(s.cost() > config.host_cost for s in self.segments)
             for segment in self.segments:
                 segment.beside = beside
+        for segment in self.segments:
+            segment.patience = self.patience
 
     def _donate(self):
         """Lets segments overwrite the old values of variables that the run replaces.

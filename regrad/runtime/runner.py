@@ -1,12 +1,11 @@
 """Runs a plan in a session: the programs of one plan, and what happens to the values that go through them."""
 
-import warnings
 
 import numpy as np
 
 from regrad.core import collecting
 from regrad.core.errors import InternalError
-from regrad.core.graph import FuncGraph, RegradWarning, Tensor, op_arguments
+from regrad.core.graph import FuncGraph, Tensor, op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import Known
 from regrad.core.shapes import fully_known
@@ -16,6 +15,7 @@ from regrad.runtime.interrupts import uninterrupted
 from regrad.runtime.plan import shape_only_positions
 from regrad.runtime.program import Program, uninitialized
 from regrad.runtime.segment import ShapeOf, declared_attrs, explained, freeze, random_blocks, results_of_host
+from regrad.runtime.variants import Variants, warn
 
 
 class Runner:
@@ -24,7 +24,7 @@ class Runner:
     def __init__(self, plan, session):
         self.plan = plan
         self.session = session
-        self.programs = {}
+        self.programs = Variants(len(plan.nodes))
         self.sole = None  # the only program there can be: every feed's shape is fixed
         self.commits = list(plan.commits.items())
         self.variables = {v: variable for variable, v in plan.reads.items()}
@@ -122,7 +122,7 @@ class Runner:
                 if op not in state:
                     raise uninitialized(op)
             key = (key, *(freeze(np.asarray(state[op])) for op in plan.keyed_reads))
-        return self.programs.get(key) or self._specialise(arrays, key)
+        return self.programs.find(key) or self._specialise(arrays, key)
 
     def _execute(self, program, arrays, done):
         plan, session = self.plan, self.session
@@ -152,7 +152,11 @@ class Runner:
                 else:
                     session.recorder.step(node.op.name, "host", 1,
                                           lambda n=node, i=stage.infos: self._run_host(n, env, i, done))
-            stage = stage.follow(env) if stage.waits else stage.next
+            if stage.waits:
+                stage = stage.follow(env)
+                env += [None] * (program.size - len(env))  # for the values of loops that a new stage consists of
+            else:
+                stage = stage.next
         program.runs += 1
         if program.runs in direct.AFTER and program.direct is None and self._plain():
             program.direct = direct.direct(program, self)
@@ -189,29 +193,37 @@ class Runner:
     def _specialise(self, arrays, key):
         session = self.session
         with collecting.paused():
-            program = self.programs[key] = Program(self.plan, arrays, session)
+            program = Program(self.plan, arrays, session, self.programs.patience)
+        one_too_many = self.programs.add(key, program)
         plan = self.plan
         fixed = not (plan.keyed_feeds or plan.keyed_reads) and all(fully_known(t.dims) for t in plan.fed)
         if fixed and not isinstance(plan.graph, FuncGraph):  # what is given to bodies is not compared with their shapes
             self.sole = program
         session.plans += 1
-        if config.recompile_warning and len(self.programs) == config.recompile_warning + 1:
+        if one_too_many:
             self._warn_of_recompiling()
         return program
 
     def _warn_of_recompiling(self):
         """Says, once, which feeds keep this plan from being compiled once for all."""
-        keys = list(self.programs)
-        keyed = bool(self.plan.keyed_feeds or self.plan.keyed_reads)
+        plan, keys = self.plan, list(self.programs)
+        keyed = bool(plan.keyed_feeds or plan.keyed_reads)
         shapes = [k[0] if keyed else k for k in keys]
-        names = [t.name for i, t in enumerate(self.plan.fed) if len({s[i] for s in shapes}) > 1]
-        names += [f"{self.plan.fed[i].name} (its value, which a shape depends on)" for n, i in enumerate(self.plan.keyed_feeds)
+        names, remedies = [], []
+        for i, t in enumerate(plan.fed):
+            ranks, sizes = {len(s[i]) for s in shapes}, list(zip(*{s[i] for s in shapes}))
+            axes = [a for a, of_axis in enumerate(sizes) if len(set(of_axis)) > 1] if len(ranks) == 1 else []
+            if len(ranks) > 1 or axes:
+                names.append(t.name + (f" (its size along axis {' and '.join(map(str, axes))})" if axes else " (its rank)"))
+            if t.op.type in ("Placeholder", "PlaceholderWithDefault"):
+                remedies += [f"`mask = tf.bucket({t.op.name}, axis={a})`" for a in axes if t.dims is not None]
+        names += [f"{plan.fed[i].name} (its value, which a shape depends on)" for n, i in enumerate(plan.keyed_feeds)
                   if len({k[1 + n] for k in keys}) > 1]
-        warnings.warn(
-            f"The same fetches were prepared for {len(keys)} different shapes, each compiled anew when it turns out hot; "
-            f"what varies: {', '.join(names) or 'a variable'}. Feed a few sizes only (`mask = tf.bucket(placeholder)` "
-            "pads every feed to the next of a few, and says which rows are real), or set "
-            "regrad.config.recompile_warning = 0 to hear no more of it.", RegradWarning, stacklevel=6)
+        remedy = "Feed a few only"
+        if remedies:
+            remedy = (f"Feed a few sizes only: {', '.join(remedies[:3])} pads feeds with zeros to the next of a few, and says "
+                      "what is real")
+        warn(", ".join(names) or "a variable", remedy)
 
     def _run_segment(self, segment, env):
         args = [env[v] for v in segment.ins]

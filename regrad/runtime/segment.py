@@ -57,6 +57,7 @@ class Segment:
     """
 
     has_bodies = False  # some operations are loops or branches
+    patience = 1  # so many times longer than usual it is NumPy's
     beside = False  # other segments of the program are worth compiling while NumPy runs
 
     def __init__(self, nodes, infos, outs):
@@ -210,12 +211,12 @@ class Segment:
                 and self.cost() <= config.tiny_cost)
 
     def runs_on_host(self):
-        """Returns how many runs are NumPy's, which depends on nothing but the segment."""
+        """Returns how many runs are NumPy's, which depends on the segment, and on how many shapes its plan has been run for."""
         if self.cost() <= config.host_cost:
-            return min(config.host_runs, 2) if self.beside else config.host_runs
+            return self.patience * (min(config.host_runs, 2) if self.beside else config.host_runs)
         on_host = self.cost() + _NS_PER_CALL * len(self.nodes)
         compiling = 50_000_000 + 2_000_000 * len(self.steps) + 60_000_000 * self._n_products
-        return min(config.host_runs, 2) if on_host < compiling else 0
+        return self.patience * min(config.host_runs, 2) if on_host < compiling else 0
 
     def compiles_meanwhile(self):
         """True when another thread should compile the segment during the next execution, the last of NumPy's."""
@@ -776,7 +777,7 @@ def _key_of(ref):
 
 # -- the process's cache of compiled structures --------------------------------------------------
 
-_cache: dict = {}
+_cache: dict = {}  # structure -> _Entry, those asked for last behind the others
 _cache_lock = threading.Lock()
 compile_count = 0
 
@@ -786,9 +787,9 @@ def compiled(segment):
     global compile_count
     key = (segment.key, segment.donate)
     with _cache_lock:
-        entry = _cache.get(key)
-        if entry is None:
-            entry = _cache[key] = _Entry()
+        entry = _cache[key] = _cache.pop(key, None) or _Entry(len(segment.steps))
+        if entry.executable is None:
+            _forget_oldest(entry)
     with entry.lock:  # two threads that need the same structure compile it once
         if entry.executable is None:
             name = disk_cache.digest(key) if disk_cache.directory() is not None else None
@@ -800,11 +801,21 @@ def compiled(segment):
     return entry.executable
 
 
-class _Entry:
-    __slots__ = ("executable", "lock")
+def _forget_oldest(new):
+    """Makes room for an entry: segments that still run keep what they have."""
+    size = sum(e.size for e in _cache.values())
+    for key in list(_cache):
+        if size <= 2 * config.kept_ops or _cache[key] is new:
+            return
+        size -= _cache.pop(key).size
 
-    def __init__(self):
+
+class _Entry:
+    __slots__ = ("executable", "lock", "size")
+
+    def __init__(self, size):
         self.executable = None
+        self.size = size
         self.lock = threading.Lock()
 
 

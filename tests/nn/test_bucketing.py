@@ -46,6 +46,14 @@ def test_an_inner_axis(session):
     np.testing.assert_array_equal(real, [1, 1, 1, 0, 0])
 
 
+def test_two_axes(session):
+    x = tf.placeholder(tf.float32, [None, None, 2])
+    rows, columns = tf.bucket(x, axis=1, sizes=[4]), tf.bucket(x)
+    got, *real = session.run([x, rows, columns], {x: np.ones([3, 2, 2])})
+    np.testing.assert_array_equal(got, np.pad(np.ones([3, 2, 2]), [(0, 1), (0, 2), (0, 0)]))
+    assert [r.tolist() for r in real] == [[1, 1, 0, 0], [1, 1, 1, 0]]
+
+
 def test_refusals(session):
     x = tf.placeholder(tf.float32, [None, 3], name="rows")
     with pytest.raises(ValueError, match=r"axis of unknown size; rows:0 has shape \(\?, 3\), and axis 1 was asked for"):

@@ -106,3 +106,18 @@ def test_whatever_repeats_gives_what_one_segment_gives(link, size):
     rolled, _ = run(build, np.float64, host_runs=0, whole_ops=size, segment_ops=size)
     for got, want in zip(rolled[0], whole):
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+
+
+def test_loops_behind_a_size_that_data_decide(monkeypatch):
+    monkeypatch.setattr(tf.config, "whole_ops", 30)
+    monkeypatch.setattr(tf.config, "segment_ops", 24)
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float64, [4])
+        h = tf.boolean_mask(x, x > 0.0)
+        for _ in range(STEPS):
+            h = tf.sin(h * 1.1) + 0.1
+        for row in ([1, 2, -3, 4], [1, -2, -3, -4], [2, 3, -4, 5]):
+            want = np.float64([a for a in row if a > 0])
+            for _ in range(STEPS):
+                want = np.sin(want * 1.1) + 0.1
+            np.testing.assert_allclose(session.run(h, {x: row}), want, rtol=1e-12)

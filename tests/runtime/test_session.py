@@ -343,10 +343,32 @@ def test_sparse_tensors_are_fed_and_fetched(session):
 def test_recompiling_for_ever_is_said_once(session):
     x = tf.placeholder(tf.float32, [None], name="x")
     y = tf.reduce_sum(x * 2.0)
-    with pytest.warns(tf.RegradWarning, match="what varies: x:0") as heard:
+    with pytest.warns(tf.RegradWarning, match=r"x:0 \(its size along axis 0\). Feed .*`mask = tf.bucket\(x, axis=0\)`") as heard:
         for n in range(1, 40):
             session.run(y, {x: np.ones(n)})
-    assert len(heard) == 1
+    assert len(heard) == 1 and heard[0].filename == __file__
+
+
+def test_sizes_that_data_decide_for_ever_are_said_once(session):
+    x = tf.placeholder(tf.float32, [40], name="x")
+    y = tf.reduce_sum(tf.boolean_mask(x, x > 0.0) * 2.0)
+    with pytest.warns(tf.RegradWarning, match=r"what varies: the shape of boolean_mask/Where:0 \(made at .*test_session.py") as heard:
+        for n in range(40):
+            assert session.run(y, {x: np.arange(40) < n}) == 2 * n
+    assert len(heard) == 1 and heard[0].filename == __file__
+
+
+def test_of_many_shapes_few_are_kept_and_the_later_ones_compiled_later(session, monkeypatch):
+    monkeypatch.setattr(tf.config, "kept_ops", 0)
+    monkeypatch.setattr(tf.config, "recompile_warning", 0)
+    x = tf.placeholder(tf.float32, [None])
+    y = tf.reduce_sum(x * 2.0)
+    for n in (*range(1, 40), 1, 39):
+        assert session.run(y, {x: np.ones(n)}) == 2 * n
+    (runner,) = set(session._runners.values())
+    segments = [p.root.segments[0] for p in runner.programs.values()]
+    assert session.plans == 40 and list(runner.programs) == [((n,),) for n in (*range(9, 39), 1, 39)]
+    assert [s.runs_on_host() for s in segments[:8]] == [3] * 8 and [s.runs_on_host() for s in segments[-2:]] == [9, 9]
 
 
 def test_where_jax_keeps_executables_they_are_not_kept_twice(monkeypatch, tmp_path):
