@@ -32,6 +32,7 @@ from regrad.ops.tensor_array import is_unwritten, warn_of_dropped_writes
 # itself, LLVM often does not vectorise it, and four gates of an LSTM take eight times as long. It costs some 80 ns a turn.
 _LONG = 256
 _MAX_SIMULATED = 100_000  # turns; a loop whose count would take longer to find is run without knowing it
+_MAX_REMEMBERED = 64  # counts of turns of one loop
 
 
 # -- bodies --------------------------------------------------------------------------------
@@ -669,22 +670,36 @@ def known_turns(limit, carry, captures, cond, body):
     counters = _counters(cond, body)
     if counters is None:
         return None
-    wanted, wanted_captures = counters
+    wanted, wanted_captures, memory = counters
     values = carry + captures
     n = len(carry)
     if not all(isinstance(values[i], np.ndarray) for i in (*wanted, *(n + c for c in wanted_captures))):
         return None
     known = {i: values[i] for i in (*wanted, *(n + c for c in wanted_captures))}
+    key = (bound, *((v.shape, v.tobytes()) for v in known.values()))
+    if key not in memory:
+        if len(memory) >= _MAX_REMEMBERED:
+            memory.clear()
+        memory[key] = _simulated(bound, known, wanted, cond, body)
+    return memory[key]
+
+
+def _simulated(bound, known, wanted, cond, body):
+    """Returns the number of turns that the counters `wanted` make from the values `known`; None if there are very many."""
+    go_on = _evaluator(cond, [cond.outputs[0]], known)
+    step = _evaluator(body, [body.outputs[i] for i in wanted], known)
     for turn in range(_MAX_SIMULATED):
-        if 0 <= bound <= turn or not bool(_evaluate(cond, [cond.outputs[0]], known)[0]):
+        if 0 <= bound <= turn or not go_on(known)[0]:
             return turn
-        news = _evaluate(body, [body.outputs[i] for i in wanted], known)
-        known.update(zip(wanted, (np.asarray(v) for v in news)))
+        known = {**known, **dict(zip(wanted, step(known)))}
     return None
 
 
 def _counters(cond, body):
-    """Returns (carry positions, capture positions) that alone decide how long the loop goes on; None if not so simple."""
+    """Returns what alone decides how long the loop goes on, or None if that is not so simple.
+
+    It is (carry positions, capture positions, {their values and the limit: the number of turns, as far as found}).
+    """
     key = ("_counters", body)
     found = cond.__dict__.get("_counters_of")
     if found is not None and found[0] is key[1]:
@@ -701,7 +716,7 @@ def _counters(cond, body):
         captures |= {i - n_carry for i in pending if i >= n_carry}
         needed |= new
         if not new:
-            result = (tuple(sorted(needed)), tuple(sorted(captures)))
+            result = (tuple(sorted(needed)), tuple(sorted(captures)), {})
             break
         pending = _inputs_of([body.outputs[i] for i in new], at_body)
     cond._counters_of = (body, result)
@@ -726,23 +741,28 @@ def _inputs_of(outputs, at):
     return found
 
 
-def _evaluate(graph, outputs, known):
-    """Returns the values of `outputs` given those of graph inputs by position, computed on the host."""
+def _evaluator(graph, outputs, positions):
+    """Returns a function that computes `outputs` on the host from {position: value} for these inputs of the graph."""
     from regrad.core.graph import op_arguments
 
-    values = {graph.inputs[i]: v for i, v in known.items()}
-    needed, stack = set(), [t.op for t in outputs if t not in values]
+    given = [(i, graph.inputs[i]) for i in positions]
+    inside, needed, stack = {t for _, t in given}, set(), [t.op for t in outputs]
     while stack:
         op = stack.pop()
-        if op in needed:
-            continue
-        needed.add(op)
-        stack += [t.op for t in op.inputs if t not in values]
-    for op in sorted(needed, key=lambda op: op.id):
-        result = op.opdef.lower(HOST, *op_arguments(op, tuple(values[t] for t in op.inputs)), **op.attrs)
-        for t, v in zip(op.outputs, result if isinstance(result, (tuple, list)) else (result,)):
-            values[t] = np.asarray(v)
-    return [values[t] for t in outputs]
+        if op not in needed and not inside.issuperset(op.outputs):
+            needed.add(op)
+            stack += [t.op for t in op.inputs if t not in inside]
+    steps = [(op, op.opdef.lower, op.inputs, op.attrs, op.outputs) for op in sorted(needed, key=lambda op: op.id)]
+
+    def evaluate(known):
+        values = {t: known[i] for i, t in given}
+        for op, lower, inputs, attrs, results in steps:
+            made = lower(HOST, *op_arguments(op, [values[t] for t in inputs]), **attrs)
+            for t, v in zip(results, made if isinstance(made, (tuple, list)) else (made,)):
+                values[t] = np.asarray(v)
+        return [values[t] for t in outputs]
+
+    return evaluate
 
 
 def _known_from_shapes(tensor):

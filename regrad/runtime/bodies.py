@@ -5,6 +5,7 @@ import numpy as np
 from regrad.core.graph import variable_of
 from regrad.core.host import HOST
 from regrad.core.opdef import Known, Spec
+from regrad.runtime import direct
 from regrad.runtime.plan import body_plan
 from regrad.runtime.segment import freeze, is_array
 
@@ -101,7 +102,7 @@ class NumPyBodies:
     """The backend of an operation with bodies in a segment that NumPy executes, as long as it is cold.
 
     Attributes:
-      stages: {(plan, shapes, values that must be known): Stage}, kept by the segment.
+      stages: {(plan, shapes, values that must be known): _ColdBody}, kept by the segment.
     """
 
     is_host = True
@@ -120,11 +121,17 @@ class NumPyBodies:
         key = (plan, *[a.shape for a in args])
         if plan.keyed_feeds:
             key = (*key, *[freeze(args[i]) for i in plan.keyed_feeds])
-        stage = self._stages.get(key)
-        if stage is None:
-            stage = self._stages[key] = body_stage(graph, [
+        found = self._stages.get(key)
+        if found is None:
+            found = self._stages[key] = _ColdBody(body_stage(graph, [
                 Known(a, t.dtype) if i in plan.keyed_feeds else Spec(a.shape, t.dtype)
-                for i, (a, t) in enumerate(zip(args, plan.fed))])
+                for i, (a, t) in enumerate(zip(args, plan.fed))]))
+        found.turns += 1
+        if found.turns == _MANY_TURNS:
+            found.direct = direct.of_body(plan, found.stage)
+        if found.direct is not None:
+            return found.direct(args, {})[0][:len(graph.outputs)]
+        stage = found.stage
         env, infos = [None] * plan.size, stage.infos
         for v, a in zip(plan.feeds, args):
             env[v] = a
@@ -139,6 +146,22 @@ class NumPyBodies:
         return [infos[v].array if env[v] is None else env[v] for v in plan.fetches[:len(graph.outputs)]]
 
 
+class _ColdBody:
+    """What NumPy needs to run a body for arguments of some shapes.
+
+    Attributes:
+      stage: the Stage.
+      turns: how often it ran.
+      direct: it all as one function, if it ran often.
+    """
+
+    __slots__ = ("stage", "turns", "direct")
+
+    def __init__(self, stage):
+        self.stage, self.turns, self.direct = stage, 0, None
+
+
+_MANY_TURNS = 20  # what writing the function takes is some twenty turns' time
 _UNREFUSED: list = []  # what only values can refuse is not looked at inside branches and bodies, compiled or not
 
 

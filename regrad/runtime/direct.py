@@ -45,6 +45,17 @@ def direct(program, runner):
     return _Writer(program, runner).function(stages)
 
 
+def of_body(plan, stage):
+    """Returns such a function of the arguments of a body that NumPy runs turn by turn, or None; it gives the outputs in a list.
+
+    What only values can refuse is not looked at inside bodies.
+    """
+    bodies = any(s.random_ops or s.body_random_ops or s.has_bodies for s in stage.segments)
+    if bodies or stage.waits or stage.hosts or stage.next is not None or plan.reads or plan.commits:
+        return None
+    return _Writer(stage, None, plan, refusing=False).function([stage])
+
+
 def _bytes(spec):
     return size_of(spec.dims) * spec.dtype.size
 
@@ -52,8 +63,9 @@ def _bytes(spec):
 class _Writer:
     """Source lines, the objects that they name, and the operation of each line."""
 
-    def __init__(self, program, runner):
-        self.plan = runner.plan
+    def __init__(self, program, runner, plan=None, refusing=True):
+        self.plan = plan or runner.plan
+        self.refusing = refusing
         self.runner = runner
         self.infos = program.infos
         self.lines = ["def run(arrays, state):"]
@@ -204,7 +216,7 @@ class _Writer:
             slots |= dict(zip(outs, names))
             made = names[0] if len(outs) == 1 else f"[{', '.join(names)}]"
             self._line(f"{indent}{made} = {call}" if outs else f"{indent}{call}", op)
-            if refusal is not None:
+            if refusal is not None and self.refusing:
                 given = self._list(operands if groups is None else op_arguments(op, operands))
                 objects = [self._object(thing) for thing in (refusal, op, attrs)]
                 self._line(f"{indent}refuse({objects[0]}, {objects[1]}, {made}, {given}, {objects[2]})")

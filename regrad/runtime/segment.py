@@ -122,7 +122,7 @@ class Segment:
         self.device_constants = []
         self._large = False  # its temporaries are worth looking after
         self._lendings = {}  # input: memory for large arrays that are passed there
-        self._stages = {}  # of branches and bodies that NumPy executes: (plan, shapes ...) -> Stage
+        self._stages = {}  # of branches and bodies that NumPy executes: (plan, shapes ...) -> _ColdBody
         self._cost = None
         self._freed_after = None
 
@@ -215,7 +215,7 @@ class Segment:
         if self.cost() <= config.host_cost:
             return self.patience * (min(config.host_runs, 2) if self.beside else config.host_runs)
         on_host = self.cost() + _NS_PER_CALL * len(self.nodes)
-        compiling = 50_000_000 + 2_000_000 * len(self.steps) + 60_000_000 * self._n_products
+        compiling = 50_000_000 + 2_000_000 * len(self.steps) + 60_000_000 * self._n_products + 150_000_000 * self._n_bodies
         return self.patience * min(config.host_runs, 2) if on_host < compiling else 0
 
     def compiles_meanwhile(self):
@@ -233,6 +233,7 @@ class Segment:
             moved = sum(sizes) + sum(size_of(d) or 1 for ds in dims for d in ds if d is not None)
             self._cost = moved + _NS_PER_PRODUCT * sum(products)
             self._n_products = sum(map(bool, products))
+            self._n_bodies = sum(bool(n.opdef.extra.get("has_bodies")) for n in nodes)
             if self.has_bodies:
                 self._add_bodies()
             self._largest = max(((n.op, self._infos[v]) for n in self.nodes for v in n.outs), default=None,
@@ -260,6 +261,7 @@ class Segment:
                 for part in stage.segments:
                     self._cost += times * (part.cost() + _NS_PER_CALL * len(part.nodes))
                     self._n_products += part._n_products
+                    self._n_bodies += part._n_bodies
                     self.portable = self.portable and part.portable
 
     # -- computing ------------------------------------------------------------------------------
