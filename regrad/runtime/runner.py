@@ -154,7 +154,7 @@ class Runner:
                                           lambda n=node, i=stage.infos: self._run_host(n, env, i, done))
             if stage.waits:
                 stage = stage.follow(env)
-                env += [None] * (program.size - len(env))  # for the values of loops that a new stage consists of
+                env.extend([None] * (program.size - len(env)))  # for the values of loops that a new stage consists of
             else:
                 stage = stage.next
         program.runs += 1
