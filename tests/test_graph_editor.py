@@ -138,6 +138,8 @@ def test_copies_of_bodies(kind):
         z = tf.constant(other)
         _, info = ge.copy_with_input_replacements(ge.sgv(part), {x: z})
         copied, expected = info.transformed(y), made(z)
+        names = [op.name for op in x.graph.get_operations()]
+        assert len(names) == len(set(names))
         got, want, _ = run([[copied, *tf.gradients(copied, [z, w])], [expected, *tf.gradients(expected, [z, w])], first])
         np.testing.assert_allclose(got, want, rtol=1e-6)
     second = tf.Graph()

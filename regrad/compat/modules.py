@@ -591,7 +591,9 @@ EXTRAS = {
         "smart_cond": "regrad.layers.core:smart_cond", "smart_constant_value": "regrad.layers.core:smart_constant_value"},
     "tensorflow.python.framework.tensor_util": {"is_tensor": "regrad.core.graph:is_tensor",
                                                 "is_tf_type": "regrad.core.graph:is_tensor",
-                                                "MakeNdarray": "regrad.core.messages:make_ndarray"},
+                                                "MakeNdarray": "regrad.core.messages:make_ndarray",
+                                                "ShapeEquals": "regrad.core.messages:shape_equals"},
+    "tensorflow.python.framework.common_shapes": {"broadcast_shape": "regrad.ops.array:broadcast_static_shape"},
     "tensorflow.python.client.session": {
         "BaseSession": "regrad.runtime.session:Session", "SessionInterface": "regrad.runtime.session:Session",
         "register_session_run_conversion_functions": "regrad.runtime.feeds:register_session_run_conversion_functions"},

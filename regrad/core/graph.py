@@ -2,6 +2,7 @@
 
 import contextlib
 import heapq
+import linecache
 import re
 import threading
 import warnings
@@ -49,6 +50,10 @@ class Tensor(Symbolic):
     @property
     def name(self):
         return f"{self.op.name}:{self.value_index}"
+
+    @property
+    def _value_index(self):
+        return self.value_index
 
     @property
     def graph(self):
@@ -213,8 +218,11 @@ class Operation:
 
     @property
     def traceback(self):
-        """[(filename, line, function), ...] of the user's frames, innermost first."""
-        return source.resolve(self.frames)
+        """[(filename, line, function, the line's text), ...] of the user's frames that made it, the innermost last."""
+        return [(*frame, linecache.getline(*frame[:2]).strip()) for frame in reversed(source.resolve(self.frames))]
+
+    def _get_control_flow_context(self):
+        return self.graph._get_control_flow_context()
 
     def describe(self):
         """Returns one line for messages: name, type and where it was made."""
@@ -246,6 +254,8 @@ class Operation:
                 from regrad.core.messages import make_tensor_proto
 
                 return make_tensor_proto(value)
+            if isinstance(value, tuple) and name != "_known":
+                return list(value)
             return AttrText(value) if type(value) is str else value
         if name == "_gradient_op_type" and self.override_scope is not None:
             found = self.override_scope.named_rule(self.type)
@@ -383,6 +393,7 @@ class Graph:
         self._buckets = {}  # placeholder -> Bucket, by which its feeds are padded
         self._fetchable_off = set()
         self._lock = threading.RLock()
+        self._thread = threading.get_ident()  # the thread of which the name scope is, until another opens one
         self._container = ""
         self._functions = weakref.WeakSet()
         self.gradient_rules = []  # overrides for the whole graph, latest last
@@ -459,8 +470,10 @@ class Graph:
         if not isinstance(name, str):
             raise TypeError(f"{opdef.type}: name must be a string, got {name!r}.")
         if name[-1:] == "/":
-            name = name[:-1]
-            return self.unique_name(name, absolute=True) if name in self._by_name else name
+            found = name = name[:-1]
+            while found in self._by_name:
+                found = self.unique_name(name, absolute=True)
+            return found
         if not _OP_NAME.match(name) and not (self._scope and name and _SCOPE_NAME.match(name)):
             raise _bad_name(name)
         found = self.unique_name(name)
@@ -604,11 +617,29 @@ class Graph:
 
     def as_default(self):
         """Context manager: ops made inside the block, in this thread, go to this graph."""
+        if type(self) is Graph and threading.get_ident() != self._thread:
+            self._per_thread(_NamesPerThread)
         return context.push_graph(self)
+
+    def switch_to_thread_local(self):
+        """Makes blocks of devices, control dependencies and colocation hold in the thread that opens them, from now on.
+
+        Name scopes always do.
+        """
+        if not isinstance(self, _BlocksPerThread):
+            self._per_thread(_BlocksPerThread)
+
+    def _per_thread(self, kind):
+        """Makes this a Graph of a class whose `PER_THREAD` are each thread's own: what they are now, but for name scopes."""
+        now = {name: getattr(self, name) for name in kind.PER_THREAD}
+        self._local = _ThreadValues(self._thread, now)
+        self.__class__ = kind
 
     @contextlib.contextmanager
     def name_scope(self, name):
         """Prefixes the names of ops made inside the block; yields the prefix with its slash."""
+        if type(self) is Graph and threading.get_ident() != self._thread:
+            self._per_thread(_NamesPerThread)
         old = self._scope
         if not name:
             new = ""
@@ -620,7 +651,7 @@ class Graph:
             new = name[:-1] if name.endswith("/") else self.unique_name(name)
         self._scope = new
         try:
-            yield new + "/" if new else ""
+            yield new + "/" if name else ""
         finally:
             self._scope = old
 
@@ -914,6 +945,34 @@ class Graph:
 
     def __repr__(self):
         return f"<Graph of {len(self._ops)} operations>"
+
+
+class _ThreadValues(threading.local):
+    """What blocks of a graph set, in one thread: at first what they did when each thread began to have its own."""
+
+    def __init__(self, owner, values):
+        self.__dict__.update(values)
+        if threading.get_ident() != owner:
+            self._scope = ""
+
+
+def _own(name):
+    """Returns the property of a graph that is kept for each thread."""
+    return property(lambda graph: getattr(graph._local, name), lambda graph, value: setattr(graph._local, name, value))
+
+
+class _NamesPerThread(Graph):
+    """What a Graph becomes when a second thread builds in it: each has name scopes of its own."""
+
+    PER_THREAD: tuple[str, ...] = ("_scope",)
+    _scope = _own("_scope")
+
+
+class _BlocksPerThread(_NamesPerThread):
+    """What `switch_to_thread_local` makes of a Graph."""
+
+    PER_THREAD = ("_scope", "_control_stack", "_device_stack", "_device_by_op", "_device", "_colocation")
+    _control_stack, _device_stack, _device_by_op, _device, _colocation = map(_own, PER_THREAD[1:])
 
 
 class FuncGraph(Graph):
@@ -1224,4 +1283,6 @@ def reset_default_graph():
 
 
 def is_tensor(x):
-    return isinstance(x, Tensor) or hasattr(x, "_as_graph_element") and not isinstance(x, Operation)
+    """Returns whether `x` is a tensor, a variable, a SparseTensor or IndexedSlices."""
+    return isinstance(x, Tensor) or hasattr(x, "_as_graph_element") and not isinstance(x, Operation) or (
+        getattr(x, "is_tensor_like", False))

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from regrad.core import device as devices
 from regrad.core.dtypes import DType, as_dtype
 from regrad.core.errors import nearest
 from regrad.core.opdef import SHAPED
@@ -307,7 +308,10 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
             if wanted is not None and given[full].dtype is not wanted:
                 raise ValueError(f"input_map: {full} is {wanted.name}, {given[full].name} is {given[full].dtype.name}.")
             return given[full]
-        return ops[op].outputs[int(index)]
+        outputs = ops[op].outputs
+        if not index.isdigit() or int(index) >= len(outputs):
+            raise ValueError(f"graph_def: {full} is taken, but '{op}' ({ops[op].type}) has {len(outputs)} outputs.")
+        return outputs[int(index)]
 
     with graph.name_scope(name if name is not None else "import"):
         for node in in_order(graph_def.node):
@@ -320,12 +324,16 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
             else:
                 old, (opdef, groups, attrs) = None, described(node, inputs)
                 attrs = _made_bodies(opdef, attrs, graph, inputs)
+            if groups is None and len(inputs) != len(opdef.args):
+                raise ValueError(f"NodeDef '{node.name}': {opdef.type} takes {len(opdef.args)} inputs, got {len(inputs)}.")
             marks = {k: _plain(v.value) for k, v in node.attr.items() if _is_mark(k, opdef)}  # no arguments of the op type
             with graph.control_dependencies(controls):
                 op = ops[node.name] = graph._add(opdef, inputs, {k: v for k, v in attrs.items() if not _is_mark(k, opdef)},
                                                  node.name, groups)
             if marks:
                 op.attrs = {**op.attrs, **marks}
+            if node.device:
+                op._set_device(devices.joined(op.device, node.device))
             rule = node.attr.get("_gradient_op_type")
             if rule is not None and op.override_scope is None:
                 op._set_attr("_gradient_op_type", rule.value)
@@ -364,9 +372,12 @@ def in_order(nodes):
     """Returns nodes so that each stands behind those it needs; as they are where they do so already.
 
     Raises:
-      ValueError: a node needs one that is not there, or itself.
+      ValueError: two nodes of one name; a node needs one that is not there, or itself.
     """
-    named, done, order = {n.name: n for n in nodes}, set(), []
+    named, done, order = {}, set(), []
+    for node in nodes:
+        if named.setdefault(node.name, node) is not node:
+            raise ValueError(f"Node '{node.name}' is not unique: graph_def has two of this name.")
     for node in nodes:
         stack = [node]
         while stack:

@@ -21,6 +21,7 @@ class IndexedSlices:
     """
 
     __slots__ = ("values", "indices", "dense_shape")
+    is_tensor_like = True
 
     def __init__(self, values, indices, dense_shape=None):
         self.values = values

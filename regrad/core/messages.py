@@ -236,6 +236,12 @@ def _dtype_of(array):
     return as_dtype("string" if array.dtype == np.object_ else array.dtype)
 
 
+def shape_equals(tensor_proto, shape):
+    """Returns whether a TensorProto's tensor has a shape, given as a list or a TensorShapeProto."""
+    sizes = [d.size for d in shape.dim] if hasattr(shape, "dim") else list(shape)
+    return [d.size for d in tensor_proto.tensor_shape.dim] == sizes
+
+
 def make_ndarray(tensor):
     """Returns the NumPy array of a TensorProto.
 

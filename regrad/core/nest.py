@@ -1,20 +1,50 @@
-"""Nested structures: lists, tuples, dicts (by sorted key), namedtuples; everything else is a leaf."""
+"""Nested structures: lists, tuples, mappings (by sorted key), namedtuples, attrs classes; everything else is a leaf.
+
+With `expand_composites`, sparse tensors and slices are no leaves, but made of their tensors.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+_SPARSE = ("indices", "values", "dense_shape")
 
 
 def is_sequence(seq):
-    """True for lists, tuples, namedtuples and dicts."""
-    return isinstance(seq, (list, tuple, dict))
+    """True for lists, tuples, namedtuples, mappings and objects of classes that `attrs` made."""
+    return isinstance(seq, (list, tuple, Mapping)) or hasattr(type(seq), "__attrs_attrs__")
 
 
 is_nested = is_sequence
 
 
+def is_sequence_or_composite(seq):
+    """True for what `is_sequence` holds of, and for sparse tensors and slices."""
+    return is_sequence(seq) or _is_composite(seq)
+
+
+def _is_composite(x):
+    return getattr(x, "is_tensor_like", False) is True and all(hasattr(x, part) for part in _SPARSE)
+
+
+def _parts(x):
+    """Returns {name: tensor} of a sparse tensor or slices, in the order of what makes one."""
+    names = _SPARSE if hasattr(x, "from_value") else ("values", "indices", "dense_shape")
+    return {name: getattr(x, name) for name in names if getattr(x, name) is not None}
+
+
+def _ordered(mapping):
+    try:
+        return sorted(mapping)
+    except TypeError:
+        raise TypeError(f"nest only supports dicts with sortable keys, got {list(mapping)}.") from None
+
+
 def flatten(structure, expand_composites=False):
     """Returns the leaves of a structure as a list; a leaf alone gives a list of one."""
-    if isinstance(structure, dict):
-        return [leaf for k in sorted(structure) for leaf in flatten(structure[k])]
     if isinstance(structure, (list, tuple)):
-        return [leaf for item in structure for leaf in flatten(item)]
+        return [leaf for item in structure for leaf in flatten(item, expand_composites)]
+    if is_sequence(structure) or expand_composites and _is_composite(structure):
+        return [leaf for _, item in _items(structure) for leaf in flatten(item, expand_composites)]
     return [structure]
 
 
@@ -23,45 +53,68 @@ def pack_sequence_as(structure, flat_sequence, expand_composites=False):
     if not is_sequence(flat_sequence) and not hasattr(flat_sequence, "__next__"):
         raise TypeError(f"flat_sequence must be a sequence, got {type(flat_sequence).__name__}.")
     leaves = list(flat_sequence)
-    if not is_sequence(structure) and len(leaves) != 1:
+    if not (is_sequence(structure) or expand_composites and _is_composite(structure)) and len(leaves) != 1:
         raise ValueError(f"Structure is a scalar but len(flat_sequence) == {len(leaves)} > 1")
-    expected = len(flatten(structure))
+    expected = len(flatten(structure, expand_composites))
     if len(leaves) != expected:
         raise ValueError(f"Could not pack sequence. Structure had {expected} elements, but flat_sequence had {len(leaves)} "
                          f"elements.  Structure: {structure}, flat_sequence: {leaves}.")
-    return _pack(structure, iter(leaves))
+    return _pack(structure, iter(leaves), expand_composites)
 
 
-def _pack(structure, leaves):
-    if isinstance(structure, dict):
-        packed = {k: _pack(structure[k], leaves) for k in sorted(structure)}
-        return type(structure)((k, packed[k]) for k in structure)
-    if hasattr(structure, "_fields"):
-        return type(structure)(*(_pack(item, leaves) for item in structure))
-    if isinstance(structure, (list, tuple)):
-        return type(structure)(_pack(item, leaves) for item in structure)
+def _pack(structure, leaves, expand=False):
+    if isinstance(structure, (list, tuple)) and not hasattr(structure, "_fields"):
+        return type(structure)(_pack(item, leaves, expand) for item in structure)
+    if is_sequence(structure) or expand and _is_composite(structure):
+        return _like(structure, [_pack(item, leaves, expand) for _, item in _items(structure)])
     return next(leaves)
 
 
-def map_structure(func, *structures, check_types=True, expand_composites=False):
-    """Returns the structure of `func` applied to corresponding leaves of `structures`."""
+def _like(structure, items):
+    """Returns a structure of the kind of `structure` of new items, which are in the order of `_items`."""
+    kind = type(structure)
+    if isinstance(structure, Mapping):
+        packed = dict(zip(_ordered(structure), items))
+        pairs = [(k, packed[k]) for k in structure]
+        return kind(structure.default_factory, pairs) if isinstance(structure, defaultdict) else kind(pairs)
+    if _is_composite(structure):
+        return kind(**dict(zip(_parts(structure), items)))
+    return kind(items) if kind in (list, tuple) or not hasattr(structure, "_fields") and isinstance(
+        structure, (list, tuple)) else kind(*items)
+
+
+def map_structure(func, *structures, **kwargs):
+    """Returns the structure of `func` applied to corresponding leaves of `structures`.
+
+    Args: check_types: whether sequences must be of one type; expand_composites: whether sparse tensors are no leaves.
+    """
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func}")
     if not structures:
         raise ValueError("Must provide at least one structure")
+    unknown = kwargs.keys() - {"check_types", "expand_composites"}
+    if unknown:
+        raise ValueError(f"Only valid keyword arguments are `check_types` and `expand_composites`, not: {sorted(unknown)}")
+    expand = kwargs.get("expand_composites", False)
     for other in structures[1:]:
-        assert_same_structure(structures[0], other, check_types=check_types)
-    return pack_sequence_as(structures[0], [func(*leaves) for leaves in zip(*(flatten(s) for s in structures))])
+        assert_same_structure(structures[0], other, kwargs.get("check_types", True), expand)
+    rows = zip(*(flatten(s, expand) for s in structures))
+    return pack_sequence_as(structures[0], [func(*leaves) for leaves in rows], expand)
 
 
 # -- paths, and structures that go less deep ------------------------------------------------------------
 def _items(structure):
     """Returns [(key, item)] of a structure, in the order of its leaves."""
-    if isinstance(structure, dict):
-        return [(k, structure[k]) for k in sorted(structure)]
+    if isinstance(structure, Mapping):
+        return [(k, structure[k]) for k in _ordered(structure)]
     if hasattr(structure, "_fields"):
         return list(zip(structure._fields, structure))
-    return list(enumerate(structure))
+    if isinstance(structure, (list, tuple)):
+        return list(enumerate(structure))
+    fields = getattr(type(structure), "__attrs_attrs__", None)
+    if fields is not None:
+        return [(f.name, getattr(structure, f.name)) for f in fields]
+    return list(_parts(structure).items())
 
 
 def flatten_with_tuple_paths(structure, expand_composites=False):
@@ -108,7 +161,7 @@ def assert_shallow_structure(shallow_tree, input_tree, check_types=True, expand_
     if len(input_tree) != len(shallow_tree):
         raise ValueError("The two structures don't have the same sequence length. Input structure has length "
                          f"{len(input_tree)}, while shallow structure has length {len(shallow_tree)}.")
-    if isinstance(shallow_tree, dict) and set(shallow_tree) != set(input_tree):
+    if isinstance(shallow_tree, Mapping) and set(shallow_tree) != set(input_tree):
         raise ValueError(f"The two structures don't have the same keys. Input structure has keys {list(input_tree)}, while "
                          f"shallow structure has keys {list(shallow_tree)}.")
     for (_, shallow), (_, item) in zip(_items(shallow_tree), _items(input_tree)):
@@ -147,10 +200,7 @@ def get_traverse_shallow_structure(traverse_fn, structure):
         assert_shallow_structure(structure, goes)
         inner = [get_traverse_shallow_structure(traverse_fn, item) if go else False
                  for (_, item), (_, go) in zip(_items(structure), _items(goes))]
-    if isinstance(structure, dict):
-        found = dict(zip(sorted(structure), inner))
-        return type(structure)((k, found[k]) for k in structure)
-    return type(structure)(*inner) if hasattr(structure, "_fields") else type(structure)(inner)
+    return _like(structure, inner)
 
 
 def flatten_dict_items(dictionary):
@@ -176,7 +226,7 @@ def flatten_dict_items(dictionary):
 def assert_same_structure(nest1, nest2, check_types=True, expand_composites=False):
     """Raises ValueError (or TypeError for types) unless both structures nest in the same way."""
     try:
-        _same(nest1, nest2, check_types)
+        _same(nest1, nest2, check_types, expand_composites)
     except (TypeError, ValueError) as error:
         raise type(error)(f"The two structures don't have the same nested structure.\n\nFirst structure: {_shown(nest1)}\n\n"
                           f"Second structure: {_shown(nest2)}\n\nMore specifically: {error}\nEntire first structure:\n"
@@ -198,21 +248,24 @@ class _Dot:
         return "."
 
 
-def _same(a, b, check_types):
-    if is_sequence(a) != is_sequence(b):
-        first, second = (a, b) if is_sequence(a) else (b, a)
+def _same(a, b, check_types, expand):
+    nested = is_sequence_or_composite if expand else is_sequence
+    if nested(a) != nested(b):
+        first, second = (a, b) if nested(a) else (b, a)
         raise ValueError(f'Substructure "{_shown(first)}" is a sequence, while substructure "{_shown(second)}" is not')
-    if not is_sequence(a):
+    if not nested(a):
         return
-    if check_types and type(a) is not type(b) and not (hasattr(a, "_fields") and type(a).__name__ == type(b).__name__):
+    # Types of mappings count as one, and namedtuples may be made twice.
+    if check_types and type(a) is not type(b) and not (isinstance(a, Mapping) and isinstance(b, Mapping)) and not (
+            hasattr(a, "_fields") and type(a).__name__ == type(b).__name__ and a._fields == getattr(b, "_fields", None)):
         raise TypeError(f"The two structures don't have the same sequence type. First has type {type(a)}, second has type "
                         f"{type(b)}.")
-    if len(a) != len(b):
+    ours, theirs = _items(a), _items(b)
+    if len(ours) != len(theirs):
         raise ValueError("The two structures don't have the same number of elements. "
                          f"First structure: {_shown(a)}. Second structure: {_shown(b)}")
-    if isinstance(a, dict) and set(a) != set(b):
+    if isinstance(a, Mapping) and isinstance(b, Mapping) and set(a) != set(b):
         raise ValueError(f"The two dictionaries don't have the same set of keys. First structure has keys {list(a)}, while "
                          f"second structure has keys {list(b)}")
-    pairs = [(a[k], b[k]) for k in sorted(a)] if isinstance(a, dict) else zip(a, b)
-    for x, y in pairs:
-        _same(x, y, check_types)
+    for (_, x), (_, y) in zip(ours, theirs):
+        _same(x, y, check_types, expand)

@@ -5,7 +5,6 @@ what would happen, and the graph explained stays as it was. (Rules are called fo
 """
 
 import contextlib
-import linecache
 
 from regrad.autodiff import overrides as rules
 from regrad.autodiff.gradients import Partials, Walk, _ancestors, _as_list, _element, _sparse_values, flows
@@ -510,5 +509,5 @@ def _unconnected(x):
 
 def source_line(op):
     """Returns the line of the program that made `op`, stripped; "" when its file cannot be read."""
-    frames = op.traceback if isinstance(op, Operation) else op.outputs[0].op.traceback
-    return linecache.getline(frames[0][0], frames[0][1]).strip() if frames else ""
+    frames = (op if isinstance(op, Operation) else op.outputs[0].op).traceback
+    return frames[-1][3] if frames else ""

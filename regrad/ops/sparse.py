@@ -38,6 +38,7 @@ class SparseTensor:
         self.dense_shape = convert_to_tensor(dense_shape, dtype=dtypes.int64, name="shape")
         _check_parts(self.indices, self.values, self.dense_shape)
 
+    is_tensor_like = True
     _dims = None  # the static shape, where dense_shape may be fed but need not
 
     @classmethod

@@ -3,12 +3,14 @@
 import contextlib
 import os
 import threading
+import time
+import weakref
 from types import SimpleNamespace
 
 import numpy as np
 
 from regrad.core import collecting, context
-from regrad.core.errors import CancelledError, InvalidArgumentError
+from regrad.core.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, NotFoundError
 from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
 from regrad.runtime import segment as segments
 from regrad.runtime.feeds import Fetches, announced, checked_feeds, feed_array, feed_tensors
@@ -16,6 +18,7 @@ from regrad.runtime.plan import Plan, body_plan
 from regrad.runtime.runner import Runner
 from regrad.runtime.trace import ConfigProto, Recorder, RunOptions
 
+_sessions: weakref.WeakSet = weakref.WeakSet()
 _MAX_RUNNERS = 4096  # plans kept per session; a program that builds new ops for every run would grow without end
 
 
@@ -32,10 +35,14 @@ class Session:
     """
 
     def __init__(self, target="", graph=None, config=None):
-        """Args: target, config: accepted; graph: by default the default graph.
+        """Args:
+          target: "" or "local": there is one process.
+          graph: by default the default graph.
+          config: a ConfigProto; of its settings `operation_timeout_in_ms` counts, which ends runs that wait for longer.
 
         Raises:
           TypeError: `graph` is no Graph, `target` no string, or `config` no ConfigProto.
+          NotFoundError: another target.
         """
         if not isinstance(target, (str, bytes)):
             raise TypeError(f"target must be a string, but got {target!r}.")
@@ -43,9 +50,12 @@ class Session:
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config).__name__}.")
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph must be a tf.Graph, got {graph!r}.")
+        if target not in ("", b"", "local", b"local"):
+            raise NotFoundError(None, None, "No session factory registered for the given session options: "
+                                f"{{target: {target!r}}}. There is one process: leave the target out.")
         self.graph = graph or get_default_graph()
         self._target = target
-        self._config = config
+        self._timeout = 0 if config is None else vars(config).get("operation_timeout_in_ms", 0)
         self.state = {}
         self.plans = 0
         self.runs = 0
@@ -64,6 +74,8 @@ class Session:
         self._contexts = []
         self._partial = {}
         self.recorder = None
+        self._deadline = threading.local()  # `time`, after which this thread's run waits no longer
+        _sessions.add(self)
 
     # -- running ------------------------------------------------------------------------------
 
@@ -74,7 +86,8 @@ class Session:
           fetches: a Tensor, Operation, Variable, name, IndexedSlices, or any nesting of lists, tuples, dicts and
             namedtuples of them.
           feed_dict: {tensor: value}: any tensor may be given a value instead of being computed.
-          options, run_metadata: `RunOptions(trace_level=RunOptions.FULL_TRACE)` and a RunMetadata record every step.
+          options, run_metadata: `RunOptions(trace_level=RunOptions.FULL_TRACE)` and a RunMetadata record every step;
+            `RunOptions(timeout_in_ms=...)` ends a run that waits for longer with DeadlineExceededError.
 
         Returns:
           The same structure holding NumPy arrays (NumPy scalars for rank 0, None for operations), which the caller owns.
@@ -88,19 +101,32 @@ class Session:
             self._check_open()
             if not self.graph._ops:
                 raise RuntimeError(self._empty())
-            if options is not None and not isinstance(options, RunOptions):
-                raise TypeError(f"options must be a tf.RunOptions, got {options!r}.")
             self.runs += 1
             if self._revision != self.graph._revision:
                 self._forget_plans()
             structure = self._structure(fetches)
             tensors, arrays = self._feeds(feed_dict)
             runner = self._runner(structure, tensors)
-            if run_metadata is not None and getattr(options, "trace_level", 0):
-                return self._traced(runner, structure, arrays, run_metadata)
+            if options is not None or self._timeout:
+                return self._run_with(runner, structure, arrays, options, run_metadata)
             self._wait_first(runner.plan)
             values = runner.run(arrays)
             return structure.rebuild([own(v) for v in values])
+
+    def _run_with(self, runner, structure, arrays, options, metadata):
+        """Runs as RunOptions and the session's ConfigProto say: within a time, or recording its steps."""
+        if options is not None and not isinstance(options, RunOptions):
+            raise TypeError(f"options must be a tf.RunOptions, got {options!r}.")
+        timeout = getattr(options, "timeout_in_ms", 0) or self._timeout
+        outer = getattr(self._deadline, "time", None)  # of a run in the middle of which this one is
+        self._deadline.time = time.monotonic() + timeout / 1000 if timeout else outer
+        try:
+            if metadata is not None and getattr(options, "trace_level", 0):
+                return self._traced(runner, structure, arrays, metadata)
+            self._wait_first(runner.plan)
+            return structure.rebuild([own(v) for v in runner.run(arrays)])
+        finally:
+            self._deadline.time = outer
 
     def _forget_plans(self):
         """Forgets what was planned before edges of the graph were changed."""
@@ -236,14 +262,19 @@ class Session:
 
         Raises:
           CancelledError: the session was closed meanwhile.
+          DeadlineExceededError: the run has waited for as long as it may.
         """
+        end = getattr(self._deadline, "time", None)
         self.suspended += 1
         try:
-            self._changed.wait()
+            in_time = self._changed.wait(None if end is None else max(end - time.monotonic(), 0))
         finally:
             self.suspended -= 1
         if self._closed:
             raise CancelledError("The session was closed while an operation waited.")
+        if not in_time:
+            raise DeadlineExceededError(None, None, "Timed out waiting for notification: the run has waited for as long as its "
+                                        "RunOptions(timeout_in_ms=...) or ConfigProto(operation_timeout_in_ms=...) allow.")
 
     def notify(self):
         """Wakes the runs that wait: a resource has changed."""
@@ -284,7 +315,11 @@ class Session:
     # -- other ways to run -----------------------------------------------------------------------
 
     def make_callable(self, fetches, feed_list=None, accept_options=False):
-        """Returns a function of the values for `feed_list` that runs `fetches`: a `run` with its look-ups done once."""
+        """Returns a function of the values for `feed_list` that runs `fetches`: a `run` with its look-ups done once.
+
+        With `accept_options` it takes `options=` and `run_metadata=` as `run` does. InvalidArgumentError: other than one value
+        for each of `feed_list`.
+        """
         if feed_list is not None and not isinstance(feed_list, (list, tuple)):
             raise TypeError(f"feed_list must be a list of tensors, got {feed_list!r}.")
         structure = Fetches(self.graph, fetches)
@@ -296,16 +331,18 @@ class Session:
         def function(*values, options=None, run_metadata=None):
             nonlocal runner, revision
             if len(values) != len(tensors):
-                raise TypeError(f"This callable takes {len(tensors)} feed values, got {len(values)}.")
+                raise InvalidArgumentError(None, None, f"This callable takes {len(tensors)} feed values, got {len(values)}.")
             with self._lock:
                 self._check_open()
                 self.runs += 1
                 if revision != self.graph._revision:
                     self._forget_plans()
                     runner, revision = self._runner(structure, tuple(tensors)), self._revision
+                arrays = [feed_array(t, v) for t, v in zip(tensors, values)]
+                if options is not None or self._timeout:
+                    return self._run_with(runner, structure, arrays, options, run_metadata)
                 self._wait_first(runner.plan)
-                results = runner.run([feed_array(t, v) for t, v in zip(tensors, values)])
-                return structure.rebuild([own(v) for v in results])
+                return structure.rebuild([own(v) for v in runner.run(arrays)])
 
         return function
 
@@ -367,8 +404,11 @@ class Session:
 
         return [_Device(d.platform.upper(), d.id) for d in jax.devices()]
 
-    def reset(self, *args, **kwargs):
-        self.state.clear()
+    @staticmethod
+    def reset(target="", containers=None, config=None):
+        """Closes the sessions of this process, and frees their variables and queues; all arguments are accepted."""
+        for session in list(_sessions):
+            session.close()
 
     def as_default(self):
         """Context manager: the default session for `eval()` and `run()` inside the block; does not close it."""

@@ -158,8 +158,10 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
         for node in graph_def.node:
             node.device = ""
     graph = get_default_graph()
-    import_graph_def(graph_def, name=import_scope or "", **kwargs)
-    scope = import_scope.rstrip("/") + "/" if import_scope else ""
+    # Relative to the scope in force, as the names of its collections and variables then are too.
+    import_scope = "/".join(s.rstrip("/") for s in (graph.get_name_scope(), import_scope) if s)
+    import_graph_def(graph_def, name=import_scope and import_scope + "/", **kwargs)
+    scope = import_scope and import_scope + "/"
     variables: dict = {}
     for key in sorted(meta.collection_def):
         kept = meta.collection_def[key]

@@ -59,7 +59,7 @@ class Saver:
           reshape: restore a variable from a stored value of another shape but as many elements.
           max_to_keep: how many checkpoints stay; older ones are deleted. None or 0 keeps all.
           keep_checkpoint_every_n_hours: besides, one per so many hours stays for good.
-          defer_build: collect the variables at the first use instead of now.
+          defer_build: leave collecting the variables to `build()`, which must be called before anything is saved or restored.
           allow_empty: having no variables is no error.
           pad_step_number: write steps with 8 digits.
           save_relative_paths: write relative paths into the file "checkpoint".
@@ -107,6 +107,10 @@ class Saver:
                     new = value if not self._reshape else reshape(value, v.shape.as_list())
                     self._assignments[v.op] = value, assign_op(v._variable, new, validate_shape=v.dims is not None)
 
+    def _check_built(self):
+        if self._entries is None:
+            raise RuntimeError("`build()` should be called before save and restore if defer_build==True.")
+
     # -- saving ------------------------------------------------------------------------------------
 
     def save(self, sess, save_path, global_step=None, latest_filename=None, meta_graph_suffix="meta",
@@ -129,7 +133,7 @@ class Saver:
         """
         if not hasattr(sess, "run"):
             raise TypeError(f"'sess' must be a Session; got {sess!r}")
-        self.build()
+        self._check_built()
         if latest_filename is not None and os.path.split(latest_filename)[0]:
             raise ValueError("'latest_filename' must not contain path components")
         save_path = os.fspath(save_path)
@@ -202,7 +206,7 @@ class Saver:
           NotFoundError: the checkpoint lacks a variable.
           InvalidArgumentError: a stored value has another shape or dtype.
         """
-        self.build()
+        self._check_built()
         if save_path is None:
             raise ValueError("Can't load save_path when it is None. tf.train.latest_checkpoint(folder) gives None where the "
                              "folder has no file 'checkpoint', or what that names is gone.")
@@ -281,6 +285,7 @@ def _entries(given):
         if not (name is None or isinstance(name, str)):
             raise TypeError(f"The names under which variables are saved are strings, got {name!r} for {v!r}.")
         if isinstance(v, (list, tuple)) and all(isinstance(p, Variable) for p in v):
+            _check_parts(name, v)
             _add(entries, name, list(v), 0)
         elif isinstance(v, PartitionedVariable):
             _add(entries, name or v.name, list(v), v._axis)
@@ -294,6 +299,15 @@ def _entries(given):
         else:
             raise TypeError(f"Can't save a {type(v).__name__}: {v!r}; Saver takes variables.")
     return [entries[n] for n in sorted(entries)]
+
+
+def _check_parts(name, variables):
+    """Refuses a list that is not made of the parts of one variable."""
+    wholes = [v._save_slice_info and v._save_slice_info.full_name for v in variables]
+    if not all(wholes):
+        raise ValueError(f"Slices must all be slices: {name!r} is given {[v.name for v in variables]}.")
+    if len(set(wholes)) > 1:
+        raise ValueError(f"Slices must all be from the same tensor: {name!r} is given parts of {sorted(set(wholes))}.")
 
 
 def _cut_axis(info):
@@ -321,18 +335,26 @@ def init_from_checkpoint(ckpt_dir_or_file, assignment_map):
 
     Raises:
       ValueError: the checkpoint or the graph lacks a name, or shapes differ.
+      InvalidArgumentError: dtypes differ.
     """
     reader = checkpoint.load_checkpoint(ckpt_dir_or_file)
-    variables = {v.op.name: v for v in global_variables()}
+    variables: dict = {}
+    for v in global_variables():  # the parts of a partitioned variable under its name, and each under its own
+        if v._save_slice_info is not None:
+            variables.setdefault(v._save_slice_info.full_name, []).append(v)
+        variables.setdefault(v.op.name, [v])
     for stored, target in assignment_map.items():
         if isinstance(target, str) and stored.endswith("/"):
             source_scope, scope = stored.lstrip("/"), target.lstrip("/")
-            for name, v in variables.items():
-                if name.startswith(scope):
-                    source = source_scope + name[len(scope):]
-                    if not reader.has_tensor(source):
-                        raise ValueError(f"Tensor {source} (for {name}) is not found in {ckpt_dir_or_file} checkpoint")
-                    _start_from(reader, source, [v])
+            inside = {name: parts for name, parts in variables.items() if name.startswith(scope) and not (
+                parts[0]._save_slice_info is not None and name == parts[0].op.name)}
+            if not inside:
+                raise ValueError(f"Scope {target!r} of the assignment map has no variables.")
+            for name, parts in inside.items():
+                source = source_scope + name[len(scope):]
+                if not reader.has_tensor(source):
+                    raise ValueError(f"Tensor {source} (for {name}) is not found in {ckpt_dir_or_file} checkpoint")
+                _start_from(reader, source, parts)
             continue
         found = target if not isinstance(target, str) else variables.get(target)
         if found is None:
@@ -344,6 +366,10 @@ def init_from_checkpoint(ckpt_dir_or_file, assignment_map):
 
 
 def _start_from(reader, stored, variables):
+    dtype = reader.get_variable_to_dtype_map()[stored]
+    if dtype is not variables[0].dtype:
+        raise InvalidArgumentError(None, None, f"tensor_name = {stored}; expected dtype {variables[0].dtype.name} does not "
+                                   f"equal original dtype {dtype.name}: {variables[0].name} cannot start from it.")
     value = reader.get_tensor(stored)
     for v, array in zip(variables, _Entry(stored, variables).parts(value)):
         if list(array.shape) != v.shape.as_list():

@@ -9,7 +9,7 @@ from regrad.core.dtypes import FLOATING, as_dtype, float32
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import find_op
 from regrad.core.shapes import TensorShape
-from regrad.ops import array, random
+from regrad.ops import array, layout, random
 
 
 class Initializer:
@@ -327,7 +327,7 @@ class ConvolutionDeltaOrthogonal(Initializer):
         square = Orthogonal(self.gain, self.seed, self.dtype)([shape[-1], shape[-1]], dtype)
         middle = array.reshape(square[:shape[-2], :], [1] * (len(shape) - 2) + shape[-2:])
         paddings = [[(d - 1) // 2, d - 1 - (d - 1) // 2] for d in shape[:-2]] + [[0, 0], [0, 0]]
-        return array.pad(middle, paddings)
+        return layout.pad(middle, paddings)
 
     get_config = _config("gain", "seed")
 

@@ -80,12 +80,24 @@ class PartitionedVariable:
         return self._whole
 
     def assign(self, value, use_locking=False, name=None, read_value=True):
-        """Returns the assignments of the parts, a list of tensors."""
+        """Returns the assignments of the parts, a list of tensors, or of operations unless `read_value`."""
+        return self._assigned("assign", value, name, read_value)
+
+    def assign_add(self, value, use_locking=False, name=None, read_value=True):
+        """Returns the additions to the parts; see `assign`."""
+        return self._assigned("assign_add", value, name, read_value)
+
+    def assign_sub(self, value, use_locking=False, name=None, read_value=True):
+        """Returns the subtractions from the parts; see `assign`."""
+        return self._assigned("assign_sub", value, name, read_value)
+
+    def _assigned(self, method, value, name, read_value):
         from regrad.ops.array import split
 
         value = convert_to_tensor(value, dtype=None if hasattr(value, "dtype") else self.dtype)
         sizes = [p.shape.as_list()[self._axis] for p in self._parts]
-        return [p.assign(v) for p, v in zip(self._parts, split(value, sizes, self._axis))]
+        return [getattr(p, method)(v, name=name, read_value=read_value)
+                for p, v in zip(self._parts, split(value, sizes, self._axis))]
 
     def __repr__(self):
         return f"<PartitionedVariable '{self.name}' shape={self.shape} dtype={self.dtype.name} parts={len(self._parts)}>"

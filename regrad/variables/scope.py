@@ -241,6 +241,28 @@ class _PartitionInfo:
         self.full_shape = TensorShape(full_shape).as_list()
         self.var_offset = list(var_offset)
 
+    def single_slice_dim(self, shape):
+        """Returns the one axis along which a part of `shape` is less than the whole, None where it is the whole.
+
+        Raises:
+          TypeError: `shape` is no list or tuple.
+          ValueError: no part of that shape fits, or it is cut along several axes.
+        """
+        if not isinstance(shape, (list, tuple)):
+            raise TypeError(f"shape must be a sequence (like a list or tuple), got {type(shape).__name__}.")
+        if len(shape) != len(self.full_shape) or any(o + n > whole for o, n, whole in zip(
+                self.var_offset, shape, self.full_shape)):
+            raise ValueError(f"A part of shape {list(shape)} at {self.var_offset} is not within {self.full_shape}.")
+        cut = [i for i, (n, whole) in enumerate(zip(shape, self.full_shape)) if n != whole]
+        if len(cut) > 1:
+            raise ValueError(f"A part of shape {list(shape)} is cut along several axes of {self.full_shape}.")
+        return cut[0] if cut else None
+
+    def single_offset(self, shape):
+        """Returns where a part of `shape` begins along the axis it is cut along; see `single_slice_dim`."""
+        axis = self.single_slice_dim(shape)
+        return 0 if axis is None else self.var_offset[axis]
+
 
 # -- scopes ------------------------------------------------------------------------------------------------
 

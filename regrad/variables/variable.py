@@ -45,6 +45,16 @@ class VariableAggregation(enum.IntEnum):
     ONLY_FIRST_REPLICA = 3
 
 
+def _chosen(kind, given, default):
+    """Returns `given`, one of an enumeration, or the default for None; ValueError for anything else."""
+    if given is None:
+        return default
+    if given not in list(kind):
+        raise ValueError(f"Invalid variable {kind.__name__.removeprefix('Variable').lower()} mode: {given!r}; it is one of "
+                         f"{', '.join(map(str, kind))}.")
+    return given
+
+
 def _written(value, read_value):
     return value if read_value else value.op
 
@@ -124,7 +134,7 @@ class Variable(Symbolic, metaclass=_Created):
 
         Raises:
           ValueError: no initial value, or one of unknown shape while `validate_shape`, or one made inside a body;
-            `collections` is no list, tuple or set.
+            `collections` is no list, tuple or set; `synchronization` or `aggregation` is none of its kind.
         """
         if variable_def is not None:
             if initial_value is not None:
@@ -142,8 +152,8 @@ class Variable(Symbolic, metaclass=_Created):
                             f"{collections} of type {type(collections)}")
         self._trainable = True if trainable is None else bool(trainable)
         self._constraint = constraint
-        self._synchronization = synchronization or VariableSynchronization.AUTO
-        self._aggregation = aggregation or VariableAggregation.NONE
+        self._synchronization = _chosen(VariableSynchronization, synchronization, VariableSynchronization.AUTO)
+        self._aggregation = _chosen(VariableAggregation, aggregation, VariableAggregation.NONE)
         self._save_slice_info = None
         if self._trainable and GraphKeys.TRAINABLE_VARIABLES not in collections:
             collections = [*collections, GraphKeys.TRAINABLE_VARIABLES]
@@ -177,7 +187,7 @@ class Variable(Symbolic, metaclass=_Created):
             dims = None
         self._graph = graph
         self._initial_value = value
-        self._variable = state.variable_op(shape=dims, dtype=value.dtype, name=scope)
+        self._variable = state.variable_op(shape=dims, dtype=value.dtype, container=graph._container, name=scope)
         self._start = _independent(value, self._variable.op.name)
         self._initializer_op = state.assign_op(self._variable, self._start, name="Assign",
                                                validate_shape=validate_shape and shape is None).op
@@ -197,12 +207,11 @@ class Variable(Symbolic, metaclass=_Created):
         self._trainable, self._constraint = variable_def.trainable, None
         self._synchronization, self._aggregation = variable_def.synchronization, variable_def.aggregation
         info = variable_def.save_slice_info_def
-        self._save_slice_info = self.SaveSliceInfo(info.full_name, list(info.full_shape), list(info.var_offset),
-                                                   list(info.var_shape)) if info.full_name else None
+        self._save_slice_info = self.SaveSliceInfo(save_slice_info_def=info) if info.full_name else None
 
     def to_proto(self, export_scope=None):
         """Returns the VariableDef that names the variable's operations; None if it is outside the scope `export_scope`."""
-        from regrad.core.messages import SaveSliceInfoDef, VariableDef
+        from regrad.core.messages import VariableDef
 
         scope = export_scope.rstrip("/") + "/" if export_scope else ""
         if not self._variable.name.startswith(scope):
@@ -212,8 +221,7 @@ class Variable(Symbolic, metaclass=_Created):
                            trainable=self._trainable, synchronization=self._synchronization, aggregation=self._aggregation)
         info = self._save_slice_info
         if info is not None:
-            made.save_slice_info_def.CopyFrom(SaveSliceInfoDef(full_name=info.full_name, full_shape=info.full_shape,
-                                                               var_offset=info.var_offset, var_shape=info.var_shape))
+            made.save_slice_info_def.CopyFrom(info.to_proto())
         return made
 
     @staticmethod
@@ -226,8 +234,23 @@ class Variable(Symbolic, metaclass=_Created):
 
         def __init__(self, full_name=None, full_shape=None, var_offset=None, var_shape=None, save_slice_info_def=None,
                      import_scope=None):
+            if save_slice_info_def is not None:
+                stored = save_slice_info_def
+                full_name = f"{import_scope}/{stored.full_name}" if import_scope else stored.full_name
+                full_shape, var_offset, var_shape = (
+                    list(n) for n in (stored.full_shape, stored.var_offset, stored.var_shape))
             self.full_name, self.full_shape = full_name, full_shape
             self.var_offset, self.var_shape = var_offset, var_shape
+
+        def to_proto(self, export_scope=None):
+            """Returns the SaveSliceInfoDef, the name without `export_scope`; None when it is not in that scope."""
+            from regrad.core.messages import SaveSliceInfoDef
+
+            prefix = f"{export_scope.rstrip('/')}/" if export_scope else ""
+            if not self.full_name.startswith(prefix):
+                return None
+            return SaveSliceInfoDef(full_name=self.full_name.removeprefix(prefix), full_shape=self.full_shape,
+                                    var_offset=self.var_offset, var_shape=self.var_shape)
 
         @property
         def spec(self):

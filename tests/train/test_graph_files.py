@@ -26,7 +26,7 @@ def test_reads_what_tensorflow_wrote():
     outs = tf.import_graph_def(graph_def, {"x": x}, [f"{n}:0" for n in want], name="net")
     dx = tf.gradients(outs[list(want).index("probs")][:, 0], x)[0]
 
-    assert tf.get_default_graph().get_operation_by_name("net/conv").get_attr("strides") == (1, 2, 2, 1)
+    assert tf.get_default_graph().get_operation_by_name("net/conv").get_attr("strides") == [1, 2, 2, 1]
     with tf.Session() as sess:
         got = dict(zip(want, sess.run(outs, {x: fed})))
         np.testing.assert_allclose(sess.run(dx, {x: fed}), want["grad"], atol=1e-6)

@@ -1,0 +1,197 @@
+"""What scopes, structures, files, queues and sessions keep: names in threads, devices of imports, parts of variables, timeouts."""
+import numpy as np
+from corpus import Row
+
+
+def _refused(id, kind, word, code, **options):
+    return Row(id, code, raises=(kind, word), **options)
+
+
+ROWS = [
+    # Scopes.
+    Row("name scopes of slashes", """
+result = []
+with tf.name_scope('x/'):
+    for name in ('/', '//', 'y//', 'z//w'):
+        with tf.name_scope(name) as scope:
+            result.append(scope)"""),
+    Row("each thread has name scopes of its own", """
+import threading
+made, turns = [], [threading.Event() for _ in range(4)]
+def build(i):
+    with graph.as_default(), tf.name_scope('foo'):
+        made.append(tf.no_op().name)
+        turns[i].set()
+        turns[i + 2].wait()
+        made.append(tf.no_op().name)
+with tf.name_scope('outside'):
+    threads = [threading.Thread(target=build, args=(i,)) for i in range(2)]
+    for thread, turn in zip(threads, turns):
+        thread.start()
+        turn.wait()
+    made.append(tf.no_op().name)
+    for thread, turn in zip(threads, turns[2:]):
+        turn.set()
+        thread.join()
+    made.append(tf.no_op().name)
+result = made"""),
+    Row("blocks of one thread only", """
+import threading
+made = {}
+graph.switch_to_thread_local()
+def build():
+    with graph.as_default():
+        made['inside'] = tf.no_op()
+x = tf.no_op(name='x')
+with graph.device('/cpu:0'), graph.control_dependencies([x]):
+    thread = threading.Thread(target=build)
+    thread.start()
+    thread.join()
+    made['here'] = tf.no_op()
+result = {k: [op.device, len(op.control_inputs)] for k, op in made.items()}"""),
+    Row("where an operation was made", """
+def layer():
+    return tf.constant(1.0)
+def model():
+    return layer()
+functions = [tuple(frame)[2] for frame in model().op.traceback]
+result = functions.index('model') < functions.index('layer')"""),
+    Row("lists among attributes", """
+op = tf.nn.max_pool(tf.zeros([1, 4, 4, 1]), [1, 2, 2, 1], [1, 2, 2, 1], 'SAME').op
+result = [type(op.get_attr(name)).__name__ for name in ('ksize', 'strides')]"""),
+    # Structures.
+    Row("mappings of unlike types are one structure", """
+import collections
+d = collections.defaultdict(int, {'b': 1, 'a': 2})
+mapped = tf.nest.map_structure(lambda x, y: x + y, d, collections.OrderedDict([('a', 10), ('b', 20)]))
+result = [type(mapped).__name__, dict(mapped), mapped['c']]"""),
+    Row("a mapping that is no dict", """
+import collections.abc
+class Frozen(collections.abc.Mapping):
+    def __init__(self, items):
+        self.items_ = dict(items)
+    def __getitem__(self, key):
+        return self.items_[key]
+    def __iter__(self):
+        return iter(self.items_)
+    def __len__(self):
+        return len(self.items_)
+packed = tf.nest.pack_sequence_as(Frozen({'z': 1, 'a': (2, 3)}), [4, 5, 6])
+result = [tf.nest.flatten(Frozen({'z': 1, 'a': (2, 3)})), type(packed).__name__, packed['z'], packed['a']]"""),
+    Row("sparse tensors within structures", """
+sparse, slices = tf.SparseTensor([[0]], [1.0], [2]), tf.IndexedSlices(tf.zeros([1, 2]), tf.constant([0]))
+doubled = tf.nest.map_structure(lambda x: x + x, {'a': sparse}, expand_composites=True)
+result = [len(tf.nest.flatten([sparse, slices])), [t.dtype.name for t in tf.nest.flatten([sparse, slices], expand_composites=True)],
+          run(doubled['a'].values)]"""),
+    _refused("structures of unlike lengths", "ValueError", "don't have the same nested structure",
+             "tf.nest.assert_same_structure((1, 2), (1, 2, 3))"),
+    _refused("structures of unlike keys", "ValueError", "don't have the same set of keys",
+             "tf.nest.assert_same_structure({'a': 1}, {'b': 1})"),
+    _refused("an unknown argument of map_structure", "ValueError", "only valid keyword arg",
+             "tf.nest.map_structure(lambda x: x, 1, check_type=False)"),
+    # Graphs in files.
+    Row("devices of what is imported", """
+with tf.Graph().as_default() as other:
+    with tf.device('/device:CPU:0'):
+        tf.no_op(name='a')
+    tf.no_op(name='b')
+made = tf.import_graph_def(other.as_graph_def(), return_elements=['a', 'b'])
+with tf.device('/job:w/device:GPU:1'):
+    made += tf.import_graph_def(other.as_graph_def(), return_elements=['a', 'b'])
+result = [op.device for op in made]"""),
+    _refused("an import of two nodes of one name", "ValueError", "not unique", """
+data = graph.as_graph_def()
+for _ in range(2):
+    node = data.node.add()
+    node.name, node.op = 'a', 'NoOp'
+tf.import_graph_def(data)"""),
+    _refused("an import of an output that is not there", "ValueError", "", """
+tf.identity(tf.constant(1.0), name='y')
+data = graph.as_graph_def()
+data.node[1].input[0] = 'Const:3'
+tf.import_graph_def(data)"""),
+    _refused("an import of too many inputs", "ValueError", "", """
+tf.identity(tf.constant(1.0), name='y')
+data = graph.as_graph_def()
+data.node[1].input.append('Const')
+tf.import_graph_def(data)"""),
+    Row("a meta graph within a scope", """
+v = tf.Variable(3.0, name='v')
+tf.add_to_collection('kept', tf.identity(v, name='y'))
+meta = tf.train.export_meta_graph()
+with tf.Graph().as_default():
+    with tf.name_scope('outer'):
+        tf.train.import_meta_graph(meta)
+        tf.train.import_meta_graph(meta, import_scope='inner')
+    result = [v.name for v in tf.global_variables()] + [t.name for t in tf.get_collection('kept')]"""),
+    # Variables in files, and their parts.
+    Row("a partitioned variable starts from a checkpoint", """
+import os, tempfile
+path = os.path.join(tempfile.mkdtemp(), 'model')
+v = tf.get_variable('a/v', initializer=tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+with tf.Session() as s:
+    s.run(v.initializer)
+    tf.train.Saver().save(s, path)
+two = tf.fixed_size_partitioner(2)
+with tf.Graph().as_default(), tf.Session() as s:
+    x, y = tf.get_variable('x', [3, 2], partitioner=two), tf.get_variable('b/v', [3, 2], partitioner=two)
+    tf.train.init_from_checkpoint(path, {'a/v': 'x', 'a/': 'b/'})
+    s.run(tf.global_variables_initializer())
+    result = s.run([x.as_tensor(), y.as_tensor()])"""),
+    _refused("a variable of another dtype starts from a checkpoint", "OpError", "does not equal original dtype", """
+import os, tempfile
+path = os.path.join(tempfile.mkdtemp(), 'model')
+v, w = tf.Variable(1.0, name='v'), tf.Variable(1, name='w')
+saver = tf.train.Saver([v])
+with tf.Session() as s:
+    s.run(v.initializer)
+    saver.save(s, path)
+    tf.train.init_from_checkpoint(path, {'v': w})
+    s.run(w.initializer)""", asked=False),
+    _refused("a saver that was not built", "RuntimeError", "build()", """
+v = tf.Variable(1.0)
+tf.train.Saver(defer_build=True).save(tf.Session(), '/tmp/model')"""),
+    _refused("a saver's list of whole variables", "ValueError", "slices",
+             "tf.train.Saver({'v': [tf.Variable(1.0, name='a'), tf.Variable(1.0, name='b')]})"),
+    Row("all parts of a variable are assigned", """
+v = tf.get_variable('v', [3], initializer=tf.zeros_initializer(), partitioner=tf.fixed_size_partitioner(2))
+run(v.assign_add([1.0, 2.0, 3.0]))
+operations = v.assign_sub([0.5, 0.5, 0.5], read_value=False)
+run(operations)
+result = [run(v.as_tensor()), [hasattr(x, 'outputs') for x in operations]]""",
+        expect=[np.float32([0.5, 1.5, 2.5]), [True, True]]),  # TensorFlow 2's sizes of the parts are not those of the variable
+    Row("what an initializer knows of its part", """
+seen = []
+def start(shape, dtype, partition_info):
+    seen.append([partition_info.single_slice_dim(shape), partition_info.single_offset(shape)])
+    return tf.zeros(shape, dtype)
+tf.get_variable('v', [4, 3], initializer=start, partitioner=tf.fixed_size_partitioner(2, axis=1))
+tf.get_variable('w', [4, 3], initializer=start, partitioner=tf.fixed_size_partitioner(1))
+result = seen"""),
+    Row("a slice of a variable as a message", """
+info = tf.Variable.SaveSliceInfo('s/v', [4, 3], [0, 1], [4, 2])
+kept = tf.Variable.SaveSliceInfo(save_slice_info_def=info.to_proto(export_scope='s'), import_scope='t')
+result = [kept.full_name, kept.spec]"""),
+    _refused("a variable's synchronization", "ValueError", "synchronization", "tf.Variable(1.0, synchronization='x')"),
+    _refused("a variable's aggregation", "ValueError", "aggregation", "tf.Variable(1.0, aggregation='x')"),
+    # Sessions.
+    _refused("a session elsewhere", "NotFoundError", "No session factory registered", "tf.Session('nowhere')"),
+    Row("runs that wait for too long", """
+dequeue = tf.FIFOQueue(1, tf.float32, [[]]).dequeue()
+timed = tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=5))
+result = [raised(lambda: timed.run(dequeue))[0], raised(lambda: timed.make_callable(dequeue)())[0],
+          raised(lambda: tf.Session().run(dequeue, options=tf.RunOptions(timeout_in_ms=5)))[0]]"""),
+    Row("a callable records its steps", """
+x = tf.placeholder(tf.float32, [])
+metadata = tf.RunMetadata()
+double = tf.Session().make_callable(x * 2.0, [x], accept_options=True)
+value = double(3.0, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
+result = [value, len(metadata.step_stats.dev_stats) > 0, raised(lambda: double(options=None))[0]]"""),
+    Row("containers are recorded, and reset with their sessions", """
+with tf.container('one'):
+    v = tf.Variable(1.0)
+s = tf.Session()
+s.run(v.initializer)
+tf.Session.reset('', ['one'])
+result = [v.op.get_attr('container') == b'one', raised(lambda: s.run(v)) is not None]"""),
+]
