@@ -1,8 +1,8 @@
 """Compiled segments kept on disk, so that a second process need not compile what the first one did.
 
 A file holds one executable, named by a digest of the segment's structure, the versions of everything that compiles, and the
-processor. Files are written whole or not at all; one that cannot be read is ignored and replaced. `config.cache_dir = None`
-switches it off.
+processor. Files are written whole or not at all, behind a digest of what they hold: LLVM ends the process over one that is
+damaged. One that cannot be read is ignored and replaced. `config.cache_dir = None` switches it off.
 """
 
 import functools
@@ -14,6 +14,7 @@ from regrad.core.opdef import USER_DEFINED
 from regrad.runtime import config, foreign, onednn
 
 _MAX_FILES = 2048
+_DIGEST = 32  # bytes
 
 
 def directory():
@@ -85,6 +86,12 @@ def _find_lapack():
     jax.jit(jax.lax.linalg.cholesky).lower(jax.ShapeDtypeStruct((1, 1), "float32"))
 
 
+def _digest_of(data):
+    import hashlib
+
+    return hashlib.sha256(data).digest()
+
+
 def load(name):
     """Returns the executable stored under `name`, or None."""
     if directory() is None or name is None:
@@ -93,7 +100,9 @@ def load(name):
 
     try:
         with open(os.path.join(directory(), name), "rb") as f:
-            data = f.read()
+            written, data = f.read(_DIGEST), f.read()
+        if written != _digest_of(data):
+            return None
         if b"lapack" in data:
             _find_lapack()
         foreign.register_all_in(data)
@@ -122,6 +131,7 @@ def store(name, executable):
         handle, temporary = tempfile.mkstemp(dir=directory())
         try:
             with os.fdopen(handle, "wb") as f:
+                f.write(_digest_of(data))
                 f.write(data)
             os.replace(temporary, os.path.join(directory(), name))
         except OSError:
