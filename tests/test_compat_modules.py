@@ -62,8 +62,10 @@ NAMES = {
     "ops.tensor_array_ops": "TensorArray",
     "ops.template": "make_template",
     "ops.losses.losses_impl": "mean_squared_error Reduction",
-    "ops.rnn": "dynamic_rnn static_rnn",
-    "ops.rnn_cell_impl": "LSTMCell BasicRNNCell LSTMStateTuple",
+    "ops.rnn": "dynamic_rnn static_rnn _transpose_batch_time _rnn_step",
+    "ops.rnn_cell_impl": "LSTMCell BasicRNNCell LSTMStateTuple LayerRNNCell _Linear _WEIGHTS_VARIABLE_NAME",
+    "ops.embedding_ops": "embedding_lookup _embedding_lookup_and_transform",
+    "ops.nn_impl": "moments moments_v2 _compute_sampled_logits",
     "ops.check_ops": "assert_equal assert_rank",
     "ops.summary_op_util": "summary_scope collect skip_summary clean_tag",
     "tpu.tpu_function": "get_tpu_context",
@@ -276,3 +278,40 @@ def test_programs_may_ask_about_an_optimizer_of_many_workers():
     assert not isinstance(tf.train.AdamOptimizer(), found)
     with pytest.raises(NotImplementedError, match="there is one process"):
         found(tf.train.AdamOptimizer(), 2)
+
+
+def test_what_cells_of_other_packages_are_made_of():
+    from regrad.compat import nn
+
+    x, state, lengths = tf.ones([3, 4]), tf.fill([3, 2], 0.5), tf.constant([1, 2, 3])
+    cell = tf.nn.rnn_cell.GRUCell(2)
+    steps = [nn.rnn_step(tf.constant(1), lengths, tf.reduce_min(lengths), tf.reduce_max(lengths), tf.zeros([3, 2]), state,
+                         lambda: cell(x, state), 2, skip) for skip in (False, True)]
+    turned = tf.stack(nn.reverse_seq([tf.constant([[1.0], [2.0]]), tf.constant([[3.0], [4.0]])], [1, 2]))
+    linear = tf.contrib.rnn.OutputProjectionWrapper  # loads the module
+    from regrad.contrib.cells import Linear
+
+    assert linear and nn.best_effort_input_batch_size([tf.placeholder(tf.float32, [None, 3, 4])]) == 3
+    assert nn.joined_sizes(3, [4, None], static=True) == [3, 4, None]
+    assert nn.infer_state_dtype(None, (x, state)) is tf.float32 and nn.infer_state_dtype(tf.int32, None) is tf.int32
+    for wrong, error in ((lambda: nn.infer_state_dtype(None, (x, lengths)), ValueError),
+                         (lambda: nn.assert_like_rnncell("cell", 3), TypeError), (lambda: Linear([], 2, True), ValueError)):
+        with pytest.raises(error):
+            wrong()
+    with tf.variable_scope("shared", initializer=tf.ones_initializer()):
+        product = Linear([x, state], 2, False)
+    slim = nn.SlimRNNCell(lambda inputs, state, scope=None: (tf.zeros([1, 2]),) * 2 if state is None else (inputs, state + 1))
+    assert (slim.output_size, slim.state_size) == (2, 2)
+    conv = nn.Convolution(None, None, "SAME", strides=(2, 2))(tf.ones([1, 5, 5, 2]), tf.ones([3, 3, 2, 4]))
+    assert conv.shape.as_list() == [1, 3, 3, 4]
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for output, after in sess.run(steps):
+            assert (output[0] == 0).all() and (after[0] == 0.5).all() and (output[1:] == after[1:]).all()
+            assert (output[1:] != 0).all()
+        np.testing.assert_array_equal(sess.run(turned)[:, :, 0], [[1, 4], [3, 2]])
+        np.testing.assert_array_equal(sess.run([product([x, state]), product([2 * x, state])]),
+                                      [np.full((3, 2), 5), np.full((3, 2), 9)])
+        np.testing.assert_array_equal(sess.run(nn.joined_sizes(tf.constant(3), 4)), [3, 4])
+        np.testing.assert_array_equal(sess.run(nn.embedding_lookup_and_transform(np.eye(3), [2], transform_fn=lambda r: 2 * r)),
+                                      [[0, 0, 2]])

@@ -89,7 +89,126 @@ def highway(w, x, h):
     return x * carry + new * transform, new
 
 
+def normal(w, x, scope):
+    x = x - x.mean(1, keepdims=True)
+    return x / np.sqrt((x**2).mean(1, keepdims=True) + 1e-12) * w[f"{scope}/gamma"] + w[f"{scope}/beta"]
+
+
+def coupled_normal(w, x, s):
+    c, h = s[:, :4], s[:, 4:]
+    gates = np.concatenate([x, h], 1) @ np.concatenate([w["W_0"], w["W_1"], w["W_2"]])
+    j, f, o = (normal(w, g, name) for g, name in zip(split(gates, 3), ("transform", "forget", "output")))
+    f = sig(f + 1)
+    c = normal(w, f * c + (1 - f) * np.tanh(j), "state")
+    m = sig(o) * np.tanh(c)
+    return m, np.concatenate([c, m], 1)
+
+
+def normal_lstm(w, x, c, h):
+    i, j, f, o = (normal(w, g, name) for g, name in
+                  zip(split(np.concatenate([x, h], 1) @ w["kernel"], 4), ("input", "transform", "forget", "output")))
+    c = sig(f + w["w_f_diag"] * c + 1) * c + sig(i + w["w_i_diag"] * c) * np.tanh(j)
+    c = np.clip(normal(w, c, "state"), -0.7, 0.7)
+    m = np.clip(sig(o + w["w_o_diag"] * c) * np.tanh(c) @ w["projection/kernel"], -0.3, 0.3)
+    return m, c, m
+
+
+def groups(w, x, c, h):
+    parts = [split(np.concatenate([a, b], 1) @ w["group0/kernel"], 4) for a, b in zip(split(x[:, :2], 2), split(h, 2))]
+    i, j, f, o = (np.concatenate(g, 1) + w[f"bias_{name}"] for name, g in zip("ijfo", zip(*parts)))
+    c = sig(f + 1) * c + sig(i) * np.tanh(j)
+    m = sig(o) * np.tanh(c) @ w["projection/kernel"]
+    return m, c, m
+
+
+def weight_norm(w, x, c, h):
+    def product(xs, at):
+        out, rows = 0, np.cumsum([0] + [a.shape[1] for a in xs])
+        for k, a in enumerate(xs):
+            part = w[f"wn_lstm_cell/{at}kernel"][rows[k]:rows[k + 1]]
+            out = out + a @ (part / np.sqrt((part**2).sum(0)) * w[f"wn_lstm_cell/{at}norm_{k}"])
+        return out
+
+    see_f, see_i, see_o = (w[f"wn_lstm_cell/w_{g}_diag"] for g in "fio")
+    i, j, f, o = split(product([x, h], "") + w["wn_lstm_cell/bias"], 4)
+    c = np.clip(c * sig(f + see_f * c + 1) + sig(i + see_i * c) * np.tanh(j), -0.7, 0.7)
+    m = np.clip(product([sig(o + see_o * c) * np.tanh(c)], "projection/"), -0.3, 0.3)
+    return m, c, m
+
+
+def gru_block(w, x, h):
+    r, u = split(sig(np.concatenate([x, h], 1) @ w["w_ru"] + w["b_ru"]), 2)
+    new = u * h + (1 - u) * np.tanh(np.concatenate([x, r * h], 1) @ w["w_c"] + w["b_c"])
+    return new, new
+
+
+def time_freq(w, x, s):
+    before, outputs, states = np.zeros((3, 2)), [], []
+    for k in range(3):
+        c, m = s[:, 4 * k:4 * k + 2], s[:, 4 * k + 2:4 * k + 4]
+        i, j, f, o = split(lin(w, x[:, k:k + 2], m, before, kernel="W_0", bias="B"), 4)
+        c = np.clip(sig(f + w["W_F_diag"] * c + 1) * c + sig(i + w["W_I_diag"] * c) * np.tanh(j), -0.8, 0.8)
+        before = sig(o + w["W_O_diag"] * c) * np.tanh(c)
+        outputs.append(before)
+        states += [c, before]
+    return np.concatenate(outputs, 1), np.concatenate(states, 1)
+
+
+def grid_step(w, slices, state, coupled, shared):
+    """Outputs and states of one block, whose slices are in the order in which the LSTM along frequencies sees them."""
+    def lstm(letter, kind, x, own, c_f, c_t):
+        def see(gate, c_f, c_t):
+            return sum(w.get(f"W_{gate}_diag_{kind}{end}_0", 0) * c for end, c in (("f", c_f), ("t", c_t)))
+
+        i, j, *f, o = split(lin(w, *x, kernel=f"W_{letter}_0_0", bias=f"B_{letter}_0"), 3 if coupled else 4)
+        i = sig(i + see("I", c_f, c_t))
+        f = 1 - i if coupled else sig(f[0] + see("F", c_f, c_t) + 1)
+        c = np.clip(f * own + i * np.tanh(j), -0.9, 0.9)
+        return c, lambda c_f, c_t: sig(o + see("O", c_f, c_t)) * np.tanh(c)
+
+    c_f = m_f = np.zeros((3, 2))
+    outputs, states = [], []
+    for k, x in enumerate(slices):
+        c_t, m_t = state[2 * k:2 * k + 2]
+        x = x, m_t, m_f
+        new_f, out_f = lstm("f", "freq", x, c_f, c_f, c_t)
+        new_t, out_t = lstm(*(("f", "freq") if shared else ("t", "time")), x, c_t, c_f, c_t)
+        c_f, m_f, m_t = new_f, out_f(new_f, new_t), out_t(new_f, new_t)
+        outputs += [m_t, m_f]
+        states += [new_t, m_t]
+    return outputs, states
+
+
+def grid(w, x, s):
+    outputs, states = grid_step(w, [x[:, k:k + 2] for k in range(3)], split(s, 6), False, False)
+    return np.concatenate(outputs, 1), np.concatenate(states, 1)
+
+
+def both_ways(w, x, *s):
+    there, back = ({k.partition("/")[2]: v for k, v in w.items() if k.startswith(d)} for d in ("fwd/", "bwd/"))
+    further = np.pad(x, [(0, 0), (0, 1)])
+    a, p = grid_step(there, [x[:, k:k + 2] for k in range(3)], s[:6], True, True)
+    b, q = grid_step(back, [further[:, k + 1:k + 3] for k in (2, 1, 0)], s[6:], True, True)
+    return np.concatenate(a + b, 1), *p, *q
+
+
+SLICES = {"feature_size": 2, "frequency_skip": 1}
+S = RNG.randn(3, 12).astype("f")
 CELLS = [
+    ("CoupledInputForgetGateLSTMCell, normalised", lambda r: r.CoupledInputForgetGateLSTMCell(
+        4, num_unit_shards=3, state_is_tuple=False, layer_norm=True), coupled_normal, [np.concatenate([C, H], 1)]),
+    ("LayerNormLSTMCell", lambda r: r.LayerNormLSTMCell(4, True, 0.7, num_proj=2, proj_clip=0.3, layer_norm=True), normal_lstm,
+     [C, H[:, :2]]),
+    ("GLSTMCell", lambda r: r.GLSTMCell(4, num_proj=2, number_of_groups=2), groups, [C, H[:, :2]]),
+    ("WeightNormLSTMCell", lambda r: r.WeightNormLSTMCell(4, True, True, 0.7, num_proj=2, proj_clip=0.3), weight_norm,
+     [C, H[:, :2]]),
+    ("GRUBlockCell", lambda r: r.GRUBlockCell(4), gru_block, [H]),
+    ("TimeFreqLSTMCell", lambda r: r.TimeFreqLSTMCell(2, True, 0.8, **SLICES), time_freq, [S]),
+    ("GridLSTMCell", lambda r: r.GridLSTMCell(2, True, cell_clip=0.9, num_frequency_blocks=[3], state_is_tuple=False, **SLICES),
+     grid, [S]),
+    ("BidirectionalGridLSTMCell", lambda r: r.BidirectionalGridLSTMCell(
+        2, True, True, 0.9, num_frequency_blocks=[3], couple_input_forget_gates=True, backward_slice_offset=1, **SLICES),
+     both_ways, np.split(S, 6, 1) * 2),
     ("UGRNNCell", lambda r: r.UGRNNCell(4), ugrnn, [H]),
     ("IntersectionRNNCell", lambda r: r.IntersectionRNNCell(4), intersection, [H]),
     ("NASCell", lambda r: r.NASCell(4, 2, use_bias=True), nas, [C, H[:, :2]]),
@@ -105,9 +224,9 @@ CELLS = [
 def test_one_step(name, make, formula, states):
     cell = make(tf.contrib.rnn)
     given = [tf.constant(s) for s in states]
-    out, state = cell(tf.constant(X), given[0] if len(given) == 1 else tf.nn.rnn_cell.LSTMStateTuple(*given))
+    out, state = cell(tf.constant(X), given[0] if len(given) == 1 else type(cell.state_size)(*given))
     results = [out, *(state if isinstance(state, tuple) else [state])]
-    variables = tf.trainable_variables()
+    variables = [v for v, g in zip(tf.trainable_variables(), tf.gradients(results, tf.trainable_variables())) if g is not None]
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
         for v in variables:  # biases other than 0
@@ -163,14 +282,59 @@ def test_cells_run_in_loops():
         assert all(np.any(g) for g in sess.run(grads))
 
 
+def test_block_cells_have_the_variables_of_the_plain_one():
+    x, h = tf.constant(X), tf.constant(H)
+    a, _ = tf.contrib.rnn.GRUBlockCellV2(4)(x, h, scope="s")
+    b, _ = tf.nn.rnn_cell.GRUCell(4, reuse=True)(x, h, scope="s")
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        np.testing.assert_allclose(*sess.run([a, b]), rtol=1e-5)
+
+
+def test_classes_as_inputs():
+    cell = tf.contrib.rnn.EmbeddingWrapper(tf.nn.rnn_cell.GRUCell(4), 3, 2)
+    out, _ = tf.nn.dynamic_rnn(cell, tf.constant([[[0], [2]]]), dtype=tf.float32)
+    table = tf.trainable_variables()[0]
+    assert table.op.name == "rnn/embedding_wrapper/embedding" and table.shape.as_list() == [3, 2]
+    grad = tf.convert_to_tensor(tf.gradients(out, table)[0])
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        assert (np.abs(sess.run(grad)).sum(1) > 0).tolist() == [True, False, True]
+
+
+def test_attention_over_a_joined_state():
+    outputs = []
+    for joined in (False, True):
+        base = tf.nn.rnn_cell.GRUCell(4, kernel_initializer=tf.ones_initializer())
+        cell = tf.contrib.rnn.AttentionCellWrapper(base, 3, state_is_tuple=not joined)
+        with tf.variable_scope(f"{joined}", initializer=tf.constant_initializer(0.3)):
+            outputs.append(tf.nn.dynamic_rnn(cell, tf.constant(X[:, None]), dtype=tf.float32))
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        (a, state), (b, together) = sess.run(outputs)
+    np.testing.assert_allclose(a, b, rtol=1e-6)
+    np.testing.assert_allclose(np.concatenate(state, 1), together, rtol=1e-6)
+
+
 def test_refusals():
     r = tf.contrib.rnn
     with pytest.raises(ValueError, match="input size == output size"):
         r.IntersectionRNNCell(3)(tf.constant(X), tf.zeros([3, 3]))
     with pytest.raises(ValueError, match="Could not infer input size"):
         r.SRUCell(3)(tf.placeholder(tf.float32, [3, None]), tf.zeros([3, 3]))
-    with pytest.raises(NotImplementedError, match="shards"):
-        r.CoupledInputForgetGateLSTMCell(3, num_unit_shards=2)
+    with pytest.raises(ValueError, match="Too many shards"):
+        r.CoupledInputForgetGateLSTMCell(3, num_unit_shards=9)(tf.constant(X), (tf.zeros([3, 3]), tf.zeros([3, 3])))
+    with pytest.raises(ValueError, match="divisible by number_of_groups"):
+        r.GLSTMCell(5, number_of_groups=2)
+    with pytest.raises(ValueError, match="Must specify num_frequency_blocks"):
+        r.GridLSTMCell(2)
+    cell = r.GridLSTMCell(2, num_frequency_blocks=[2], **SLICES)
+    with pytest.raises(ValueError, match="Invalid num_frequency_blocks, requires 2 but gets 3"):
+        cell(tf.constant(X), cell.zero_state(3, tf.float32))
+    with pytest.raises(TypeError, match="The parameter cell is not RNNCell"):
+        r.EmbeddingWrapper(None, 3, 2)
+    with pytest.raises(ValueError, match="Cell returns tuple of states"):
+        r.AttentionCellWrapper(tf.nn.rnn_cell.LSTMCell(3), 2, state_is_tuple=False)
     assert r.IntersectionRNNCell(3, num_in_proj=3)(tf.constant(X), tf.zeros([3, 3]))[0].shape == (3, 3)
 
 

@@ -59,7 +59,7 @@ def test_cells_around_cells():
     values = run([a, b, c, grads])
     assert all(np.isfinite(v).all() for v in values[:3]) and all(np.isfinite(g).all() for g in values[3])
     assert (values[2][1, 2:] == 0).all()
-    with pytest.raises(ValueError, match="lists of cells"):
+    with pytest.raises(ValueError, match="must be a list of RNNCells"):
         rnn.stack_bidirectional_dynamic_rnn([], [], tf.constant(X))
 
 

@@ -16,6 +16,8 @@ _TREE = {
         variable_pb2=core.messages versions_pb2""",
     "contrib": """eager eager.python eager.python.tfe
         rnn.python rnn.python.ops rnn.python.ops.core_rnn_cell=contrib.rnn rnn.python.ops.rnn_cell=contrib.rnn
+        rnn.python.ops.core_rnn_cell_impl=contrib.rnn rnn.python.ops.core_rnn=contrib.rnn
+        rnn.python.ops.fused_rnn_cell=contrib.rnn rnn.python.ops.lstm_ops=contrib.rnn rnn.python.ops.gru_ops=contrib.rnn
         rnn.python.ops.rnn=contrib.rnn distributions=contrib.distributions
         distributions.bijectors=contrib.bijectors legacy_seq2seq=contrib.legacy_seq2seq
         crf=contrib.crf crf.python crf.python.ops crf.python.ops.crf=contrib.crf seq2seq=contrib.seq2seq
@@ -615,10 +617,28 @@ EXTRAS = {
     "tensorflow.python.ops.weights_broadcast_ops": {"broadcast_weights": _broadcast_weights,
                                                     "assert_broadcastable": _assert_broadcastable},
     "tensorflow.python.ops.confusion_matrix": {"remove_squeezable_dimensions": _without_last_axis},
-    "tensorflow.python.ops.rnn_cell_impl": {"_linear": "regrad.contrib.cells:linear", "_zero_state_tensors": _zero_state},
+    "tensorflow.python.ops.rnn_cell_impl": {
+        "_linear": "regrad.contrib.cells:linear", "_Linear": "regrad.contrib.cells:Linear", "_zero_state_tensors": _zero_state,
+        "_WEIGHTS_VARIABLE_NAME": "regrad.compat.nn:WEIGHTS", "_BIAS_VARIABLE_NAME": "regrad.compat.nn:BIAS",
+        "_SlimRNNCell": "regrad.compat.nn:SlimRNNCell",
+        "_concat": "regrad.compat.nn:joined_sizes", "assert_like_rnncell": "regrad.compat.nn:assert_like_rnncell",
+        "ASSERT_LIKE_RNNCELL_ERROR_REGEXP": "regrad.compat.nn:NOT_A_CELL"},
+    "tensorflow.python.ops.rnn": {
+        "_transpose_batch_time": "regrad.nn.rnn:_transposed", "_rnn_step": "regrad.compat.nn:rnn_step",
+        "_best_effort_input_batch_size": "regrad.compat.nn:best_effort_input_batch_size",
+        "_infer_state_dtype": "regrad.compat.nn:infer_state_dtype", "_reverse_seq": "regrad.compat.nn:reverse_seq",
+        "_concat": "regrad.compat.nn:joined_sizes"},
+    "tensorflow.python.ops.nn_ops": {
+        name: f"regrad.compat.nn:{name}" for name in ("Convolution", "softmax_v2", "log_softmax_v2", "dropout_v2")},
+    "tensorflow.python.ops.nn_impl": {
+        "_compute_sampled_logits": "regrad.compat.nn:compute_sampled_logits", "moments_v2": "regrad.compat.nn:moments_v2"},
+    "tensorflow.python.ops.embedding_ops": {
+        "embedding_lookup_v2": "regrad.compat.nn:embedding_lookup_v2",
+        "_embedding_lookup_and_transform": "regrad.compat.nn:embedding_lookup_and_transform"},
     "tensorflow.python.ops.io_ops": {"restore_v2": _restored},
     "tensorflow.python.ops.rnn_cell": {"_linear": "regrad.contrib.cells:linear"},
-    "tensorflow.contrib.rnn.python.ops.core_rnn_cell": {"_linear": "regrad.contrib.cells:linear"},
+    "tensorflow.contrib.rnn.python.ops.core_rnn_cell": {
+        "_linear": "regrad.contrib.cells:linear", "_Linear": "regrad.contrib.cells:Linear"},
     "tensorflow.python.ops.cond_v2": {"cond_v2": "regrad.ops.flow:cond"},
     "tensorflow.python.ops.array_ops": {"shape_internal": _of_sizes("shape"), "size_internal": _of_sizes("size"),
                                         "rank_internal": _of_sizes("rank"),

@@ -4,46 +4,69 @@ from regrad.contrib.layers import layer_norm
 from regrad.core import nest
 from regrad.core.convert import convert_to_tensor
 from regrad.core.shapes import TensorShape
+from regrad.nn.embedding import embedding_lookup
 from regrad.nn.functions import dropout
-from regrad.nn.rnn import bidirectional_dynamic_rnn
+from regrad.nn.rnn import bidirectional_dynamic_rnn, static_bidirectional_rnn
 from regrad.nn.rnn_cell import LSTMStateTuple, RNNCell, _Wrapper
 from regrad.ops import array, conv, math, nn
+from regrad.ops.clip import clip_by_value
 from regrad.ops.matmul import matmul
 from regrad.ops.reduce import reduce_sum
-from regrad.variables.initializers import constant_initializer
+from regrad.variables.initializers import constant_initializer, random_uniform_initializer
 from regrad.variables.scope import get_variable, get_variable_scope, variable_scope
 
 
-def linear(args, output_size, bias, bias_initializer=None, kernel_initializer=None, bias_start=0.0, scope=None):
-    """Returns concat(args, 1) @ kernel (+ bias): TensorFlow's `_linear`, with variables "kernel" and "bias".
+class Linear:
+    """concat(args, 1) @ kernel (+ bias), with variables "kernel" and "bias" of the variable scope it is made in.
 
     Args:
-      args: matrix [batch, n], or a list of them.
+      args: matrix [batch, n], or a list of them: whose widths the kernel has rows for.
       output_size: columns of the result.
-      bias: whether to add one.
-      bias_initializer, bias_start: how it begins.
-      scope: variable scope; by default the one in force.
+      build_bias: whether a bias is added.
+      bias_initializer, kernel_initializer: how they begin; the bias at 0.
 
     Raises:
       ValueError: no arguments; one of another rank, or of unknown width.
     """
-    if args is None or nest.is_sequence(args) and not args:
-        raise ValueError("`args` must be specified")
-    args = [convert_to_tensor(a) for a in (args if nest.is_sequence(args) else [args])]
-    for a in args:
-        if a.rank != 2 or a.dims[1] is None:
-            raise ValueError(f"linear is expecting 2D arguments whose second size is known, got {a.shape}.")
+
+    def __init__(self, args, output_size, build_bias, bias_initializer=None, kernel_initializer=None):
+        if args is None or nest.is_sequence(args) and not args:
+            raise ValueError("`args` must be specified")
+        args = [convert_to_tensor(a) for a in (args if nest.is_sequence(args) else [args])]
+        for a in args:
+            if a.rank != 2 or a.dims[1] is None:
+                raise ValueError(f"linear is expecting 2D arguments whose second size is known, got {a.shape}.")
+        dtype = args[0].dtype
+        self._kernel = get_variable("kernel", [sum(a.dims[1] for a in args), output_size], dtype=dtype,
+                                    initializer=kernel_initializer)
+        self._bias = None
+        if build_bias:
+            with variable_scope(get_variable_scope()) as inner:
+                inner.set_partitioner(None)
+                self._bias = get_variable("bias", [output_size], dtype=dtype,
+                                          initializer=bias_initializer or constant_initializer(0.0, dtype=dtype))
+
+    def __call__(self, args):
+        """Returns the product of `args`, of the widths given before, and the kernel, plus the bias."""
+        args = [convert_to_tensor(a) for a in (args if nest.is_sequence(args) else [args])]
+        out = matmul(args[0] if len(args) == 1 else array.concat(args, 1), self._kernel)
+        return out if self._bias is None else nn.bias_add(out, self._bias)
+
+
+def linear(args, output_size, bias, bias_initializer=None, kernel_initializer=None, bias_start=0.0, scope=None):
+    """Returns concat(args, 1) @ kernel (+ bias), TensorFlow's `_linear`; see `Linear`, which it makes in `scope`."""
     with variable_scope(scope or get_variable_scope()):
-        kernel = get_variable("kernel", [sum(a.dims[1] for a in args), output_size], dtype=args[0].dtype,
-                              initializer=kernel_initializer)
-        out = matmul(args[0] if len(args) == 1 else array.concat(args, 1), kernel)
-        if not bias:
-            return out
-        with variable_scope(get_variable_scope()) as inner:
-            inner.set_partitioner(None)
-            biases = get_variable("bias", [output_size], dtype=args[0].dtype,
-                                  initializer=bias_initializer or constant_initializer(bias_start, dtype=args[0].dtype))
-        return nn.bias_add(out, biases)
+        if bias and bias_initializer is None and bias_start:
+            bias_initializer = constant_initializer(bias_start)
+        return Linear(args, output_size, bias, bias_initializer, kernel_initializer)(args)
+
+
+def normalised(x, gain, shift, scope):
+    """Returns `layer_norm` of x with variables that begin at `gain` and `shift`, in the variable scope `scope`."""
+    with variable_scope(scope):  # made here for their initial values
+        get_variable("gamma", x.shape[-1:], dtype=x.dtype, initializer=constant_initializer(gain))
+        get_variable("beta", x.shape[-1:], dtype=x.dtype, initializer=constant_initializer(shift))
+    return layer_norm(x, reuse=True, scope=scope)
 
 
 class LayerNormBasicLSTMCell(RNNCell):
@@ -69,12 +92,7 @@ class LayerNormBasicLSTMCell(RNNCell):
     output_size = property(lambda self: self._num_units)
 
     def _norm(self, x, scope):
-        if not self._layer_norm:
-            return x
-        with variable_scope(scope):  # made here for their initial values
-            get_variable("gamma", x.shape[-1:], dtype=x.dtype, initializer=constant_initializer(self._gain))
-            get_variable("beta", x.shape[-1:], dtype=x.dtype, initializer=constant_initializer(self._shift))
-        return layer_norm(x, reuse=True, scope=scope)
+        return normalised(x, self._gain, self._shift, scope) if self._layer_norm else x
 
     def call(self, inputs, state):
         c, h = state
@@ -103,18 +121,26 @@ class AttentionCellWrapper(RNNCell):
 
     def __init__(self, cell, attn_length, attn_size=None, attn_vec_size=None, input_size=None, state_is_tuple=True, reuse=None):
         super().__init__(_reuse=reuse)
+        _need_cell(cell)
+        if nest.is_sequence(cell.state_size) and not state_is_tuple:
+            raise ValueError("Cell returns tuple of states, but the flag state_is_tuple is not set. State size is: "
+                             f"{cell.state_size}")
         if attn_length <= 0:
             raise ValueError(f"attn_length should be greater than zero, got {attn_length}")
-        if not state_is_tuple:
-            raise NotImplementedError("AttentionCellWrapper: state_is_tuple=False is not offered.")
-        self._cell, self._length = cell, attn_length
+        self._cell, self._length, self._state_is_tuple = cell, attn_length, state_is_tuple
         self._size = attn_size or cell.output_size
         self._vec_size, self._input_size = attn_vec_size or self._size, input_size
 
-    state_size = property(lambda self: (self._cell.state_size, self._size, self._size * self._length))
     output_size = property(lambda self: self._size)
 
+    @property
+    def state_size(self):
+        sizes = self._cell.state_size, self._size, self._size * self._length
+        return sizes if self._state_is_tuple else sum(sizes)
+
     def call(self, inputs, state):
+        if not self._state_is_tuple:
+            state = array.split(state, [self._cell.state_size, self._size, self._size * self._length], axis=1)
         state, attention, past = state
         past = array.reshape(past, [-1, self._length, self._size])
         inputs = linear([inputs, attention], self._input_size or inputs.dims[1], True)
@@ -123,7 +149,8 @@ class AttentionCellWrapper(RNNCell):
         with variable_scope("attn_output_projection"):
             output = linear([output, attention], self._size, True)
         past = array.concat([past, array.expand_dims(output, 1)], 1)
-        return output, (state, attention, array.reshape(past, [-1, self._length * self._size]))
+        state = state, attention, array.reshape(past, [-1, self._length * self._size])
+        return output, state if self._state_is_tuple else array.concat(state, 1)
 
     def _attend(self, query, past):
         with variable_scope("attention"):
@@ -229,6 +256,137 @@ class Conv2DLSTMCell(ConvLSTMCell):
         super().__init__(conv_ndims=2, name=name, **kwargs)
 
 
+class Conv3DLSTMCell(ConvLSTMCell):
+    """ConvLSTMCell of volumes."""
+
+    def __init__(self, name="conv_3d_lstm_cell", **kwargs):
+        super().__init__(conv_ndims=3, name=name, **kwargs)
+
+
+class EmbeddingWrapper(_Wrapper):
+    """A cell whose inputs are numbers of classes, each of which has a vector of its own.
+
+    Args:
+      cell: an RNNCell.
+      embedding_classes, embedding_size: how many classes there are, and the length of their vectors.
+      initializer: of the variable "embedding"; by default that of the scope, or uniform numbers of deviation 1.
+
+    Raises:
+      TypeError: `cell` is no RNNCell.
+      ValueError: a size that is not positive.
+    """
+
+    def __init__(self, cell, embedding_classes, embedding_size, initializer=None, reuse=None):
+        _need_cell(cell)
+        super().__init__(cell, _reuse=reuse)
+        if embedding_classes <= 0 or embedding_size <= 0:
+            raise ValueError(f"Both embedding_classes and embedding_size must be > 0: {embedding_classes}, {embedding_size}.")
+        self._shape, self._initializer = [embedding_classes, embedding_size], initializer
+
+    def call(self, inputs, state):
+        """Returns what the cell makes of the vectors of `inputs`, int [batch, 1] or [batch]."""
+        first = self._initializer or get_variable_scope().initializer or random_uniform_initializer(-(3 ** 0.5), 3 ** 0.5)
+        vectors = get_variable("embedding", self._shape, dtype=nest.flatten(state)[0].dtype, initializer=first)
+        return self._cell(embedding_lookup(vectors, array.reshape(inputs, [-1])), state)
+
+
+class LayerNormLSTMCell(RNNCell):
+    """An LSTM with peepholes, clips, projection and normalisation of its gates and memory (Ba et al. 2016), all optional.
+
+    Args:
+      num_units: size of the memory.
+      use_peepholes: gates look at the memory.
+      cell_clip, num_proj, proj_clip: as for `tf.nn.rnn_cell.LSTMCell`.
+      initializer: of the weights.
+      forget_bias: added to the forget gate.
+      activation: tanh by default.
+      layer_norm, norm_gain, norm_shift: whether to normalise, and what the learned gain and shift begin at.
+    """
+
+    def __init__(self, num_units, use_peepholes=False, cell_clip=None, initializer=None, num_proj=None, proj_clip=None,
+                 forget_bias=1.0, activation=None, layer_norm=False, norm_gain=1.0, norm_shift=0.0, reuse=None):
+        super().__init__(_reuse=reuse)
+        self._num_units, self._use_peepholes, self._cell_clip, self._initializer = (num_units, use_peepholes, cell_clip,
+                                                                                    initializer)
+        self._num_proj, self._proj_clip, self._forget_bias = num_proj, proj_clip, forget_bias
+        self._activation, self._layer_norm = activation or math.tanh, layer_norm
+        self._gain, self._shift = norm_gain, norm_shift
+
+    output_size = property(lambda self: self._num_proj or self._num_units)
+    state_size = property(lambda self: LSTMStateTuple(self._num_units, self.output_size))
+
+    def _norm(self, x, scope):
+        return normalised(x, self._gain, self._shift, scope) if self._layer_norm else x
+
+    def call(self, inputs, state):
+        c, h = state
+        with variable_scope(get_variable_scope(), initializer=self._initializer):
+            gates = Linear([inputs, h], 4 * self._num_units, True)
+            if self._layer_norm:
+                gates._bias = None  # the variable is there, but normalisation has its own
+            i, j, f, o = (self._norm(x, name) for x, name in zip(array.split(gates([inputs, h]), 4, axis=1),
+                                                                 ("input", "transform", "forget", "output")))
+            see_f, see_i, see_o = (self._peephole(gate, inputs.dtype) for gate in "fio")
+            c = math.sigmoid(f + self._forget_bias + see_f(c)) * c + math.sigmoid(i + see_i(c)) * self._activation(j)
+            c = _within(self._norm(c, "state"), self._cell_clip)
+            h = math.sigmoid(o + see_o(c)) * self._activation(c)
+            if self._num_proj is not None:
+                with variable_scope("projection"):
+                    h = _within(linear(h, self._num_proj, False), self._proj_clip)
+        return h, LSTMStateTuple(c, h)
+
+    def _peephole(self, gate, dtype):
+        """Returns the function of c that a gate sees."""
+        if not self._use_peepholes:
+            return lambda c: 0.0
+        w = get_variable(f"w_{gate}_diag", [self._num_units], dtype=dtype)
+        return lambda c: w * c
+
+
+def _within(x, bound):
+    return x if bound is None else clip_by_value(x, -bound, bound)
+
+
+def _need_cell(cell):
+    if not callable(cell) or not all(hasattr(cell, a) for a in ("output_size", "state_size")):
+        raise TypeError(f"The parameter cell is not RNNCell. It is {cell!r}.")
+
+
+def stack_bidirectional_rnn(cells_fw, cells_bw, inputs, initial_states_fw=None, initial_states_bw=None, dtype=None,
+                            sequence_length=None, scope=None):
+    """Carries pairs of cells along a list of inputs in both directions, each over the joined outputs of the pair before.
+
+    Returns:
+      (outputs of the last pair joined, tuple of forward states, tuple of backward states).
+
+    Raises:
+      ValueError: lists of different lengths, or no lists.
+    """
+    _check_stack(cells_fw, cells_bw, initial_states_fw, initial_states_bw)
+    states_fw, states_bw = [], []
+    with variable_scope(scope or "stack_bidirectional_rnn"):
+        for i, (fw, bw) in enumerate(zip(cells_fw, cells_bw)):
+            with variable_scope(f"cell_{i}") as cell_scope:
+                inputs, state_fw, state_bw = static_bidirectional_rnn(
+                    fw, bw, inputs, initial_states_fw[i] if initial_states_fw else None,
+                    initial_states_bw[i] if initial_states_bw else None, dtype, sequence_length, scope=cell_scope)
+            states_fw.append(state_fw)
+            states_bw.append(state_bw)
+    return inputs, tuple(states_fw), tuple(states_bw)
+
+
+def _check_stack(cells_fw, cells_bw, *initial):
+    """Raises ValueError unless the two are lists of as many cells, and so are initial states that are given."""
+    for name, cells in (("cells_fw", cells_fw), ("cells_bw", cells_bw)):
+        if not isinstance(cells, list) or not cells:
+            raise ValueError(f"{name} must be a list of RNNCells (one per layer), got {cells!r}.")
+    if len(cells_fw) != len(cells_bw):
+        raise ValueError(f"Forward and Backward cells must have the same depth: {len(cells_fw)} and {len(cells_bw)}.")
+    for states in initial:
+        if states is not None and (not isinstance(states, (list, tuple)) or len(states) != len(cells_fw)):
+            raise ValueError(f"initial states must be a list of {len(cells_fw)} states (one per layer), got {states!r}.")
+
+
 def stack_bidirectional_dynamic_rnn(cells_fw, cells_bw, inputs, initial_states_fw=None, initial_states_bw=None, dtype=None,
                                     sequence_length=None, parallel_iterations=None, time_major=False, scope=None,
                                     swap_memory=False):
@@ -240,8 +398,7 @@ def stack_bidirectional_dynamic_rnn(cells_fw, cells_bw, inputs, initial_states_f
     Raises:
       ValueError: lists of different lengths, or no lists.
     """
-    if not cells_fw or not isinstance(cells_fw, list) or not isinstance(cells_bw, list) or len(cells_fw) != len(cells_bw):
-        raise ValueError("stack_bidirectional_dynamic_rnn: cells_fw and cells_bw must be lists of cells of the same length.")
+    _check_stack(cells_fw, cells_bw, initial_states_fw, initial_states_bw)
     states_fw, states_bw = [], []
     with variable_scope(scope or "stack_bidirectional_rnn"):
         for i, (fw, bw) in enumerate(zip(cells_fw, cells_bw)):

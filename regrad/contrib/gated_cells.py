@@ -2,11 +2,12 @@
 
 import math as numbers
 
-from regrad.contrib.cells import linear
+from regrad.contrib.cells import Linear, linear, normalised
+from regrad.contrib.grid_cells import sharded_variable
 from regrad.core import nest
 from regrad.core.graph import get_default_graph
 from regrad.nn.rnn_cell import LSTMStateTuple, RNNCell, _Wrapper
-from regrad.ops import array, clip, math, nn
+from regrad.ops import array, clip, math, nn, norm
 from regrad.ops.compare import less, where
 from regrad.ops.matmul import matmul
 from regrad.ops.random import random_uniform
@@ -129,40 +130,53 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
       use_peepholes: gates look at the memory.
       initializer: of the weights.
       num_proj, proj_clip: size of a projection of the output, and a bound on its values; None for none.
-      num_unit_shards, num_proj_shards: accepted if 1.
+      num_unit_shards, num_proj_shards: how many variables keep the weights.
       forget_bias: added to the gate.
-      state_is_tuple: must be True.
+      state_is_tuple: whether the state is an LSTMStateTuple, or its parts joined.
       activation: tanh by default.
+      layer_norm, norm_gain, norm_shift: whether gates and memory are normalised (Ba et al. 2016), and what the learned gain and
+        shift begin at.
     """
 
     def __init__(self, num_units, use_peepholes=False, initializer=None, num_proj=None, proj_clip=None, num_unit_shards=1,
-                 num_proj_shards=1, forget_bias=1.0, state_is_tuple=True, activation=math.tanh, reuse=None):
+                 num_proj_shards=1, forget_bias=1.0, state_is_tuple=True, activation=math.tanh, reuse=None, layer_norm=False,
+                 norm_gain=1.0, norm_shift=0.0):
         super().__init__(_reuse=reuse)
-        if not state_is_tuple or (num_unit_shards, num_proj_shards) != (1, 1):
-            raise NotImplementedError("CoupledInputForgetGateLSTMCell: states that are no tuples, and shards, are not offered.")
         self._num_units, self._peepholes, self._initializer = num_units, use_peepholes, initializer
         self._num_proj, self._proj_clip, self._forget_bias, self._activation = num_proj, proj_clip, forget_bias, activation
+        self._shards, self._state_is_tuple = (num_unit_shards, num_proj_shards), state_is_tuple
+        self._layer_norm, self._gain, self._shift = layer_norm, norm_gain, norm_shift
 
     output_size = property(lambda self: self._num_proj or self._num_units)
-    state_size = property(lambda self: LSTMStateTuple(self._num_units, self.output_size))
+
+    @property
+    def state_size(self):
+        sizes = LSTMStateTuple(self._num_units, self.output_size)
+        return sizes if self._state_is_tuple else sum(sizes)
+
+    def _norm(self, x, scope):
+        return normalised(x, self._gain, self._shift, scope) if self._layer_norm else x
 
     def call(self, inputs, state):
-        c, m = state
-        n, kind = self._num_units, self._initializer
-        weights = get_variable("W_0", [_width(inputs) + self.output_size, 3 * n], initializer=kind)
-        bias = get_variable("B", [3 * n], initializer=zeros_initializer())
-        j, f, o = array.split(nn.bias_add(matmul(array.concat([inputs, m], 1), weights), bias), 3, axis=1)
-        if self._peepholes:
-            f += get_variable("W_F_diag", [n], initializer=kind) * c
-            w_o = get_variable("W_O_diag", [n], initializer=kind)
-        f = math.sigmoid(f + self._forget_bias)
-        c = f * c + (1.0 - f) * self._activation(j)
-        m = math.sigmoid(o + w_o * c if self._peepholes else o) * self._activation(c)
-        if self._num_proj is not None:
-            m = matmul(m, get_variable("W_P_0", [n, self._num_proj], initializer=kind))
-            if self._proj_clip is not None:
-                m = clip.clip_by_value(m, -self._proj_clip, self._proj_clip)
-        return m, LSTMStateTuple(c, m)
+        n, dtype = self._num_units, inputs.dtype
+        c, m = state if self._state_is_tuple else array.split(state, [n, self.output_size], axis=1)
+        with variable_scope(get_variable_scope(), initializer=self._initializer):
+            weights = sharded_variable("W", [_width(inputs) + self.output_size, 3 * n], dtype, self._shards[0])
+            bias = get_variable("B", [3 * n], dtype=dtype, initializer=zeros_initializer())
+            gates = matmul(array.concat([inputs, m], 1), weights)
+            gates = gates if self._layer_norm else nn.bias_add(gates, bias)
+            j, f, o = (self._norm(x, name) for x, name in zip(array.split(gates, 3, axis=1), ("transform", "forget", "output")))
+            if self._peepholes:
+                f += get_variable("W_F_diag", [n], dtype=dtype) * c
+                w_o = get_variable("W_O_diag", [n], dtype=dtype)
+            f = math.sigmoid(f + self._forget_bias)
+            c = self._norm(f * c + (1.0 - f) * self._activation(j), "state")
+            m = math.sigmoid(o + w_o * c if self._peepholes else o) * self._activation(c)
+            if self._num_proj is not None:
+                m = matmul(m, sharded_variable("W_P", [n, self._num_proj], dtype, self._shards[1]))
+                if self._proj_clip is not None:
+                    m = clip.clip_by_value(m, -self._proj_clip, self._proj_clip)
+        return m, LSTMStateTuple(c, m) if self._state_is_tuple else array.concat([c, m], 1)
 
 
 class PhasedLSTMCell(RNNCell):
@@ -330,3 +344,143 @@ class HighwayWrapper(_Wrapper):
         outputs, state = self._cell(inputs, state)
         nest.assert_same_structure(inputs, outputs)
         return nest.map_structure(self._joined, inputs, outputs), state
+
+
+class GLSTMCell(RNNCell):
+    """An LSTM whose products act on groups of columns of their own (Kuchaiev and Ginsburg 2017, arXiv:1703.10722).
+
+    Each group sees its part of the inputs and of the output, of one width: num_units, or num_proj where given, divided by the
+    number of groups.
+
+    Args:
+      num_units: size of the memory.
+      initializer: of the weights.
+      num_proj: size of a projection of the output; None for none.
+      number_of_groups: how many; one is an LSTM.
+      forget_bias: added to the forget gate.
+      activation: of the output.
+
+    Raises:
+      ValueError: a size that is not a multiple of `number_of_groups`.
+    """
+
+    def __init__(self, num_units, initializer=None, num_proj=None, number_of_groups=1, forget_bias=1.0, activation=math.tanh,
+                 reuse=None):
+        super().__init__(_reuse=reuse)
+        for what, size in (("num_units", num_units), ("num_proj", num_proj or 0)):
+            if size % number_of_groups:
+                raise ValueError(f"{what} must be divisible by number_of_groups: {size}, {number_of_groups}.")
+        self._num_units, self._initializer, self._num_proj = num_units, initializer, num_proj
+        self._groups, self._forget_bias, self._activation = number_of_groups, forget_bias, activation
+
+    output_size = property(lambda self: self._num_proj or self._num_units)
+    state_size = property(lambda self: LSTMStateTuple(self._num_units, self.output_size))
+
+    def call(self, inputs, state):
+        c, m = state
+        wide = self.output_size // self._groups
+        with variable_scope(get_variable_scope(), initializer=self._initializer):
+            parts = []
+            for g in range(self._groups):
+                with variable_scope(f"group{g}"):
+                    x = array.concat([t[:, g * wide:(g + 1) * wide] for t in (inputs, m)], 1)
+                    if not parts:
+                        shared = Linear(x, 4 * self._num_units // self._groups, False)
+                    parts.append(array.split(shared(x), 4, axis=1))
+            biases = (get_variable(f"bias_{name}", [self._num_units], dtype=c.dtype, initializer=zeros_initializer())
+                      for name in "ijfo")
+            i, j, f, o = (nn.bias_add(array.concat(list(gate), 1), bias) for gate, bias in zip(zip(*parts), biases))
+            c = math.sigmoid(f + self._forget_bias) * c + math.sigmoid(i) * math.tanh(j)
+            m = math.sigmoid(o) * self._activation(c)
+            if self._num_proj is not None:
+                with variable_scope("projection"):
+                    m = linear(m, self._num_proj, False)
+        return m, LSTMStateTuple(c, m)
+
+
+class WeightNormLSTMCell(RNNCell):
+    """An LSTM whose weights are directions of length 1 times learned lengths (Salimans and Kingma 2016, arXiv:1602.07868).
+
+    Args:
+      num_units: size of the memory.
+      norm: False for the weights as they are.
+      use_peepholes: gates look at the memory.
+      cell_clip, num_proj, proj_clip: as for `tf.nn.rnn_cell.LSTMCell`.
+      initializer: of the weights and lengths.
+      forget_bias: added to the forget gate.
+      activation: tanh by default.
+    """
+
+    def __init__(self, num_units, norm=True, use_peepholes=False, cell_clip=None, initializer=None, num_proj=None,
+                 proj_clip=None, forget_bias=1, activation=None, reuse=None):
+        super().__init__(_reuse=reuse)
+        self._num_units, self._with_norm, self._use_peepholes = num_units, norm, use_peepholes
+        self._cell_clip, self._initializer, self._num_proj = cell_clip, initializer, num_proj
+        self._proj_clip, self._forget_bias, self._activation = proj_clip, forget_bias, activation or math.tanh
+
+    output_size = property(lambda self: self._num_proj or self._num_units)
+    state_size = property(lambda self: LSTMStateTuple(self._num_units, self.output_size))
+
+    def _product(self, args, n):
+        """Returns the inputs, joined, times a matrix whose columns have learned lengths, of the rows of each input apart."""
+        rows = [_width(a) for a in args]
+        weights = get_variable("kernel", [sum(rows), n], dtype=args[0].dtype)
+        if self._with_norm:
+            weights = array.concat([norm.l2_normalize(w, 0) * get_variable(f"norm_{k}", [n], dtype=w.dtype)
+                                    for k, w in enumerate(array.split(weights, rows, axis=0))], 0)
+        return matmul(array.concat(args, 1), weights)
+
+    def call(self, inputs, state):
+        c, h = state
+        n, dtype = self._num_units, inputs.dtype
+        with variable_scope("wn_lstm_cell", initializer=self._initializer):
+            gates = self._product([inputs, h], 4 * n)
+            bias = get_variable("bias", [4 * n], dtype=dtype, initializer=zeros_initializer())
+            i, j, f, o = array.split(nn.bias_add(gates, bias), 4, axis=1)
+            if self._use_peepholes:
+                w_f, w_i, w_o = (get_variable(f"w_{g}_diag", [n], dtype=dtype) for g in "fio")
+                f, i = f + w_f * c, i + w_i * c
+            c = c * math.sigmoid(f + self._forget_bias) + math.sigmoid(i) * self._activation(j)
+            if self._cell_clip is not None:
+                c = clip.clip_by_value(c, -self._cell_clip, self._cell_clip)
+            h = math.sigmoid(o + w_o * c if self._use_peepholes else o) * self._activation(c)
+            if self._num_proj is not None:
+                with variable_scope("projection"):
+                    h = self._product([h], self._num_proj)
+                if self._proj_clip is not None:
+                    h = clip.clip_by_value(h, -self._proj_clip, self._proj_clip)
+        return h, LSTMStateTuple(c, h)
+
+
+class GRUBlockCell(_OneState):
+    """A GRU (Cho et al. 2014) with the variables w_ru, b_ru, w_c and b_c.
+
+    Args:
+      num_units: size of the state; `cell_size` is its older name.
+    """
+
+    _names = ("w_ru", "b_ru"), ("w_c", "b_c")
+
+    def __init__(self, num_units=None, cell_size=None, reuse=None, name="gru_cell"):
+        if (num_units is None) == (cell_size is None):
+            raise ValueError(f"GRUBlockCell needs num_units, or cell_size: got {num_units} and {cell_size}.")
+        super().__init__(cell_size if num_units is None else num_units, reuse, name=name)
+
+    def call(self, inputs, state):
+        n, kind = self._num_units, inputs.dtype
+
+        def layer(x, columns, names, first):
+            kernel = get_variable(names[0], [_width(x), columns], dtype=kind)
+            return nn.bias_add(matmul(x, kernel), get_variable(names[1], [columns], dtype=kind,
+                                                               initializer=constant_initializer(first)))
+
+        r, u = array.split(math.sigmoid(layer(array.concat([inputs, state], 1), 2 * n, self._names[0], 1.0)), 2, axis=1)
+        new = math.tanh(layer(array.concat([inputs, r * state], 1), n, self._names[1], 0.0))
+        state = u * state + (1 - u) * new
+        return state, state
+
+
+class GRUBlockCellV2(GRUBlockCell):
+    """`GRUBlockCell` with the variables of `tf.nn.rnn_cell.GRUCell`."""
+
+    _names = ("gates/kernel", "gates/bias"), ("candidate/kernel", "candidate/bias")

@@ -29,7 +29,7 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
     Raises:
       ValueError: `x` is not floating, or the rate is not in [0, 1).
     """
-    if isinstance(keep_prob, str):
+    if isinstance(keep_prob, (str, list, tuple)):
         raise ValueError(f"keep_prob must be a scalar tensor or a float in the range (0, 1], got {keep_prob!r}")
     rate = one_of("rate", rate, "keep_prob", None if keep_prob is None else 1.0 - keep_prob)
     if rate is None:
@@ -53,7 +53,9 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
                 raise ValueError(f"rate must be a scalar, got {spec_text(rate)}")
         noise = random_uniform(_noise_shape(x, noise_shape), seed=seed, dtype=x.dtype)
         kept = greater_equal(noise, rate)
-        return x * (1 / (1 - rate)) * math.cast(kept, x.dtype)
+        out = x * (1 / (1 - rate)) * math.cast(kept, x.dtype)
+        out.set_shape(x.shape)
+        return out
 
 
 def _noise_shape(x, noise_shape):

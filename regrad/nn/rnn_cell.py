@@ -106,16 +106,20 @@ class RNNCell(Layer):
         return self.zero_state(batch_size, dtype)
 
 
-class _LayerCell(RNNCell):
-    """A cell whose variables `build` makes, and which stands where any layer may."""
+class LayerRNNCell(RNNCell):
+    """Base class of cells whose variables `build(input_shape)` makes by `add_weight`; their scope is a layer's."""
+
+    def __call__(self, inputs, state, scope=None, *args, **kwargs):
+        return Layer.__call__(self, inputs, state, *args, scope=scope, **kwargs)
+
+
+class _LayerCell(LayerRNNCell):
+    """A cell of units with an activation."""
 
     def __init__(self, num_units, activation, reuse, name, dtype, **kwargs):
         super().__init__(name=name, dtype=dtype, _reuse=reuse, **kwargs)
         self._num_units = num_units
         self._activation = _activation(activation)
-
-    def __call__(self, inputs, state, scope=None, *args, **kwargs):
-        return Layer.__call__(self, inputs, state, *args, scope=scope, **kwargs)
 
     def _input_size(self, inputs_shape):
         shape = TensorShape(inputs_shape)

@@ -63,5 +63,6 @@ def ctc_loss_v2(labels, logits, label_length, logit_length, logits_time_major=Tr
             # The op's blank is the last class: what follows the blank moves one down.
             logits = array.concat([logits[..., :blank], logits[..., blank + 1:], logits[..., blank:blank + 1]], -1)
             values = where_v2(greater(values, blank), values - 1, values)
-        return ctc_loss(SparseTensor(labels.indices, values, labels.dense_shape), logits, logit_length,
+        return ctc_loss(SparseTensor(labels.indices, values, labels.dense_shape), logits,
+                        math.cast(logit_length, dtypes.int32),
                         time_major=logits_time_major)

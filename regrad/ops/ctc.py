@@ -9,7 +9,7 @@ import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
-from regrad.core.errors import InvalidArgumentError, ShapeError
+from regrad.core.errors import FailedPreconditionError, InvalidArgumentError, ShapeError
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.core.opdef import Spec, define_op, rank_is
 from regrad.ops import array
@@ -172,7 +172,14 @@ def _merged(path):
     return [c for i, c in enumerate(path) if not i or c != path[i - 1]]
 
 
+def _check_lengths(x, sequence_length):
+    for i, n in enumerate(sequence_length):
+        if n > len(x):
+            raise FailedPreconditionError(f"sequence_length({i}) is not <= {len(x)}: it is {n}.")
+
+
 def _greedy_lower(b, x, sequence_length, *, merge_repeated):
+    _check_lengths(x, sequence_length)
     best, blank = x.argmax(-1), x.shape[2] - 1
     paths, scores = [], np.zeros((x.shape[1], 1))
     for i, n in enumerate(sequence_length):
@@ -214,6 +221,7 @@ def _beam_step(beams, log_p, blank, width):
 
 
 def _beam_lower(b, x, sequence_length, *, beam_width, top_paths, merge_repeated):
+    _check_lengths(x, sequence_length)
     blank = x.shape[2] - 1
     found, scores = [[] for _ in range(top_paths)], np.zeros((x.shape[1], top_paths))
     for i, n in enumerate(sequence_length):

@@ -6,7 +6,7 @@ import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.convert import constant
-from regrad.core.errors import InvalidArgumentError, ShapeError
+from regrad.core.errors import FailedPreconditionError, InvalidArgumentError, ShapeError
 from regrad.ops import ctc
 from regrad.ops.array import placeholder
 from regrad.ops.sparse import SparseTensor
@@ -115,6 +115,10 @@ CASES = [
           np.array([[0, i] for i in range(7)] + [[1, i] for i in range(5)] + [[2, 0], [2, 1], [2, 2]]),
           np.array([*b"sittingrains", 1, 5, 2]), np.array([4, 7])),
          {"normalize": False}, note="words"),
+    Bad("CTCGreedyDecoder", lambda: ctc.ctc_greedy_decoder(ZEROS, [4])[1], FailedPreconditionError, "is not <= 3",
+        run=True),
+    Bad("CTCBeamSearchDecoder", lambda: ctc.ctc_beam_search_decoder(ZEROS, [4])[1], FailedPreconditionError, "is not <= 3",
+        run=True),
     Bad("CTCLoss", lambda: ctc.ctc_loss(np.array([[1]]), ZEROS, [3]), TypeError, "to be a SparseTensor"),
     Bad("CTCLoss", lambda: _small([1], placeholder(dtypes.float32, [3, 1]), 3), ShapeError, "must be rank 3"),
     Bad("CTCLoss", lambda: _small([2], constant(ZEROS), 3), InvalidArgumentError, "no class.*2 is the blank",

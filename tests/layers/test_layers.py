@@ -233,6 +233,19 @@ def test_a_layer_stays_in_its_graph_and_may_be_copied():
         layer(tf.ones([1, 3]))
 
 
+def test_a_getter_may_keep_variables_from_being_trained():
+    def fixed(getter, *args, **kwargs):
+        return getter(*args, **{**kwargs, "trainable": False})
+
+    with tf.variable_scope("s", custom_getter=fixed):
+        layer = tf.layers.Dense(2)
+        layer(tf.ones([1, 3]))
+    assert layer.trainable_weights == [] and layer.non_trainable_weights == [layer.kernel, layer.bias]
+    still = tf.layers.Dense(2, trainable=False)
+    still(tf.ones([1, 3]))
+    assert still.trainable_weights == [] and still.non_trainable_weights == [still.kernel, still.bias]
+
+
 def test_a_weight_of_each_replica_is_not_trained():
     layer, each = tf.layers.Layer(name="own"), tf.VariableSynchronization.ON_READ
     layer.add_weight("seen", [2], synchronization=each)

@@ -64,6 +64,12 @@ def test_dropout_keeps_the_expectation_and_repeats_with_its_seed():
         np.testing.assert_array_equal(sess.run(y), value)
 
 
+def test_dropout_keeps_the_shape_whatever_the_noise():
+    assert tf.nn.dropout(tf.ones([4, 3]), 0.5, noise_shape=tf.placeholder(tf.int32)).shape == (4, 3)
+    with pytest.raises(ValueError, match="must be a scalar"):
+        tf.nn.dropout(tf.ones([4, 3]), [0.5, 1.0])
+
+
 def test_dropout_by_rows_and_with_a_fed_rate():
     rate = tf.placeholder(tf.float32, [])
     y = tf.nn.dropout(tf.ones([50, 40]), rate=rate, noise_shape=[50, 1])

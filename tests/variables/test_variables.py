@@ -226,6 +226,17 @@ def test_orthogonal_initializer(shape):
     np.testing.assert_allclose(small, 4 * np.eye(len(small)), atol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [[3, 4, 6], [3, 2, 2, 2], [1, 3, 5, 2, 4]])
+def test_an_orthogonal_matrix_in_the_middle_of_a_window(shape):
+    made = tf.initializers.delta_orthogonal
+    w = run(tf.get_variable("w", shape, tf.float64, made(gain=2.0)))[0]
+    middle = w[tuple((d - 1) // 2 for d in shape[:-2])]
+    np.testing.assert_allclose(middle @ middle.T, 4 * np.eye(shape[-2]), atol=1e-12)
+    assert np.count_nonzero(w) == np.count_nonzero(middle)
+    with pytest.raises(ValueError, match="In_filters cannot be greater than out_filters"):
+        made()([3, 5, 2])
+
+
 def test_initializers_know_their_configuration():
     for name in "Zeros Constant RandomUniform TruncatedNormal VarianceScaling GlorotUniform Orthogonal Identity".split():
         from regrad.variables import initializers
