@@ -11,7 +11,7 @@ import functools
 
 import numpy as np
 
-from regrad.core.graph import op_arguments
+from regrad.core.graph import FuncGraph, op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import USER_DEFINED, Known
 from regrad.core.shapes import size_of
@@ -32,8 +32,9 @@ def direct(program, runner):
     root = program.root
     if len(root.segments) == 1 and not root.hosts and not root.waits and root.next is None and root.segments[0].compiled:
         segment = root.segments[0]
-        plain = not (segment.random_ops or segment.body_random_ops or segment.refusals)
-        return _Writer(program, runner).of_compiled(segment) if plain and not segment.on_host() else None
+        # What is given to bodies may lie on the device, or be rows.
+        other = segment.refusals or segment.on_host() or isinstance(runner.plan.graph, FuncGraph)
+        return None if other else _Writer(program, runner).of_compiled(segment)
     stages, stage = [], root
     while stage is not None:
         if stage.waits or any(s.random_ops or s.body_random_ops or not s.tiny() for s in stage.segments):
@@ -126,7 +127,12 @@ class _Writer:
         lent = [v for v in plan.feeds if v in place and _bytes(self.infos[v]) >= buffers.LARGE]
         for v in lent:
             self._line(f"    v{v} = segment.lent({place[v]}, v{v})")
-        given = [f"v{v}" for v in segment.ins] + [self._object(c) for c in segment.device_constants]
+        given = [f"v{v}" for v in segment.ins]
+        random = segment.random_ops + segment.body_random_ops
+        if random:
+            given.append(f"{self._object(self.runner.session.seeds)}({self._object(random)}, "
+                         f"{self._object(segment.random_blocks)})")
+        given += [self._object(c) for c in segment.device_constants]
         self._line("    segment.settle()")
         self._line("    try:")
         self._line(f"        with x64(): results = executable({', '.join(given)})")

@@ -187,6 +187,17 @@ def test_a_compiled_step_refuses_what_it_refused(session, compiling):
         step([0, 2, 7])
 
 
+def test_random_numbers_go_on(session, compiling, monkeypatch):
+    x = tf.ones([6])
+    noisy = tf.nn.dropout(x, 0.5, seed=3) + tf.random_normal([6], seed=4)
+    found = [session.run(noisy) for _ in range(direct.AFTER[-1] + 3)]
+    assert _program(session).direct is not None
+    monkeypatch.setattr(direct, "AFTER", ())
+    with tf.Session() as other:
+        np.testing.assert_array_equal([other.run(noisy) for _ in found], found)
+        assert _program(other).direct is None
+
+
 def test_a_compiled_step_can_be_traced(session, compiling):
     step, v = _trained(session)
     for _ in range(direct.AFTER[-1] + 1):
