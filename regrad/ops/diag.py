@@ -27,7 +27,10 @@ def _diag_part_infer(x):
     r = len(x.dims) // 2
     if len(x.dims) % 2 or not r:
         raise ShapeError(f"Input must have even and non-zero rank, got {spec_text(x)}")
-    return Spec(merge(x.dims[:r], x.dims[r:], "both halves of the shape must be equal;"), x.dtype)
+    for d, e in zip(x.dims[:r], x.dims[r:]):
+        if None not in (d, e) and d != e:
+            raise ShapeError(f"Dimensions must be equal, but are {d} and {e}, in both halves of the shape {spec_text(x)}")
+    return Spec(merge(x.dims[:r], x.dims[r:]), x.dtype)
 
 
 def _diag_part_lower(b, x):

@@ -19,7 +19,10 @@ def parse(equation, count=None):
     """
     if not isinstance(equation, str):
         raise TypeError(f"einsum: the equation comes first, as 'ij,jk->ik', got {equation!r}.")
-    text = equation.replace(" ", "").replace("...", ".")
+    text = equation.replace(" ", "")
+    if "." in text.replace("...", ""):
+        raise ValueError(f"Indices have incorrect format: {equation}")
+    text = text.replace("...", ".")
     left, arrow, right = text.partition("->")
     operands = left.split(",")
     for labels in [*operands, right]:
@@ -139,7 +142,8 @@ def tensordot(a, b, axes, name=None):
         a_axes, b_axes = _axes(axes, len(a.dims), len(b.dims))
         for i, j in zip(a_axes, b_axes):
             if None not in (a.dims[i], b.dims[j]) and a.dims[i] != b.dims[j]:
-                raise ShapeError(f"tensordot: axis {i} of a ({spec_text(a)}) and axis {j} of b ({spec_text(b)}) differ in size")
+                raise ShapeError(f"Dimensions must be equal, but are {a.dims[i]} and {b.dims[j]}: axis {i} of a, "
+                                 f"{spec_text(a)}, and axis {j} of b, {spec_text(b)}")
         rows, a_free = _as_matrix(a, a_axes, last=True)
         columns, b_free = _as_matrix(b, b_axes, last=False)
         product = matmul(rows, columns)

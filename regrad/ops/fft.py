@@ -10,7 +10,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import COMPLEX, as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, rank_at_least, spec_text
+from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
 
 _NAMES = {1: "", 2: "2D", 3: "3D"}
 
@@ -26,8 +26,10 @@ def _complex_transform(op_type, function, axes):
 
 
 def _lengths(fft_length, axes):
+    rank_is(fft_length, 1, "fft_length")
     if fft_length.dims not in (None, (None,), (axes,)):
-        raise ShapeError(f"fft_length must have shape [{axes}] but is {spec_text(fft_length)}")
+        raise ShapeError(f"Dimension must be {axes} but is {fft_length.dims[0]}: fft_length must have shape [{axes}] but is "
+                         f"{spec_text(fft_length)}")
     lengths = fft_length.partial()
     return (None,) * axes if lengths is None else lengths
 

@@ -18,10 +18,11 @@ def _range_infer(start, limit, delta):
     if any(v is None for v in values):
         return Spec((None,), start.dtype)
     if values[2] == 0:
-        raise ValueError("delta must not be 0")
+        raise ValueError("Requires delta != 0")
     start_, limit_, delta_ = (v.item() for v in map(np.asarray, values))
     if start_ > limit_ and delta_ > 0 or start_ < limit_ and delta_ < 0:
-        raise ValueError(f"start {start_} does not reach limit {limit_} in steps of {delta_}")
+        needed = "start <= limit when delta > 0" if delta_ > 0 else "start >= limit when delta < 0"
+        raise ValueError(f"Requires {needed}, got start {start_}, limit {limit_} and delta {delta_}")
     steps = (limit_ - start_) / delta_ if isinstance(delta_, float) else -(-(limit_ - start_) // delta_)
     return Spec((pymath.ceil(steps),), start.dtype)
 

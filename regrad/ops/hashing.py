@@ -182,5 +182,5 @@ def string_to_hash_bucket_fast(input, num_buckets, name=None):
 def string_to_hash_bucket_strong(input, num_buckets, key, name=None):
     """Returns strings as numbers in [0, num_buckets), int64, by SipHash with a key of two numbers."""
     if len(key) != 2:
-        raise ValueError(f"string_to_hash_bucket_strong: key must be two numbers, got {key!r}.")
+        raise ValueError(f"string_to_hash_bucket_strong: Key must have 2 elements, got {key!r}.")
     return stringtohashbucketstrong_op(input, num_buckets=int(num_buckets), key=tuple(int(k) & _M for k in key), name=name)

@@ -1025,6 +1025,8 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
             raise TypeError(f"one_hot: on_value and off_value must both be given for dtype {dtype.name}")
         on, off = (constant(np.array(default, dtype.as_numpy_dtype), dtype, name=n) if v is None else v
                    for v, default, n in zip(given, (1, 0), ("on_value", "off_value")))
+        if isinstance(indices, list) and not indices:
+            indices = constant(np.zeros(0, np.int64), name="indices")
         return onehot_op(indices, depth, on, off, axis=-1 if axis is None else int(axis), name=scope)
 
 

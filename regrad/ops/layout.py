@@ -293,10 +293,13 @@ def _reverse_sequence_infer(x, seq_lengths, *, seq_dim, batch_dim):
     seq, batch = seq_dim, batch_dim
     for what, axis in (("seq_dim", seq), ("batch_dim", batch)):
         if not 0 <= axis < len(x.dims):
-            raise ShapeError(f"{what} must be at least 0 and less than the input's rank, {axis} vs. {len(x.dims)}")
+            raise ShapeError(f"{what} must be < input rank, and at least 0: {axis} vs. {len(x.dims)}")
     if seq == batch:
         raise ShapeError(f"batch_dim == seq_dim == {seq}")
-    (n,) = merge(seq_lengths.dims or (None,), (x.dims[batch],), f"len(seq_lens) != input.dims({batch});")
+    (n,), d = seq_lengths.dims or (None,), x.dims[batch]
+    if None not in (n, d) and n != d:
+        raise ShapeError(f"Dimensions must be equal, but are {d} and {n}: len(seq_lens) != input.dims({batch})")
+    n = d if n is None else n
     return Spec((*x.dims[:batch], n, *x.dims[batch + 1:]), x.dtype)
 
 

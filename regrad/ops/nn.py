@@ -515,9 +515,11 @@ def l2_loss(t, name=None):
 def _intopk_infer(predictions, targets, k=None, **attrs):
     rank_is(predictions, 2, "predictions [batch, classes]")
     rank_is(targets, 1, "targets, a vector of class numbers")
-    rows = None if predictions.dims is None else predictions.dims[:1]
-    return Spec(merge(rows, targets.dims, "predictions and targets must have one batch size;") or (None,),
-                dtypes.bool_)
+    (rows, *_), (n,) = predictions.dims or (None,), targets.dims or (None,)
+    if None not in (rows, n) and rows != n:
+        raise ShapeError(f"First dimension of predictions {rows} must match length of targets {n}: Dimensions must be equal, "
+                         f"but are {rows} and {n}")
+    return Spec((n if rows is None else rows,), dtypes.bool_)
 
 
 def _intopk_lower(b, x, targets, k):

@@ -10,6 +10,7 @@ from regrad.core.dtypes import INDEX, NUMERIC, REAL, as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_is, spec_text
+from regrad.core.shapes import text
 from regrad.ops import reducing
 from regrad.ops.array import axis_in, one_of, rank
 
@@ -21,10 +22,7 @@ def axes_of(axes, rank):
 
 @functools.lru_cache(maxsize=4096)
 def _axes(axes, rank):
-    out = sorted({axis_in(int(a), rank, "Invalid reduction dimension", "; must be in the range") for a in axes})
-    if len(out) != len(axes):
-        raise ShapeError(f"Invalid reduction arguments: axes {list(axes)} contain a duplicate")
-    return tuple(out)
+    return tuple(sorted({axis_in(int(a), rank, "Invalid reduction dimension", "; must be in the range") for a in axes}))
 
 
 def reduced_dims(dims, axes_value, keep_dims):
@@ -270,6 +268,8 @@ def _arg_extreme(op_type, function):
         return Spec(None if x.dims is None else (None,) * max(len(x.dims) - 1, 0), output_type)
 
     def lower(b, x, axis, *, output_type):
+        if x.ndim and not x.shape[int(axis)]:
+            raise ShapeError(f"Reduction axis {int(axis)} is empty in shape {text(x.shape)}")
         return getattr(b.np, function)(x, axis=int(axis)).astype(output_type.as_numpy_dtype)
 
     return define_op(op_type, "input: T, dimension: Tidx", attrs={"output_type": dtypes.int64}, static=(1,), infer=infer,

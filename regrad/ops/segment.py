@@ -257,6 +257,8 @@ def _sparse_infer(data, indices, ids, num=None):
     n = _check_ids(None if indices.dims is None else indices.dims[0], ids)
     if num is not None:
         n = num.partial()
+        if n is not None and n < 0:
+            raise ShapeError(f"Cannot specify a negative value for num_segments, got {n}")
     return Spec(None if data.dims is None else (n, *data.dims[1:]), data.dtype)
 
 

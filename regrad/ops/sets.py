@@ -102,7 +102,7 @@ def _size_lower(b, indices, values, dims, *, validate_indices):
 setsize_op = host_op(
     "SetSize", "set_indices: int64, set_values: T, set_shape: int64",
     lambda i, v, s, **_: Spec(None if i.dims is None or i.dims[1] is None else (None,) * (i.dims[1] - 1), dtypes.int32),
-    _size_lower, {"validate_indices": True})
+    _size_lower, {"validate_indices": True}, types={"T": _TYPES})
 
 
 def _operand(x):

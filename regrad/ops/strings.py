@@ -305,6 +305,8 @@ def substr(input, pos, len, name=None, unit="BYTE"):
     Raises:
       InvalidArgumentError: (when run) a position outside its string.
     """
+    if unit not in ("BYTE", "UTF8_CHAR"):
+        raise ValueError(f"substr: unit must be 'BYTE' or 'UTF8_CHAR', got {unit!r}.")
     return substr_op(input, pos, len, unit=unit, name=name)
 
 
@@ -324,6 +326,8 @@ def string_length(input, name=None, unit="BYTE"):
 
 def _split_infer(x, delimiter, *, skip_empty):
     rank_is(x, 1, "input, a vector")
+    if delimiter.dims:
+        raise ShapeError(f"delimiter must be a scalar, got {spec_text(delimiter)}")
     return [Spec((None, 2), dtypes.int64), Spec((None,), dtypes.string), Spec((2,), dtypes.int64)]
 
 
@@ -331,7 +335,7 @@ def _split_lower(b, x, delimiter, *, skip_empty):
     separators = delimiter[()]
     rows = []
     for text in x:
-        parts = re.split(b"[" + re.escape(separators) + b"]", text) if separators else [bytes([c]) for c in text]
+        parts = re.split(b"[" + re.escape(separators) + b"]", text) if separators and text else [bytes([c]) for c in text]
         rows.append([p for p in parts if p or not skip_empty])
     at = [(i, j) for i, row in enumerate(rows) for j in range(len(row))]
     values = np.array([p for row in rows for p in row] + [None], object)[:-1]
@@ -410,6 +414,8 @@ def _pattern(pattern):
 
 def _regex_replace_lower(b, x, pattern, rewrite, *, replace_global):
     regex, function = _pattern(pattern[()]), _expanded(rewrite[()])
+    if any(int(code) > regex.groups for code in re.findall(rb"\\(\d)", rewrite[()])):
+        return x  # as in TF, which only logs that there is no such group
     return _each(lambda t: regex.sub(function, t, count=0 if replace_global else 1), x)
 
 
@@ -486,7 +492,7 @@ def _base64_decoded(text):
             raise ValueError("a character that is none of A-Z, a-z, 0-9, - and _")
         return base64.urlsafe_b64decode(text + b"=" * (-len(text) % 4))
     except ValueError as error:
-        raise InvalidArgumentError(f"DecodeBase64: invalid base64: {error}") from None
+        raise InvalidArgumentError(f"Invalid character found in base64, or its length is wrong: {error}") from None
 
 
 def _base64_encoded(text, pad):

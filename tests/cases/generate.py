@@ -13,7 +13,7 @@ CASES = [
          dtypes=("float32",)),
     Case("LinSpace", lambda a, b: generate.linspace(a, b, 1), lambda a, b: np.reshape(a, 1), ((), ()),
          note="one"),
-    Bad("Range", lambda: generate.range(0, 4, 0), ValueError, "delta must not be 0"),
-    Bad("Range", lambda: generate.range(4, 0), ValueError, "does not reach"),
+    Bad("Range", lambda: generate.range(0, 4, 0), ValueError, "Requires delta != 0"),
+    Bad("Range", lambda: generate.range(4, 0), ValueError, "Requires start <= limit"),
     Bad("LinSpace", lambda: generate.linspace(0.0, 1.0, 0), ValueError, "Requires num > 0"),
 ]

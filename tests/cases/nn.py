@@ -255,7 +255,7 @@ CASES += [
     Bad("InTopKV2", lambda: nn.in_top_k(np.ones(3, "f"), np.array([1]), 1), ShapeError,
         "rank 1 for predictions"),
     Bad("InTopKV2", lambda: nn.in_top_k(np.ones((2, 3), "f"), np.array([1, 2, 3]), 1), ShapeError,
-        "one batch size"),
+        "First dimension of predictions"),
     Case("Relu", functions.relu_layer, lambda x, w, b: np.maximum(x @ w + b, 0), ((2, 3), (3, 4), (4,)),
          note="relu_layer"),
     Case("BiasAdd", functions.xw_plus_b, lambda x, w, b: x @ w + b, ((2, 3), (3, 4), (4,)), note="xw_plus_b"),

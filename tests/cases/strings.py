@@ -109,7 +109,7 @@ CASES += [
     *hashes("StringToHashBucketFast", tf.string_to_hash_bucket_fast),
     *hashes("StringToHashBucketStrong", lambda x, n: tf.string_to_hash_bucket_strong(x, n, [123, 456])),
     once("StringToHashBucketStrong", lambda x: tf.string_to_hash_bucket_strong(x, 10**9, [2**62, 3]), OF_EVERY_LENGTH, note="key"),
-    Bad("StringToHashBucketStrong", lambda: tf.string_to_hash_bucket_strong(["a"], 3, [1]), ValueError, "key must be two numbers"),
+    Bad("StringToHashBucketStrong", lambda: tf.string_to_hash_bucket_strong(["a"], 3, [1]), ValueError, "Key must have 2 elements"),
     once("StringSplitV2", parts_of, SENTENCES),
     *(once("StringSplitV2", lambda x, sep=sep: parts_of(x, sep), _s(b"a,b,,c", b",", b"", b"a,,b"), note=sep)
       for sep in (",", ",,", "b,")),

@@ -209,6 +209,20 @@ run(tf.ensure_shape(tf.sqrt(x, name="root"), [3]), {x: [1, 4]})"""),
 run(tf.raw_ops.ConcatOffset(concat_dim=0, shape=[tf.placeholder_with_default(s, None) for s in ([2, 3, 5], [2, 3])]))""",
              asked=False),
 
+    Row("an axis that is named twice", """
+x = tf.constant([[1., 2, 3], [4, 5, 6]])
+y = [tf.reduce_sum(x, (0, -2)), tf.reduce_mean(x, (1, 1)), tf.reduce_max(x, [0, 1, 0])]
+result = [[np.asarray(v).tolist() for v in run(y)], run(tf.gradients(y, x)[0]).tolist()]""", expect=[
+        [[5.0, 7.0, 9.0], [2.0, 5.0], 6.0], [[4 / 3] * 3, [4 / 3, 4 / 3, 7 / 3]]], tolerance=1e-5),
+    Row("one-hot rows of nothing", "result = run(tf.one_hot([], 3))"),
+    _refused("the largest of an empty axis", "InvalidArgumentError", "Reduction axis 0 is empty in shape [0,3]", """
+run(tf.argmax(tf.placeholder_with_default(np.zeros([0, 3]), None), 0))"""),
+    _refused("half a diagonal tensor", "ValueError", "Dimensions must be equal, but are 2 and 3", "tf.diag_part(np.ones([2, 3]))"),
+    _refused("a range the wrong way", "ValueError", "Requires start <= limit", "tf.range(3, 1)"),
+    _refused("classes of another batch", "ValueError", "must be equal, but are 2 and 1", "tf.nn.in_top_k([[1.], [2.]], [0], 1)"),
+    _refused("lengths of another batch", "ValueError", "Dimensions must be equal, but are 2 and 3", """
+tf.reverse_sequence(np.ones([2, 4]), [1, 2, 3], seq_axis=1, batch_axis=0)"""),
+
     # Texts and messages that are read.
     *(_refused(f"CSV: {word}", "InvalidArgumentError", word, f"run(tf.decode_csv({records!r}, [{default!r}]))")
       for word, records, default in (
@@ -221,6 +235,13 @@ run(tf.raw_ops.ConcatOffset(concat_dim=0, shape=[tf.placeholder_with_default(s, 
 result = run(tf.decode_csv(['"a ""b"", c",', 'd,"e\\nf"', ',""'], [["x"], ["y"]]))"""),
     Row("CSV with quotes as they are", """
 result = run(tf.decode_csv(['"a,b"'], [["x"], ["y"]], use_quote_delim=False))"""),
+    Row("nothing is split into nothing, and a group that is not there is left", r"""
+x = tf.string_split(["a  b", "", " c"], skip_empty=False)
+result = [run(x.indices).tolist(), run(tf.regex_replace(["ab", "cab"], "a(b)", r"\7"))]"""),
+    _refused("characters of another kind", "ValueError", "INVALID", 'tf.substr("abc", 1, 1, unit="INVALID")'),
+    _refused("two delimiters", "ValueError", "scalar", 'tf.string_split(["a"], tf.constant(["b", "c"]))', asked=False),
+    _refused("the size of a set of floats", "TypeError", "float32", "tf.sets.set_size(tf.SparseTensor([[0, 0]], [1.], [1, 1]))"),
+    _refused("no base64", "InvalidArgumentError", "Invalid character found in base64", 'run(tf.decode_base64("^^"))'),
     _refused("raw strings of unequal lengths", "InvalidArgumentError",
              "requires input strings to all be the same size, but element 1 has size 1 != 2", """
 run(tf.decode_raw(["ab", "c"], tf.uint8))""", asked=False),
