@@ -130,6 +130,22 @@ def xla():
     return XLA
 
 
+# What is tested is what a lowering says, not how well XLA's code generator writes it: with these options XLA compiles the same
+# program in a quarter of the time. `Compiled` and all sessions compile as users do.
+QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
+
+
+def compiled(function, *arguments):
+    """Returns `function` compiled by XLA, quickly, for arrays like `arguments`."""
+    import jax
+
+    lowered = jax.jit(function).lower(*arguments)
+    try:
+        return lowered.compile(compiler_options=QUICK)
+    except jax.errors.JaxRuntimeError:  # another XLA may not know an option
+        return lowered.compile()
+
+
 # -- rows as graphs --------------------------------------------------------------------------------
 
 
@@ -424,8 +440,8 @@ def measure_batch(rows):
     with jax.enable_x64(True):
         batch = [r.arguments() for r in rows]
         try:
-            compiled = jax.jit(function)
-            results = jax.device_get(compiled(batch))
+            run = compiled(function, batch)
+            results = jax.device_get(run(batch))
         except Exception as error:
             if len(rows) == 1:
                 rows[0].xla_error = error
@@ -433,7 +449,7 @@ def measure_batch(rows):
             for r in rows:  # find the one to blame
                 measure_batch([r])
             return
-        sides = [jax.device_get(compiled([shifted(a, h) for a in batch])) for h in (STEP, -STEP)]
+        sides = [jax.device_get(run([shifted(a, h) for a in batch])) for h in (STEP, -STEP)]
     for i, row in enumerate(rows):
         row.xla = results[i]
         row.sides = [s[i] for s in sides]

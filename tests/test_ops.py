@@ -391,10 +391,14 @@ def test_edge(edge):
     if built.on_host():
         runs["host"] = opcheck.evaluate(opcheck.HOST, built.fetches(), built.feeds(arrays, weights), seen)
     if not built.host_only():
+        keyed = built.keyed_inputs()
+
+        def run(traced, weights):
+            return opcheck.evaluate(opcheck.xla(), built.fetches(), built.feeds(
+                [arrays[i] if i in keyed else x for i, x in enumerate(traced)], weights))
+
         with jax.enable_x64(True):
-            runs["XLA"] = jax.device_get(jax.jit(lambda a, w: opcheck.evaluate(
-                opcheck.xla(), built.fetches(), built.feeds(
-                    [arrays[i] if i in built.keyed_inputs() else x for i, x in enumerate(a)], w)))(arrays, weights))
+            runs["XLA"] = jax.device_get(opcheck.compiled(run, arrays, weights)(arrays, weights))
     for what, values in runs.items():
         levels = built.grouped(values)[1]
         for k, expected in enumerate((edge.grads, edge.second)[:len(levels)]):
