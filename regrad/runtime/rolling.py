@@ -56,7 +56,8 @@ class Rolled(Segment):
     def cost(self):
         if self._cost is None:
             self._cost = sum(part.cost() for part in self.parts)
-            self._n_products, self._largest = self.parts[0]._n_products, self.parts[0]._largest
+            first = self.parts[0]
+            self._n_products, self._n_bodies, self._largest = first._n_products, first._n_bodies, first._largest
         return self._cost
 
     def evaluate(self, b, args, seeds, body_seeds=None, found=None):

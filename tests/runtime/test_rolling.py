@@ -69,11 +69,11 @@ def run(build, dtype, **settings_):
         clear_cache()
 
 
-@pytest.mark.parametrize("host_runs", [0, 1])
+@pytest.mark.parametrize("host", [{"host_runs": 0}, {"host_runs": 1}, {"host_cost": 0}], ids=str)  # the last: all count as large
 @pytest.mark.parametrize("build", [chain, second_order, layers, two_back], ids=lambda f: f.__name__)
-def test_a_loop_gives_what_one_segment_gives(build, host_runs):
+def test_a_loop_gives_what_one_segment_gives(build, host):
     (whole, *_), none = run(build, np.float64, host_runs=9)
-    rolled, loops = run(build, np.float64, host_runs=host_runs, whole_ops=30, segment_ops=24)
+    rolled, loops = run(build, np.float64, whole_ops=30, segment_ops=24, **host)
     assert none == 0 and loops >= 2
     for results in rolled:
         for got, want in zip(results, whole):
