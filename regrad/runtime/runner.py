@@ -130,9 +130,7 @@ class Runner:
             return program.direct(arrays, session.state)
         env = [None] * program.size
         for v, a in zip(plan.feeds, arrays):
-            env[v] = a
-            if type(a) is not np.ndarray:
-                self._check_rows(v, a)
+            env[v] = a if type(a) is np.ndarray else self._readable(v, a)
         state = session.state
         for variable, v in plan.reads.items():
             env[v] = state.get(variable)
@@ -314,14 +312,18 @@ class Runner:
         if not node.pure:
             done[op] = result
         for v, r in zip(node.outs, result):
-            env[v] = r
-            if type(r) is not np.ndarray:
-                self._check_rows(v, r)
+            env[v] = r if type(r) is np.ndarray else self._readable(v, r)
 
-    def _check_rows(self, v, value):
-        """Raises MustRunOnHost where value `v`, the rows of a loop, differ in shape and what reads them is compiled."""
-        if not hasattr(value, "rows"):
-            return
-        for node in self.plan.nodes:
-            if not node.host and v in node.ins and value.ragged:
-                raise MustRunOnHost(node.op)
+    def _readable(self, v, value):
+        """Returns a value as what reads it in this plan can have it: where any of that is compiled, a loop's rows as one array.
+
+        Raises:
+          MustRunOnHost: the rows are of different shapes.
+        """
+        if hasattr(value, "rows"):
+            for node in self.plan.nodes:
+                if not node.host and v in node.ins:
+                    if value.ragged:
+                        raise MustRunOnHost(node.op)
+                    return np.asarray(value)
+        return value

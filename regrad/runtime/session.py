@@ -297,7 +297,11 @@ class Session:
 
     @contextlib.contextmanager
     def unlocked(self):
-        """Lets other threads use the session inside the block, unless this thread is in the middle of another run."""
+        """Lets other threads use the session inside the block, unless this thread is in the middle of another run.
+
+        Raises:
+          CancelledError: the session was closed meanwhile.
+        """
         if self.executing:
             yield
             return
@@ -306,6 +310,8 @@ class Session:
             yield
         finally:
             self._lock.acquire()
+        if self._closed:
+            raise CancelledError("The session was closed while a run of it was made ready.")
 
     def xla_context(self):
         from regrad.runtime.backend import x64

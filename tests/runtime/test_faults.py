@@ -141,6 +141,22 @@ def test_a_compile_in_one_thread_lets_others_run(session, compiled, monkeypatch)
     assert not failures and not thread.is_alive()
 
 
+def test_a_session_that_is_closed_while_it_compiles_cancels_the_run(session, compiled, monkeypatch):
+    v = tf.Variable(1.0)
+    session.run(v.initializer)
+    compile_function = backend.compile_function
+
+    def closing(*args, **kwargs):
+        thread = threading.Thread(target=session.close)
+        thread.start()
+        thread.join(60)
+        return compile_function(*args, **kwargs)
+
+    monkeypatch.setattr(backend, "compile_function", closing)
+    with pytest.raises(tf.errors.CancelledError, match="session was closed"):
+        session.run(v.assign(v * 3.0 - 1.0))
+
+
 def test_threads_that_assign_the_same_variables_are_as_one_after_the_other(session):
     """x <- 2x + k by 8 threads: every order of the runs gives another number, a mixture gives none of them."""
     a, b = tf.Variable(np.int64(1)), tf.Variable(np.int64(1))

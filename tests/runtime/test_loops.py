@@ -148,3 +148,22 @@ def test_a_loop_over_nothing_has_gradients(host_runs, monkeypatch):
                 dx, got = session.run(gradients, {x: np.ones(shape)})
                 assert dx.shape == shape and got == dw
             assert session.run(tf.gradients(rows, x)[0], {x: np.ones(shape)}).tolist() == np.full(shape, 2.0).tolist()
+
+
+def test_second_order_through_a_loop_whose_length_an_outer_turn_decides(monkeypatch):
+    def inner(i, a):
+        return i + 1, tf.while_loop(lambda j, b: j < i, lambda j, b: (j + 1, tf.tanh(b * a + x)), [0, a])[1]
+
+    found = []
+    for host_runs in (9, 0):
+        monkeypatch.setattr(config, "host_runs", host_runs)
+        monkeypatch.setattr(config, "tiny_ops", 12 if host_runs else 0)
+        with tf.Graph().as_default(), tf.Session() as session:
+            x = tf.placeholder(tf.float64, [])
+            y = tf.while_loop(lambda i, a: i < 4, inner, [0, x])[1]
+            first = tf.gradients(y, x)[0]
+            second = tf.gradients(first, x)[0]
+            found += [session.run([y, first, second], {x: 0.5})]
+            high, low = (session.run(first, {x: v}) for v in (0.5001, 0.4999))
+            np.testing.assert_allclose(found[-1][2], (high - low) / 0.0002, rtol=1e-6)
+    np.testing.assert_allclose(*found, rtol=1e-12)
