@@ -60,7 +60,7 @@ class Defun:
         takes_more = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         wanted = len(parameters) - takes_more
         if self._types and len(self._types) != wanted and not (takes_more and len(self._types) > wanted):
-            raise ValueError(f"Defun: the number of function input types is not that of its arguments: "
+            raise ValueError("Defun: the number of specified input types is not that of the function's arguments: "
                              f"{source.of_function(func)} takes {wanted} arguments, but {len(self._types)} types are given.")
         typed = self._types or not parameters
         return _DefinedFunction(func, self._types if typed else None, **self._settings)

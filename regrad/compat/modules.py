@@ -578,6 +578,7 @@ EXTRAS = {
         "register_proto_function": "regrad.train.graph_files:register_proto_function",
         "register_dense_tensor_like_type": _nothing,
     },
+    "tensorflow.python.ops.script_ops": {"eager_py_func": "regrad.ops.script:py_function"},
     "tensorflow.python.ops.gradients_impl": {
         "gradients_v2": "regrad.autodiff.gradients:gradients",
         "_hessian_vector_product": "regrad.autodiff.derivatives:hessian_vector_product"},

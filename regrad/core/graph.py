@@ -48,6 +48,10 @@ class Tensor(Symbolic):
         self._consumers = None
 
     @property
+    def _value_index(self):
+        return self.value_index
+
+    @property
     def name(self):
         return f"{self.op.name}:{self.value_index}"
 
@@ -129,8 +133,8 @@ class Tensor(Symbolic):
         return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name}{device})'
 
     def __len__(self):  # variables have none: programs ask so which of their values are lists
-        raise TypeError(f"len() of {self.name} is not known until it is run; use tf.shape(x)[0], or x.shape[0] for the "
-                        "static size.")
+        raise TypeError(f"len is not well defined for tensors: that of {self.name} is not known until it is run; use "
+                        "tf.shape(x)[0], or x.shape[0] for the static size.")
 
     def __iter__(self):
         if not self.dims or self.dims[0] is None:
@@ -279,6 +283,9 @@ class Operation:
         if name == "_gradient_op_type":
             value = value if isinstance(value, bytes) else str(value).encode()
         self.attrs = {**self.attrs, name: value}
+
+    def _get_control_flow_context(self):
+        """Returns None: the bodies of loops and branches are graphs of their own."""
 
     def values(self):
         """Returns the outputs, as a tuple."""
@@ -1185,7 +1192,9 @@ class _Controls:
 def _explain_inference(error, op):
     """Adds the op, its inputs and the user's line to an error raised by a shape rule."""
     inputs = ", ".join(spec_text(t) for t in op.inputs)
-    text = f"{op.type} '{op.name}': {error}"
+    text, shapes = str(error), " with input shapes"
+    text = (text.replace(shapes, f" for '{op.name}' (op: '{op.type}'){shapes}") if shapes in text else
+            f"{op.type} '{op.name}': {text}")
     if inputs and inputs not in text:
         text += f" (inputs: {inputs})"
     error.args = (f"{text}; made at {op.location}.",)

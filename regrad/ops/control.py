@@ -26,7 +26,7 @@ def group(*inputs, name=None):
         by_device.setdefault(x.device, []).append(x)
     with graph.as_default():
         if len(by_device) < 2:
-            with graph.control_dependencies(flat):
+            with graph.device("".join(by_device)), graph.control_dependencies(flat):
                 return noop_op(name=name or "group_deps")
         with graph.name_scope(name or "group_deps") as scope:
             gates = []

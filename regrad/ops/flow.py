@@ -88,15 +88,15 @@ def _new_capture(graph, tensor):
     return graph.inputs[before] if len(graph.inputs) > before else inner
 
 
-def as_outputs(graph, returned, what):
-    """Returns the tensors a branch or body gives, as a list, in `graph`; an operation becomes True when it has run."""
+def as_outputs(graph, returned, what, ran=True):
+    """Returns the tensors a branch or body gives, as a list, in `graph`; an operation becomes `ran` when it has run."""
     outputs = []
     with graph.as_default():
         for leaf in nest.flatten(returned):
             if leaf is None:
                 continue
             if isinstance(leaf, Operation):
-                leaf = with_dependencies([leaf], constant(True))
+                leaf = with_dependencies([leaf], constant(ran))
             elif isinstance(leaf, IndexedSlices):
                 leaf = convert_to_tensor(leaf)
             else:
@@ -251,7 +251,7 @@ def _choose(op, selector, functions, strict, names):
             raise type(error)(f"Incompatible return {kind} of {names[0]} and {n}: {error}") from None
     leaves, rebuild = _branch_leaves(structures, graphs)
     for g, flat, n in zip(graphs, leaves, names):
-        g.outputs = as_outputs(g, flat, n)
+        g.outputs = as_outputs(g, flat, n, ran=n != "false_fn")
     for g, n in zip(graphs[1:], names[1:]):
         for i, (a, b) in enumerate(zip(graphs[0].outputs, g.outputs)):
             if a.dtype is not b.dtype:
@@ -353,8 +353,8 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
             number = reduce_sum(cast(stack(preds), dtypes.int32))
             checks.append(assert_true(number <= 1, "Input error: exclusive=True, but more than 1 condition evaluated as True"))
         if default is None:
-            checks.append(assert_true(reduce_any(stack(preds)), "None of the conditions evaluated as True, and there is no "
-                                                                "default"))
+            checks.append(assert_true(reduce_any(stack(preds)), "Input error: None of the conditions evaluated as True, and "
+                                                                "there is no default"))
             default = pairs[-1][1]
             preds, pairs = preds[:-1], pairs[:-1]
             if not pairs:  # nothing to choose from, but the check must have run
@@ -394,6 +394,8 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
             raise TypeError(f"fn for index {i} must be callable, got {f!r}.")
     if not functions:
         raise ValueError("switch_case: branch_fns must not be empty.")
+    if isinstance(branch_index, int):
+        raise TypeError(f"branch_index must be a Tensor, got {branch_index!r}: choose with Python's list, or pass a tensor.")
     with get_default_graph().name_scope(name):
         index = convert_to_tensor(branch_index, name="branch_index")
         if index.dtype is not dtypes.int32:

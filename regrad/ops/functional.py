@@ -34,7 +34,8 @@ class _Rows:
             raise ValueError(f"{what}: elems must hold at least one tensor, got {elems!r}.")
         for t in tensors:
             if t.dims == ():
-                raise ValueError(f"{what}: elements in elems must be at least 1D, not scalars: {t!r}.")
+                raise ValueError(f"{what}: elements in elems must be at least 1D, not "
+                                 f"{'scalars' if len(tensors) > 1 else 'a scalar'}: {t!r}.")
         sizes = {t.dims[0] for t in tensors if t.dims is not None} - {None}
         if len(sizes) > 1:
             raise ValueError(f"{what}: the tensors of elems must have the same first size, got {sorted(sizes)}.")
@@ -50,10 +51,10 @@ class _Rows:
 def _as_leaves(what, returned, like, dtypes):
     """Returns what a function gave as a flat list of tensors of `dtypes`; it must have the structure `like`."""
     try:
-        nest.assert_same_structure(like, returned, check_types=False)
-    except ValueError as error:
-        raise ValueError(f"{what}: fn returned another structure than expected (for map_fn that of dtype, or else of elems; "
-                         f"otherwise that of the initializer, or else of elems): {error}") from None
+        nest.assert_same_structure(like, returned)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{what}: fn returned another structure than expected (for map_fn that of dtype, or else of elems; "
+                          f"otherwise that of the initializer, or else of elems): {error}") from None
     if None in nest.flatten(returned):
         raise ValueError(f"{what}: fn returned {returned!r}; None values not supported, it must return tensors.")
     leaves = [convert_to_tensor(x, preferred_dtype=t) for x, t in zip(nest.flatten(returned), dtypes)]
@@ -94,7 +95,7 @@ def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap
       The structure of `dtype` (or `elems`) with tensors of shape [number of rows, ...].
 
     Raises:
-      TypeError: `fn` is not callable or returns another dtype than promised.
+      TypeError: `fn` is not callable, or returns another dtype than promised, or a tuple for a list.
       ValueError: first sizes that differ, scalars, or another structure returned than promised.
     """
     fn = _function("map_fn", fn)

@@ -13,7 +13,7 @@ import numpy as np
 from regrad.core import dtypes, source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import INDEX, as_dtype
-from regrad.core.errors import InvalidArgumentError, ShapeError
+from regrad.core.errors import InvalidArgumentError, ShapeError, UnimplementedError
 from regrad.core.graph import RegradWarning
 from regrad.core.opdef import Bounds, Spec, define_op, spec_text
 from regrad.core.shapes import TensorShape, as_dims, compatible, fully_known, merge, size_of
@@ -136,30 +136,32 @@ gather_op = define_op("TensorArrayGatherV3", "flow_in: T, indices: Tidx", types=
                       lower=_gather_lower)
 
 
-def _scatter_infer(buffer, indices, value):
+def _scatter_infer(buffer, indices, value, *, dynamic_size):
     if value.dims is None:
         return Spec(None, value.dtype)
     if not compatible((indices.dims or (None,))[:1], value.dims[:1]):
         raise ShapeError(f"TensorArray.scatter: value must hold a row for each index, got {spec_text(value)} and "
                          f"{spec_text(indices)}")
-    return Spec((buffer.dims[0] if buffer.dims else None, *value.dims[1:]), value.dtype)
+    return Spec((buffer.dims[0] if buffer.dims and not dynamic_size else None, *value.dims[1:]), value.dtype)
 
 
-def _scatter_lower(b, buffer, indices, value):
+def _scatter_lower(b, buffer, indices, value, *, dynamic_size):
     if is_unwritten(buffer.shape):
         buffer = b.np.zeros((buffer.shape[0], *value.shape[1:]), value.dtype)
     if not b.is_host:
         return buffer.at[indices].set(value)
-    out = np.array(buffer)
-    _refuse_write(indices, len(out))
+    size = max(len(buffer), np.max(indices, initial=-1) + 1) if dynamic_size else len(buffer)
+    _refuse_write(indices, size)
+    out = np.zeros((size, *buffer.shape[1:]), buffer.dtype)
+    out[:len(buffer)] = buffer
     out[indices] = value
     return out
 
 
 scatter_op = define_op("TensorArrayScatterV3", "flow_in: T, indices: Tidx, value: T", types={"Tidx": INDEX},
-                       infer=_scatter_infer, lower=_scatter_lower)
+                       infer=_scatter_infer, lower=_scatter_lower, attrs={"dynamic_size": False})
 read_op.extra["bounds"] = gather_op.extra["bounds"] = read_bounds
-scatter_op.extra["bounds"] = write_bounds
+scatter_op.extra.update(host_if=_dynamic, bounds=write_bounds)
 
 
 def _concat_infer(buffer):
@@ -316,6 +318,9 @@ class TensorArray:
 
         return self._with(identity(self._flow))
 
+    def mark_used(self):
+        """Does nothing: TensorFlow warned of arrays that nothing was done with."""
+
     def grad(self, source, flow=None, name=None):
         raise NotImplementedError("TensorArray.grad: gradients flow through a TensorArray's contents; use tf.gradients.")
 
@@ -348,10 +353,10 @@ class TensorArray:
         value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
         self._check_dtype(value)
         at = convert_to_tensor(index).value()
-        if at is not None and int(at) in self._written:
+        fits = compatible(self._element_shape if self._infer_shape else _row_dims(self._flow), value.dims)
+        if at is not None and int(at) in self._written and (fits or not self._infer_shape):
             raise InvalidArgumentError(f"TensorArray {self._name}: Could not write to TensorArray index {int(at)} because it "
                                        "has already been written to.")
-        fits = compatible(self._element_shape if self._infer_shape else _row_dims(self._flow), value.dims)
         if self._pieces is not None or at is not None and not fits and not self._infer_shape:
             if at is None:
                 raise ValueError("A TensorArray whose elements differ in shape is written at constant indices only.")
@@ -381,6 +386,10 @@ class TensorArray:
 
         if self._pieces is not None:
             return stack([self._pieces[i] for i in sorted(self._pieces)], name=name or "TensorArrayStack")
+        if self._flow.op.opdef is create_op and not fully_known(self._element_shape):
+            raise UnimplementedError(f"TensorArray {self._name}: nothing was written, and the element shape "
+                                     f"{self.element_shape} is not fully defined. `array = array.write(...)` gives the array "
+                                     "with an element.")
         warn_of_dropped_writes(self._flow)
         out = identity(self._flow, name=name or "TensorArrayStack")
         if self._element_shape is not None:
@@ -420,7 +429,7 @@ class TensorArray:
 
     def scatter(self, indices, value, name=None):
         """Returns the array with elements `indices` set to the rows of `value`."""
-        return self._with(scatter_op(self._flow, indices, value, name=name))
+        return self._with(scatter_op(self._flow, indices, value, dynamic_size=self._dynamic, name=name))
 
     def split(self, value, lengths, name=None):
         """Returns the array of `value` cut along its first axis into parts of the given lengths.

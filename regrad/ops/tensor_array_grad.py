@@ -16,7 +16,15 @@ def _write_grad(op, dflow):
     dvalue = read_op(dflow, index)
     dvalue.set_shape(value.dims)
     # What stood in the row before was replaced: nothing of the gradient reaches it.
-    return write_op(dflow, index, zeros_like(dvalue), dynamic_size=op.get_attr("dynamic_size")), None, dvalue
+    rest = write_op(dflow, index, zeros_like(dvalue), dynamic_size=op.get_attr("dynamic_size"))
+    return _as_long(rest, op), None, dvalue
+
+
+def _as_long(rows, op):
+    """Returns the rows that the array had before it was written to, where it is known to have grown."""
+    flow = op.inputs[0]
+    size = flow.dims[0] if flow.dims and op.get_attr("dynamic_size") else None
+    return rows if size is None else rows[:size]
 
 
 @RegisterGradient("TensorArrayReadV3")
@@ -36,7 +44,8 @@ def _gather_grad(op, dvalues):
 def _scatter_grad(op, dflow):
     indices, value = op.inputs[1:]
     dvalue = gather_op(dflow, indices)
-    return scatter_op(dflow, indices, zeros_like(dvalue)), None, dvalue
+    rest = scatter_op(dflow, indices, zeros_like(dvalue), dynamic_size=op.get_attr("dynamic_size"))
+    return _as_long(rest, op), None, dvalue
 
 
 @RegisterGradient("TensorArrayUnstack")

@@ -232,6 +232,16 @@ def branch():
     with tf.control_dependencies([unfed]): unused = a + 1
     return a + 2
 result = run(tf.cond(tf.constant(True), branch, lambda: tf.constant(1)))"""),
+    Row("cond of operations", """
+p = tf.placeholder(tf.bool)
+y = tf.cond(p, tf.no_op, tf.no_op)
+result = [run(y, {p: v}) for v in (True, False)]"""),
+    Row("switch_case by a Python number", """
+tf.switch_case(1, [lambda: 1, lambda: 2])""", raises=("TypeError", "branch_index must be a Tensor")),
+    Row("case, none is true", """
+x = tf.placeholder(tf.int32, [])
+run(tf.case([(tf.equal(x, 1), lambda: 2), (tf.equal(x, 2), lambda: 4)], exclusive=True), {x: 4})""",
+        raises=("InvalidArgumentError", "Input error")),
     Row("case, exclusive, two are true", """
 x, y = tf.constant(1), tf.constant(2)
 chosen = tf.case([(x < y, lambda: tf.constant(17)), (x < y, lambda: tf.constant(23))],
@@ -278,6 +288,9 @@ def body(i):
     return i + 1
 tf.while_loop(lambda i: i < 10, body, [0])
 tf.while_loop(lambda i: i < 10, lambda i: kept[0], [0])""", raises=("ValueError", "different while loops")),
+    Row("map_fn that gives a tuple for a list", """
+tf.map_fn(lambda x: (x, -x), tf.constant([1, 2]), dtype=[tf.int32, tf.int32])""",
+        raises=("TypeError", "don't have the same nested structure")),
     Row("structures that differ", """
 try:
     tf.nest.assert_same_structure([1, (2, 3)], [1, 2])
@@ -382,6 +395,20 @@ x = tf.placeholder(tf.float32)
 _, y = tf.while_loop(
     lambda i, a: i < 2, lambda i, a: (i + 1, tf.concat([a, tf.reduce_mean(a, 0, keepdims=True)], 0)), [0, x])
 result = [run([y, tf.gradients(y * y, x)[0]], {x: np.ones(shape)}) for shape in ((2, 2), (3,))]"""),
+    Row("TensorArray, scatter makes it longer", """
+x = tf.constant([[1.0, -1.0], [10.0, -10.0]])
+ta = tf.TensorArray(tf.float32, 0, dynamic_size=True).scatter([1, 4], x)
+a, b = ta.read(1), ta.read(4)
+result = run([a, b, tf.gradients([a, b], x, grad_ys=[[2.0, 3.0], [4.0, 5.0]])[0]])"""),
+    Row("TensorArray, split and written past its end", """
+x = tf.constant([1.0, 2.0, 3.0])
+y = tf.TensorArray(tf.float32, 3, dynamic_size=True).split(x, [1, 1, 1]).write(3, [4.0]).concat()
+result = run([y, tf.gradients(y, x)[0]])"""),
+    Row("TensorArray, another shape at a written index", """
+ta = tf.TensorArray(tf.float32, 2).write(0, [1.0, 2.0])
+ta.write(0, [1.0, 2.0, 3.0])""", raises=("ValueError", "Inconsistent shapes")),
+    Row("TensorArray, stack of nothing", """
+run(tf.TensorArray(tf.float32, 0, infer_shape=False).stack())""", raises=("UnimplementedError", "not fully defined")),
     Row("TensorArray in a loop, gradient", """
 x = tf.constant([1.0, 2.0, 3.0])
 ta = tf.TensorArray(tf.float32, 3).unstack(x)
