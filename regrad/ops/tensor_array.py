@@ -386,7 +386,7 @@ class TensorArray:
 
         if self._pieces is not None:
             return stack([self._pieces[i] for i in sorted(self._pieces)], name=name or "TensorArrayStack")
-        if self._flow.op.opdef is create_op and not fully_known(self._element_shape):
+        if self._flow.op.opdef is create_op and not fully_known(self._element_shape) and (self._size or 0) >= 0:
             raise UnimplementedError(f"TensorArray {self._name}: nothing was written, and the element shape "
                                      f"{self.element_shape} is not fully defined. `array = array.write(...)` gives the array "
                                      "with an element.")
