@@ -48,10 +48,6 @@ class Tensor(Symbolic):
         self._consumers = None
 
     @property
-    def _value_index(self):
-        return self.value_index
-
-    @property
     def name(self):
         return f"{self.op.name}:{self.value_index}"
 
@@ -283,9 +279,6 @@ class Operation:
         if name == "_gradient_op_type":
             value = value if isinstance(value, bytes) else str(value).encode()
         self.attrs = {**self.attrs, name: value}
-
-    def _get_control_flow_context(self):
-        """Returns None: the bodies of loops and branches are graphs of their own."""
 
     def values(self):
         """Returns the outputs, as a tuple."""
