@@ -315,3 +315,33 @@ def test_what_cells_of_other_packages_are_made_of():
         np.testing.assert_array_equal(sess.run(nn.joined_sizes(tf.constant(3), 4)), [3, 4])
         np.testing.assert_array_equal(sess.run(nn.embedding_lookup_and_transform(np.eye(3), [2], transform_fn=lambda r: 2 * r)),
                                       [[0, 0, 2]])
+
+
+def test_numbers_of_axes_and_sizes_in_another_order():
+    from regrad.compat import nn
+
+    fetches = [nn.data_format_dim_map(tf.constant([[1, -3], [1, -1]])), nn.data_format_dim_map([0, 1, -1], "NHWC", "HWNC"),
+               nn.data_format_vec_permute(tf.constant([7, 4, 9, 3])), nn.data_format_vec_permute([4, 9], "NHWC", "NCWH"),
+               nn.data_format_vec_permute([[7, 4], [9, 3], [4, 5], [5, 1]])]
+    with tf.Session() as sess:
+        for got, wanted in zip(sess.run(fetches), ([[2, 2], [2, 1]], [2, 0, 3], [7, 3, 4, 9], [9, 4],
+                                                   [[7, 4], [5, 1], [9, 3], [4, 5]])):
+            np.testing.assert_array_equal(got, wanted)
+    for source, wanted, says in (("12345678", "NCHW", "Source format must be"), ("NHWC", "NN", "Destination format must be"),
+                                 ("NHWC", "NCHH", "must determine a permutation")):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=says):
+            nn.data_format_dim_map([0], source, wanted)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_gradient_of_batch_normalisation_may_be_asked_for(training):
+    from regrad.python.ops import nn_grad
+
+    x, dy = (tf.constant(np.random.RandomState(i).rand(2, 3, 2, 2), tf.float32) for i in (0, 1))
+    scale, offset, mean = tf.constant([1.0, 2.0]), tf.constant([0.5, 0.0]), tf.constant([0.2, 0.3])
+    given = {} if training else {"mean": mean, "variance": scale}
+    y, _, _ = tf.nn.fused_batch_norm(x, scale, offset, is_training=training, **given)
+    asked = nn_grad._BatchNormGrad(dy, x, scale, mean, scale, y.op.get_attr("epsilon"), y.op.get_attr("data_format"), training)
+    with tf.Session() as sess:
+        for a, b in zip(*sess.run([list(asked), tf.gradients(y, [x, scale, offset], dy)])):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)

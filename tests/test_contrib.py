@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 import regrad as tf
+from regrad.contrib.lstm_block import block_lstm
 
 layers, framework, slim = tf.contrib.layers, tf.contrib.framework, tf.contrib.slim
 X = np.random.RandomState(0).randn(2, 5, 6, 3).astype(np.float32)
@@ -164,6 +165,9 @@ def test_an_lstm_in_one_operation_is_the_cell_step_by_step():
     x = tf.constant(np.random.RandomState(0).rand(4, 2, 3).astype(np.float32))
     fused = tf.contrib.rnn.LSTMBlockFusedCell(5, use_peephole=True)
     outputs, state = fused(x, dtype=tf.float32, sequence_length=[4, 2])
+    listed, listed_state = fused([x[i] for i in range(4)], dtype=tf.float32, sequence_length=[4, 2])
+    by_lists = block_lstm(4, [x[i] for i in range(4)], *fused.weights[:2], None, None, *fused.weights[2:], use_peephole=True)
+    assert len(listed) == 4 and [len(part) for part in by_lists] == [4] * 7
     cell = tf.nn.rnn_cell.LSTMCell(5, use_peepholes=True)
     steps, last = tf.nn.dynamic_rnn(cell, x, [4, 2], dtype=tf.float32, time_major=True)
     names = {v.op.name.rpartition("/")[2]: v for v in fused.variables}
@@ -174,9 +178,12 @@ def test_an_lstm_in_one_operation_is_the_cell_step_by_step():
         session.run(tf.global_variables_initializer())
         session.run([v.assign(np.linspace(-1, 1, 5)) for k, v in names.items() if "diag" in k])
         session.run(tf.get_collection("same"))
-        got, want = session.run([[outputs, state], [steps, last]])
+        got, want, again, whole = session.run([[outputs, state], [steps, last], [listed, listed_state], by_lists[6]])
     np.testing.assert_allclose(got[0], want[0], atol=1e-6)
     np.testing.assert_allclose(got[1], want[1], atol=1e-6)
+    np.testing.assert_array_equal(again[0], got[0])
+    np.testing.assert_array_equal(again[1], got[1])
+    np.testing.assert_allclose(np.array(whole)[:, 0], got[0][:, 0], atol=1e-6)
 
 
 def test_images_turned_and_moved():

@@ -630,14 +630,20 @@ EXTRAS = {
         "_infer_state_dtype": "regrad.compat.nn:infer_state_dtype", "_reverse_seq": "regrad.compat.nn:reverse_seq",
         "_concat": "regrad.compat.nn:joined_sizes"},
     "tensorflow.python.ops.nn_ops": {
-        name: f"regrad.compat.nn:{name}" for name in ("Convolution", "softmax_v2", "log_softmax_v2", "dropout_v2")},
+        name: f"regrad.compat.nn:{name}" for name in (
+            "Convolution", "data_format_dim_map", "data_format_vec_permute", "dropout_v2", "log_softmax_v2", "softmax_v2")},
+    "tensorflow.python.ops.nn_grad": {"_BatchNormGrad": "regrad.compat.nn:batch_norm_grad"},
     "tensorflow.python.ops.nn_impl": {
-        "_compute_sampled_logits": "regrad.compat.nn:compute_sampled_logits", "moments_v2": "regrad.compat.nn:moments_v2"},
+        "_compute_sampled_logits": "regrad.compat.nn:compute_sampled_logits", "moments_v2": "regrad.compat.nn:moments_v2",
+        "nce_loss_v2": "regrad.compat.nn:nce_loss_v2", "sampled_softmax_loss_v2": "regrad.compat.nn:sampled_softmax_loss_v2"},
+    "tensorflow.python.ops.ctc_ops": {"dense_labels_to_sparse": "regrad.nn.sequences:dense_labels_to_sparse"},
+    "tensorflow.python.ops.init_ops": {"_compute_fans": "regrad.variables.initializers:fans"},
     "tensorflow.python.ops.embedding_ops": {
         "embedding_lookup_v2": "regrad.compat.nn:embedding_lookup_v2",
         "_embedding_lookup_and_transform": "regrad.compat.nn:embedding_lookup_and_transform"},
     "tensorflow.python.ops.io_ops": {"restore_v2": _restored},
     "tensorflow.python.ops.rnn_cell": {"_linear": "regrad.contrib.cells:linear"},
+    "tensorflow.contrib.rnn.python.ops.lstm_ops": {"_block_lstm": "regrad.contrib.lstm_block:block_lstm"},
     "tensorflow.contrib.rnn.python.ops.core_rnn_cell": {
         "_linear": "regrad.contrib.cells:linear", "_Linear": "regrad.contrib.cells:Linear"},
     "tensorflow.python.ops.cond_v2": {"cond_v2": "regrad.ops.flow:cond"},

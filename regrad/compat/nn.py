@@ -1,11 +1,13 @@
 """What released programs take from TensorFlow's modules of networks besides the public names."""
 
+from regrad.autodiff.gradients import gradients
 from regrad.core import nest
 from regrad.core.convert import convert_to_tensor
+from regrad.core.errors import InvalidArgumentError
 from regrad.core.shapes import TensorShape
 from regrad.nn import embedding, functions, rnn, sampled
 from regrad.nn.rnn_cell import RNNCell
-from regrad.ops import array, conv
+from regrad.ops import array, conv, indexing, math, norm
 from regrad.ops import nn as ops
 from regrad.ops.flow import cond
 from regrad.ops.layout import reverse_sequence
@@ -143,9 +145,7 @@ def dropout_v2(x, rate, noise_shape=None, seed=None, name=None):
 
 
 def moments_v2(x, axes, shift=None, keepdims=False, name=None):
-    from regrad.ops.norm import moments
-
-    return moments(x, axes, shift=shift, keep_dims=keepdims, name=name)
+    return norm.moments(x, axes, shift=shift, keep_dims=keepdims, name=name)
 
 
 def embedding_lookup_v2(params, ids, max_norm=None, name=None):
@@ -163,3 +163,56 @@ def compute_sampled_logits(weights, biases, labels, inputs, num_sampled, num_cla
     """Returns (logits, labels) [batch, num_true + num_sampled] of the true and of sampled classes; see `tf.nn.nce_loss`."""
     return sampled._logits(weights, biases, labels, convert_to_tensor(inputs), num_sampled, num_classes, num_true,
                            sampled_values, subtract_log_q, remove_accidental_hits, partition_strategy, seed)
+
+
+def nce_loss_v2(weights, biases, labels, inputs, num_sampled, num_classes, num_true=1, sampled_values=None,
+                remove_accidental_hits=False, name="nce_loss"):
+    return sampled.nce_loss(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
+                            remove_accidental_hits, "div", name)
+
+
+def sampled_softmax_loss_v2(weights, biases, labels, inputs, num_sampled, num_classes, num_true=1, sampled_values=None,
+                            remove_accidental_hits=True, seed=None, name="sampled_softmax_loss"):
+    return sampled.sampled_softmax_loss(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
+                                        remove_accidental_hits, "div", name, seed)
+
+
+def batch_norm_grad(grad_y, x, scale, pop_mean, pop_var, epsilon, data_format, is_training=True):
+    """Returns the gradients by x, scale and offset of `tf.nn.fused_batch_norm`, for a gradient by its first result."""
+    given = {} if is_training else {"mean": pop_mean, "variance": pop_var}
+    offset = array.zeros_like(scale)
+    y = norm.fused_batch_norm(x, scale, offset, epsilon=epsilon, data_format=data_format, is_training=is_training, **given)[0]
+    return tuple(gradients(y, [x, scale, offset], grad_y))
+
+
+# -- orders of axes -----------------------------------------------------------------------------------------
+def _order(src_format, dst_format):
+    """Returns where each axis of the source is in the destination."""
+    if len(src_format) not in (4, 5):
+        raise InvalidArgumentError(f"Source format must be of length 4 or 5, received src_format = {src_format}")
+    if len(dst_format) not in (4, 5):
+        raise InvalidArgumentError(f"Destination format must be of length 4 or 5, received dst_format = {dst_format}")
+    if len(set(src_format)) != len(src_format) or sorted(src_format) != sorted(dst_format):
+        raise InvalidArgumentError("Destination and source format must determine a permutation, got "
+                                   f"{src_format} and {dst_format}")
+    return [dst_format.index(axis) for axis in src_format]
+
+
+def data_format_dim_map(x, src_format="NHWC", dst_format="NCHW", name=None):
+    """Returns the numbers that axes `x` (int32 or int64, from the end if negative) have in another order of axes."""
+    x, order = convert_to_tensor(x), _order(src_format, dst_format)
+    return indexing.gather(convert_to_tensor(order, dtype=x.dtype), math.floormod(x, len(order)), name=name)
+
+
+def data_format_vec_permute(x, src_format="NHWC", dst_format="NCHW", name=None):
+    """Returns sizes [axes] or paddings [axes, 2], int32 or int64, of the source's order of axes in the destination's.
+
+    Two less than all: those of the axes H and W.
+    """
+    x = convert_to_tensor(x)
+    _order(src_format, dst_format)
+    if x.dims is None or x.rank not in (1, 2) or x.dims[0] is None:
+        raise ValueError(f"data_format_vec_permute: x must be a vector or matrix of known length, got {x.shape}.")
+    if x.dims[0] == len(src_format) - 2:
+        src_format, dst_format = ("".join(a for a in f if a not in "NC") for f in (src_format, dst_format))
+    return indexing.gather(x, [src_format.index(axis) for axis in dst_format], name=name)

@@ -80,17 +80,22 @@ class LSTMBlockFusedCell(Layer):
         self._diagonals = _peepholes(self, n, self._attrs["use_peephole"])
         self.built = True
 
+    def __call__(self, inputs, *args, **kwargs):
+        """Runs the LSTM over inputs [time, batch, inputs], or a list of [batch, inputs] (and puts out a list); see `call`."""
+        if not isinstance(inputs, (list, tuple)):
+            return super().__call__(inputs, *args, **kwargs)
+        outputs, state = super().__call__(array.stack(inputs), *args, **kwargs)
+        return array.unstack(outputs, num=len(inputs)), state
+
     def call(self, inputs, initial_state=None, dtype=None, sequence_length=None):
         """Runs the LSTM.
 
         Args:
-          inputs: [time, batch, inputs], or a list of [batch, inputs].
+          inputs: [time, batch, inputs].
           initial_state: (c, h), each [batch, num_units]; zeros by default, which need `dtype`.
           dtype: of the zeros.
           sequence_length: int vector: outputs of later steps are 0, and the state is that of the last step given.
         """
-        listed = isinstance(inputs, (list, tuple))
-        inputs = array.stack(inputs) if listed else inputs
         if inputs.dims is None or len(inputs.dims) != 3:
             raise ValueError(f"inputs must be [time, batch, inputs], got shape {inputs.shape}")
         time, batch = (inputs.dims[i] if inputs.dims[i] is not None else array.shape(inputs)[i] for i in (0, 1))
@@ -116,4 +121,35 @@ class LSTMBlockFusedCell(Layer):
                                      for first, rows in ((cell, cells), (hidden, outputs))))
             given = array.transpose(sequence_mask(sequence_length, time, dtype=inputs.dtype))
             outputs = outputs * given[:, :, None]
-        return (array.unstack(outputs) if listed else outputs), state
+        return outputs, state
+
+
+def block_lstm(seq_len_max, x, w, b, cs_prev=None, h_prev=None, wci=None, wcf=None, wco=None, forget_bias=None, cell_clip=None,
+               use_peephole=None, name=None):
+    """Returns i, cs, f, o, ci, co and h of an LSTM over a list of inputs, each a list as long: BlockLSTM by lists.
+
+    Args:
+      seq_len_max: how many steps to make, an int64 scalar.
+      x: list of [batch, inputs].
+      w, b: weights [inputs + units, 4 * units] and bias [4 * units].
+      cs_prev, h_prev: the first state; zeros by default.
+      wci, wcf, wco: what gates see of the cell, with `use_peephole`; zeros by default.
+      forget_bias, cell_clip: 1 and no clip by default.
+
+    Raises:
+      ValueError: the size of the inputs or of the bias is not known.
+    """
+    x, w, b = [convert_to_tensor(t) for t in x], convert_to_tensor(w), convert_to_tensor(b)
+    size = None if x[0].dims is None else x[0].dims[1]
+    if size is None or w.dims is None or b.dims is None or None in (*w.dims, *b.dims):
+        raise ValueError("block_lstm: the sizes of inputs, weights and bias must be known, got "
+                         f"{x[0].shape}, {w.shape} and {b.shape}.")
+    units = b.dims[0] // 4
+    zeros = array.zeros(array.stack([array.shape(x[0])[0], units]), x[0].dtype)
+    none = array.zeros([units], x[0].dtype)
+    first = [zeros if state is None else state for state in (cs_prev, h_prev)]
+    diagonals = [none if v is None else v for v in (wci, wcf, wco)]
+    out = blocklstm_op(seq_len_max, array.stack(x), *first, w, *diagonals, b, name=name,
+                       forget_bias=1.0 if forget_bias is None else float(forget_bias),
+                       cell_clip=-1.0 if cell_clip is None else float(cell_clip), use_peephole=bool(use_peephole))
+    return tuple(array.unstack(t, num=len(x)) for t in out)

@@ -30,6 +30,13 @@ def collapse_repeated(labels, seq_length, name=None):
         return scatter_nd(places, boolean_mask(labels, kept), dims), number
 
 
+def dense_labels_to_sparse(dense, length):
+    """Returns the first `length` labels of each row of `dense` [batch, longest] as a SparseTensor."""
+    dense = convert_to_tensor(dense, name="labels")
+    places = where(sequence_mask(length, array.shape(dense)[1]))
+    return SparseTensor(places, gather_nd(dense, places), array.shape(dense, out_type=dtypes.int64))
+
+
 def ctc_loss_v2(labels, logits, label_length, logit_length, logits_time_major=True, unique=None, blank_index=None, name=None):
     """Returns the CTC loss of each sequence, [batch], with the blank at any class.
 
@@ -55,9 +62,7 @@ def ctc_loss_v2(labels, logits, label_length, logit_length, logits_time_major=Tr
             raise ValueError(f"ctc_loss_v2: the number of classes must be known, got logits of shape {logits.shape}.")
         blank = blank_index + classes if blank_index < 0 else blank_index
         if not sparse:
-            labels = convert_to_tensor(labels, name="labels")
-            places = where(sequence_mask(label_length, array.shape(labels)[1]))
-            labels = SparseTensor(places, gather_nd(labels, places), array.shape(labels, out_type=dtypes.int64))
+            labels = dense_labels_to_sparse(labels, label_length)
         values = math.cast(labels.values, dtypes.int32)
         if blank != classes - 1:
             # The op's blank is the last class: what follows the blank moves one down.

@@ -147,7 +147,8 @@ def _decode_and_crop(b, contents, crop_window, **attrs):
     pixels = _decode_jpeg(b, contents, **attrs)
     y, x, height, width = (int(i) for i in crop_window)
     if min(y, x) < 0 or height <= 0 or width <= 0 or y + height > pixels.shape[0] or x + width > pixels.shape[1]:
-        raise InvalidArgumentError(f"Invalid crop window: {[y, x, height, width]} for a picture of {list(pixels.shape[:2])}")
+        raise InvalidArgumentError(f"Invalid JPEG data or crop window: {[y, x, height, width]} of a picture of "
+                                   f"{list(pixels.shape[:2])}")
     return pixels[y:y + height, x:x + width]
 
 

@@ -53,3 +53,14 @@ def test_names():
     x = tf.ones([2, 2, 3])
     for name in "flip_left_right flip_up_down transpose_image random_flip_left_right adjust_gamma rot90".split():
         assert getattr(tf.image, name)(x).op.name.startswith(name + "/")
+
+
+def test_smooth_pictures_make_small_files():
+    rows, columns = np.mgrid[:60, :80]
+    picture = np.stack([rows, columns, (rows + columns) // 2], -1).astype(np.uint8)
+    for pixels in (picture, picture[..., :2], picture[..., :1].astype(np.uint16) * 300):
+        contents = tf.image.encode_png(pixels)
+        with tf.Session() as sess:
+            data, again = sess.run([contents, tf.image.decode_png(contents, dtype=pixels.dtype)])
+        np.testing.assert_array_equal(again, pixels)
+        assert len(data) < pixels.nbytes / 20
