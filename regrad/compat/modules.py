@@ -650,6 +650,7 @@ EXTRAS = {
     "tensorflow.python.ops.array_ops": {"shape_internal": _of_sizes("shape"), "size_internal": _of_sizes("size"),
                                         "rank_internal": _of_sizes("rank"),
                                         "_SLICE_TYPE_ERROR": "regrad.ops.indexing:_SLICE_TYPE_ERROR"},
+    "tensorflow.python.ops.sparse_ops": {"sparse_dense_cwise_add": "regrad.ops.sparse_shape:sparse_dense_cwise_add"},
     "tensorflow.python.ops.string_ops": {"string_split_v2": "regrad.ops.strings:split",
                                          "reduce_join_v2": "regrad.ops.strings:reduce_join"},
     "tensorflow.python.ops.math_ops": {"add_v2": "regrad.ops.math:add", "matvec": "regrad.ops.linalg:matvec",

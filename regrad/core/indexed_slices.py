@@ -22,6 +22,7 @@ class IndexedSlices:
 
     __slots__ = ("values", "indices", "dense_shape")
     is_tensor_like = True
+    _reflected = ("add", "mul", "sub", "truediv")  # of `tensor <op> slices`, what this class has
 
     def __init__(self, values, indices, dense_shape=None):
         self.values = values

@@ -399,7 +399,7 @@ def broadcast_to(input, shape, name=None):
 
 broadcastargs_op = define_op("BroadcastArgs", "s0, s1", types={"T": INDEX}, partial=True, static=(0, 1),
                              infer=lambda s0, s1: Spec((_longer(s0, s1),), s0.dtype), lower=lambda b, s0, s1:
-                             np.array(np.broadcast_shapes(tuple(s0), tuple(s1)), s0.dtype))
+                             np.array(broadcast(tuple(s0.tolist()), tuple(s1.tolist())), s0.dtype))
 
 
 def _longer(*vectors):
@@ -545,7 +545,10 @@ def _expand_dims_infer(x, dim):
         axis = axis[0]
     if x.dims is None or axis is None:
         return Spec(None if x.dims is None else (None,) * (len(x.dims) + 1), x.dtype)
-    axis = axis_in(axis, len(x.dims) + 1)
+    rank = len(x.dims)
+    if not -rank - 1 <= axis <= rank:
+        raise ShapeError(f"dim {axis} not in the interval [{-rank - 1}, {rank}], for input of rank {rank}")
+    axis %= rank + 1
     return Spec(x.dims[:axis] + (1,) + x.dims[axis:], x.dtype)
 
 

@@ -126,7 +126,7 @@ def _check_align(align):
 
 def _matrix_diag_infer(x, k, num_rows, num_cols, padding, *, align):
     _check_align(align)
-    rank_at_least(x, 1, "diagonal (must be at least 1-dim)")
+    rank_at_least(x, 1, "diagonal: diagonal must be at least 1-dim")
     if x.dims is None or k.value() is None:
         return Spec(None, x.dtype)
     low, high = _diagonals(k.value())
@@ -158,7 +158,7 @@ matrixdiag_op = define_op("MatrixDiagV2", "diagonal: T, k: int32, num_rows: int3
 
 def _matrix_diag_part_infer(x, k, padding, *, align):
     _check_align(align)
-    rank_at_least(x, 2, "input (must be at least 2-dim)")
+    rank_at_least(x, 2, "input: input must be at least 2-dim")
     if x.dims is None or k.value() is None:
         return Spec(None, x.dtype)
     low, high = _diagonals(k.value())
@@ -193,8 +193,8 @@ matrixdiagpart_op = define_op("MatrixDiagPartV2", "input: T, k: int32, padding_v
 
 def _matrix_set_diag_infer(x, diagonal, k, *, align):
     _check_align(align)
-    rank_at_least(x, 2, "input (must be at least 2-dim)")
-    rank_at_least(diagonal, 1, "diagonal (must be at least 1-dim)")
+    rank_at_least(x, 2, "input: input must be at least 2-dim")
+    rank_at_least(diagonal, 1, "diagonal: diagonal must be at least 1-dim")
     if x.dims is None and diagonal.dims is not None and k.value() is not None:
         several = np.size(k.value()) > 1
         return Spec((*diagonal.dims[:-1 - several], None, None), x.dtype)

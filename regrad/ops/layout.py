@@ -24,7 +24,7 @@ def _tile_infer(x, multiples):
         return Spec(None if x.dims is None else (None,) * len(x.dims), x.dtype)
     rank_is(x, len(times), f"input ({len(times)} multiples)")
     if any(m is not None and m < 0 for m in times):
-        raise ShapeError(f"multiples must be at least 0, got {list(times)}")
+        raise ShapeError(f"Expected multiples >= 0, but got {list(times)}")
     dims = x.dims or (None,) * len(times)
     out = (0 if m == 0 else None if None in (m, d) else m * d for m, d in zip(times, dims))
     return Spec(tuple(out), x.dtype)

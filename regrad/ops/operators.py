@@ -15,17 +15,14 @@ def _binary(name, function):
     """A pair of methods for `x <op> y` and `y <op> x`."""
 
     def method(x, y):
-        if type(y) is IndexedSlices and name in _SLICES_OPERATORS:
-            return NotImplemented  # the slices' own operator, which may keep them sparse
+        if type(y) is not Tensor and name in getattr(type(y), "_reflected", ()):
+            return NotImplemented  # the operator of slices and sparse tensors, which may keep them sparse
         return function(x, y, name=name)
 
     def reflected(y, x):
         return function(x, y, name=name)
 
     return method, reflected
-
-
-_SLICES_OPERATORS = ("add", "mul", "sub", "truediv")
 
 
 def _logical(name, bool_function, bitwise_type):

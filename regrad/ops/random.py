@@ -503,7 +503,7 @@ def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None
 
 def _check_dtype(dtype, allowed, function):
     if dtype not in allowed:
-        raise ValueError(f"{function}: dtype {dtype.name} is not one of {dtypes.names(allowed)}.")
+        raise ValueError(f"{function}: Invalid dtype {dtype.name}, it is not one of {dtypes.names(allowed)}.")
 
 
 def random_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
@@ -615,6 +615,7 @@ def random_shuffle(value, seed=None, name=None):
 # -- Multinomial -----------------------------------------------------------------------------------------
 def _multinomial_infer(logits, num_samples, **attrs):
     rank_is(logits, 2, "logits, a matrix")
+    rank_is(num_samples, 0, "num_samples")
     n = num_samples.partial()
     if n is not None and n < 0:
         raise ValueError(f"num_samples should be nonnegative, got {n}")
@@ -849,9 +850,13 @@ def random_poisson(lam, shape, dtype=dtypes.float32, seed=None, name=None):
       dtype: type of the result, floating or integer.
       seed: op seed.
     """
+    dtype = as_dtype(dtype)
+    if dtype not in REAL:
+        raise TypeError(f"random_poisson: Value passed to parameter 'dtype' has DataType {dtype.name} not in list of allowed "
+                        "values: floating and integer types")
     with get_default_graph().name_scope(name or "random_poisson"):
         shape = _shape_tensor(shape)
-        return randompoisson_op(shape, lam, dtype=as_dtype(dtype), **_seeds(seed))
+        return randompoisson_op(shape, lam, dtype=dtype, **_seeds(seed))
 
 
 # -- ParameterizedTruncatedNormal --------------------------------------------------------------------------

@@ -99,6 +99,9 @@ class SparseTensor:
         return self._with_values(sparsedensecwisemul_op(self.indices, self.values, self.dense_shape,
                                                         convert_to_tensor(dense, dtype=self.dtype), name="mul"))
 
+    __rmul__ = __mul__
+    _reflected = ("mul",)  # of `dense <op> self`, what this class has
+
     def __truediv__(self, dense):
         dense = convert_to_tensor(dense, dtype=self.dtype)
         wide = TRUE_DIVISION.get(self.dtype, self.dtype)
@@ -316,8 +319,8 @@ def _cwise(op_type, function):
         if sparse_dims is not None and dense.dims is not None and (
                 len(dense.dims) > len(sparse_dims)
                 or None not in sparse_dims and broadcast(sparse_dims, dense.dims) != tuple(sparse_dims)):
-            raise ShapeError(f"the dense tensor {spec_text(dense)} does not broadcast to the shape {list(sparse_dims)} of the "
-                             "sparse one")
+            raise ShapeError("an operation of a sparse tensor and a dense one broadcasts dense to sparse only; got "
+                             f"incompatible shapes {list(sparse_dims)} and {spec_text(dense)}")
         return Spec(values.dims, values.dtype)
 
     def lower(b, indices, values, dims, dense):

@@ -314,6 +314,8 @@ def sparse_reduce_max(sp_input, axis=None, keepdims=None, reduction_axes=None, k
 def _elementwise(op_type, function):
     """Defines an op of two sparse tensors; what one of them does not give counts as 0."""
     def lower(b, ai, av, ad, bi, bv, bd):
+        if len(ad) != len(bd):
+            raise InvalidArgumentError(f"Operands do not have the same ranks; got shapes: {ad.tolist()} and {bd.tolist()}")
         if not np.array_equal(ad, bd):
             raise InvalidArgumentError(f"Operands' shapes do not match: {ad.tolist()} and {bd.tolist()}")
         left = {tuple(i): v for i, v in zip(ai.tolist(), av)}
@@ -338,6 +340,13 @@ sparsesparseminimum_op = _elementwise("SparseSparseMinimum", np.minimum)
 def _both(op, a, b, name):
     a, b = _sparse(a), _sparse(b)
     return SparseTensor(*op(a.indices, a.values, a.dense_shape, b.indices, b.values, b.dense_shape, name=name), a.dense_shape)
+
+
+def sparse_dense_cwise_add(sp_t, dense_t):
+    """Returns a SparseTensor whose elements are added to those of a dense tensor at their places; it may broadcast."""
+    sp_t = _sparse(sp_t)
+    dense = array.broadcast_to(convert_to_tensor(dense_t, dtype=sp_t.dtype), sp_t.dense_shape)
+    return SparseTensor(sp_t.indices, sp_t.values + gather_nd(dense, sp_t.indices), sp_t.dense_shape)
 
 
 def sparse_maximum(sp_a, sp_b, name=None):

@@ -209,6 +209,19 @@ run(tf.ensure_shape(tf.sqrt(x, name="root"), [3]), {x: [1, 4]})"""),
 run(tf.raw_ops.ConcatOffset(concat_dim=0, shape=[tf.placeholder_with_default(s, None) for s in ([2, 3, 5], [2, 3])]))""",
              asked=False),
 
+    Row("a dense tensor times a sparse one", """
+x = tf.SparseTensor([[0, 1], [2, 3]], [1., 2], [3, 4])
+y = tf.constant([[1., 2, 3, 4]]) * x
+result = [type(y).__name__, run(y.values)]"""),
+    _refused("a dense tensor larger than a sparse one", "InvalidArgumentError", "broadcasts dense to sparse only", """
+run((tf.ones([3, 1]) * tf.SparseTensor([[0, 0]], [1.], [1, 1])).values)"""),
+    _refused("sparse tensors of other ranks", "InvalidArgumentError", "Operands do not have the same ranks", """
+run(tf.sparse_maximum(tf.SparseTensor([[0, 0]], [0], [1, 1]), tf.SparseTensor([[0]], [1], [2])).values)"""),
+    _refused("a dimension beyond the rank", "ValueError", "dim 3 not in the interval [-2, 1]", "tf.expand_dims(tf.ones([2]), 3)"),
+    _refused("shapes that do not broadcast", "InvalidArgumentError", "ncompatible shapes", """
+run(tf.broadcast_dynamic_shape([2, 5], tf.placeholder_with_default([1, 3], None)))""", asked=False),
+    _refused("several numbers of samples", "ValueError", "rank 0", "tf.multinomial([[1., 2.]], [3])"),
+    _refused("Poisson draws as text", "TypeError", "string", "tf.random_poisson(2., [1], dtype=tf.string)"),
     Row("an axis that is named twice", """
 x = tf.constant([[1., 2, 3], [4, 5, 6]])
 y = [tf.reduce_sum(x, (0, -2)), tf.reduce_mean(x, (1, 1)), tf.reduce_max(x, [0, 1, 0])]
