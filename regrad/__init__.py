@@ -127,6 +127,7 @@ _NAMES = {
     "regrad.ops.hashing": "string_to_hash_bucket string_to_hash_bucket_fast string_to_hash_bucket_strong",
     "regrad.ops.sparse_shape": """sparse_concat sparse_matmul sparse_maximum sparse_merge sparse_minimum sparse_reduce_max
         sparse_reset_shape sparse_reshape sparse_retain sparse_split sparse_to_indicator sparse_transpose""",
+    "regrad.ops.sparse_text": "deserialize_many_sparse serialize_many_sparse serialize_sparse",
     "regrad.versions": """COMPILER_VERSION CXX11_ABI_FLAG CXX_VERSION GIT_VERSION GRAPH_DEF_VERSION
         GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER MONOLITHIC_BUILD VERSION control_flow_v2_enabled
         disable_control_flow_v2 disable_eager_execution disable_resource_variables disable_tensor_equality

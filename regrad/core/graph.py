@@ -255,7 +255,7 @@ class Operation:
 
                 return make_tensor_proto(value)
             if isinstance(value, tuple) and name != "_known":
-                return list(value)
+                return [v.as_proto() if isinstance(v, TensorShape) else v for v in value]
             return AttrText(value) if type(value) is str else value
         if name == "_gradient_op_type" and self.override_scope is not None:
             found = self.override_scope.named_rule(self.type)

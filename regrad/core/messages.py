@@ -38,6 +38,12 @@ class VariableDef(Message):
         8 synchronization enum; 9 aggregation enum""")
 
 
+class ReaderBaseState(Message):
+    """Where a reader of files stands."""
+
+    FIELDS = fields("1 work_started int64; 2 work_finished int64; 3 num_records_produced int64; 4 current_work bytes")
+
+
 class SummaryMetadata(Message):
     """What a summary is for: the plugin of TensorBoard that shows it."""
 

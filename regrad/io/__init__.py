@@ -12,6 +12,7 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
         matching_files parse_example parse_single_example parse_single_sequence_example parse_tensor read_file
         serialize_tensor write_file""",
     "regrad.ops.queues": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
+    "regrad.ops.sparse_text": "deserialize_many_sparse serialize_many_sparse serialize_sparse",
     "regrad.ops.strings": "decode_base64 decode_raw encode_base64",
     "regrad.python_io": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
     "regrad.train.graph_files": "write_graph",

@@ -21,23 +21,49 @@ from regrad.ops.random import get_seed, words
 
 
 class QueueSpec:
-    """What a queue is; its contents are in `session.resources`."""
+    """What a queue is; its contents are in `session.resources`, those of queues of one `shared_name` under that."""
 
-    def __init__(self, kind, capacity, types, shapes, reserve=0, seeds=(0, 0)):
+    def __init__(self, kind, capacity, types, shapes, shared_name=None, reserve=0, seeds=(0, 0)):
         self.kind, self.types, self.shapes = kind, types, shapes
         self.capacity = capacity if capacity > 0 else float("inf")
+        self.shared_name, self.container = shared_name or "", get_default_graph()._container or ""
         self.reserve, self.seeds = reserve, seeds
         self.name = kind
+
+    def attributes(self):
+        """Returns the attributes that TensorFlow's operation of this queue has."""
+        attrs = {"capacity": -1 if self.capacity == float("inf") else self.capacity, "component_types": self.types,
+                 "shapes": tuple(TensorShape(s) for s in self.shapes or ()), "container": self.container,
+                 "shared_name": self.shared_name}
+        if self.kind == "RandomShuffleQueue":
+            attrs |= {"min_after_dequeue": self.reserve, "seed": self.seeds[0], "seed2": self.seeds[1]}
+        return attrs
 
     def __repr__(self):
         return f"{self.kind} '{self.name}'"
 
     def contents(self, session):
-        """Returns the Contents of this queue in a session."""
-        found = session.resources.get(self)
+        """Returns the Contents of this queue in a session.
+
+        Raises:
+          InvalidArgumentError: another queue has its shared name, and is not like it.
+        """
+        key = (self.container, self.shared_name) if self.shared_name else self
+        found = session.resources.get(key)
         if found is None:
-            found = session.resources[self] = Contents(self)
+            found = session.resources[key] = Contents(self)
+        elif found.spec is not self:
+            self._check_like(found.spec)
         return found
+
+    def _check_like(self, other):
+        for what, theirs, ours in (("type", other.kind, self.kind), ("capacity", other.capacity, self.capacity),
+                                   ("component types", other.types, self.types),
+                                   ("component shapes", other.shapes, self.shapes),
+                                   ("min_after_dequeue", other.reserve, self.reserve)):
+            if theirs != ours:
+                raise InvalidArgumentError(f"Shared queue '{self.shared_name}' has {what} {theirs} but requested {what} was "
+                                           f"{ours}: '{other.name}' and '{self.name}' are one queue.")
 
 
 class Contents:
@@ -133,14 +159,36 @@ def kept_op(op_type, signature, infer, lower, attrs=None, **extra):
     return op
 
 
-def define_handle(op_type):
-    """Defines an op type without inputs whose value is its attribute `spec`, the handle of what lives in the session."""
-    return kept_op(op_type, "", lambda *, spec: Spec((), dtypes.resource),
-                   lambda b, session, *, spec: np.array(spec, object), {"spec": None})
+def define_handle(op_type, attrs=(), begin=None):
+    """Defines an op type without inputs whose value is its attribute `spec`, the handle of what lives in the session.
+
+    Args:
+      attrs: names of further attributes, which are there to be read.
+      begin: function of the spec and the session, called where the handle is asked for.
+    """
+
+    def lower(b, session, *, spec, **_):
+        if begin is not None:
+            begin(spec, session)
+        return np.array(spec, object)
+
+    return kept_op(op_type, "", lambda *, spec, **_: Spec((), dtypes.resource), lower, {"spec": None, **dict.fromkeys(attrs)})
 
 
-_HANDLES = {kind: define_handle(f"{kind}V2") for kind in ("FIFOQueue", "PaddingFIFOQueue", "RandomShuffleQueue",
-                                                            "PriorityQueue")}
+_ATTRS = ("capacity", "component_types", "shapes", "container", "shared_name")
+_HANDLES = {kind: define_handle(f"{kind}V2", _ATTRS, QueueSpec.contents)
+            for kind in ("FIFOQueue", "PaddingFIFOQueue", "PriorityQueue")}
+_HANDLES["RandomShuffleQueue"] = define_handle("RandomShuffleQueueV2", (*_ATTRS, "min_after_dequeue", "seed", "seed2"),
+                                               QueueSpec.contents)
+
+
+def _select(b, session, index, handles):
+    if not 0 <= index < len(handles):
+        raise InvalidArgumentError(f"Index must be in the range [0, {len(handles)}) but got {index}")
+    return handles[int(index)]
+
+
+refselect_op = kept_op("RefSelect", "index: int32, inputs: [T]", lambda index, inputs: Spec((), inputs[0].dtype), _select)
 
 
 def _check_element(spec, arrays):
@@ -282,7 +330,7 @@ class QueueBase:
 
     def __init__(self, spec, shapes, names, name):
         self._spec = spec
-        handle = _HANDLES[spec.kind](spec=spec, name=name)[0]
+        handle = _HANDLES[spec.kind](spec=spec, name=name, **spec.attributes())[0]
         spec.name = handle.op.name
         self.queue_ref = handle
         self.name = handle.op.name.split("/")[-1]
@@ -309,10 +357,11 @@ class QueueBase:
 
     @staticmethod
     def from_list(index, queues):
-        """Returns one of several queues, by a number known now.
+        """Returns one of several queues, by a number: the queue itself where that is known now, else one chosen in each run.
 
         Raises:
-          TypeError: `index` is not known, or the list holds no queues, or queues of unlike dtypes or names.
+          TypeError: the list holds no queues, or queues of unlike dtypes or names.
+          InvalidArgumentError: (when run) there is no such queue.
         """
         queues = list(queues)
         if not queues or not all(isinstance(q, QueueBase) for q in queues):
@@ -321,10 +370,9 @@ class QueueBase:
             raise TypeError(f"Queues do not have matching component dtypes: {[q.dtypes for q in queues]}.")
         if any(q.names != queues[0].names for q in queues):
             raise TypeError(f"Queues do not have matching component names: {[q.names for q in queues]}.")
-        value = convert_to_tensor(index).value()
-        if value is None:
-            raise TypeError("QueueBase.from_list: the index must be known while the graph is built.")
-        return queues[int(value)]
+        index = convert_to_tensor(index)
+        value = index.value()
+        return queues[int(value)] if value is not None else _SelectedQueue(index, queues)
 
     @staticmethod
     def _known(shapes):
@@ -415,6 +463,19 @@ class QueueBase:
         return queuesize_op(self.queue_ref, name=name or f"{self.name}_Size")[0]
 
 
+class _SelectedQueue(QueueBase):
+    """One of several queues, which a run chooses by a number."""
+
+    def __init__(self, index, queues):
+        first = queues[0]
+        self._spec = first._spec
+        self.queue_ref = refselect_op(index, [q.queue_ref for q in queues])[0]
+        self.name = self.queue_ref.op.name.split("/")[-1]
+        self.dtypes, self.names = first.dtypes, first.names
+        self.shapes = [s if all(s.dims_ == q.shapes[i].dims_ for q in queues) else TensorShape(None)
+                       for i, s in enumerate(first.shapes)]
+
+
 class FIFOQueue(QueueBase):
     """A queue that gives elements in the order they came."""
 
@@ -424,11 +485,12 @@ class FIFOQueue(QueueBase):
           dtypes: of the components: a list, or one dtype.
           shapes: of the components, fully known; needed for `dequeue_many`.
           names: of the components; elements are dicts then.
-          shared_name: accepted.
+          shared_name: queues of one shared name are one queue in a session.
         """
         types, shapes, names = self._components(dtypes, shapes, names)
         self._known(shapes)
-        super().__init__(QueueSpec("FIFOQueue", capacity, types, shapes), shapes or [None] * len(types), names, name)
+        spec = QueueSpec("FIFOQueue", capacity, types, shapes, shared_name)
+        super().__init__(spec, shapes or [None] * len(types), names, name)
 
 
 class PaddingFIFOQueue(QueueBase):
@@ -440,7 +502,7 @@ class PaddingFIFOQueue(QueueBase):
             raise ValueError(f"PaddingFIFOQueue {name!r} needs the shapes of its components; sizes in them may be None.")
         if any(s is None for s in shapes):
             raise ValueError(f"All shapes must have a defined rank: {[str(TensorShape(s)) for s in shapes]}.")
-        super().__init__(QueueSpec("PaddingFIFOQueue", capacity, types, shapes), shapes, names, name)
+        super().__init__(QueueSpec("PaddingFIFOQueue", capacity, types, shapes, shared_name), shapes, names, name)
 
 
 class RandomShuffleQueue(QueueBase):
@@ -454,7 +516,7 @@ class RandomShuffleQueue(QueueBase):
                            f"capacity, {capacity}: else nothing ever comes out.")
         self._known(shapes)
         seeds = tuple(s or 0 for s in get_seed(seed))
-        super().__init__(QueueSpec("RandomShuffleQueue", capacity, types, shapes, int(min_after_dequeue), seeds),
+        super().__init__(QueueSpec("RandomShuffleQueue", capacity, types, shapes, shared_name, int(min_after_dequeue), seeds),
                          shapes or [None] * len(types), names, name)
 
 
@@ -466,4 +528,5 @@ class PriorityQueue(QueueBase):
         self._known(shapes)
         kinds = (dtypes.int64, *kinds)
         shapes = None if shapes is None else [(), *shapes]
-        super().__init__(QueueSpec("PriorityQueue", capacity, kinds, shapes), shapes or [None] * len(kinds), names, name)
+        spec = QueueSpec("PriorityQueue", capacity, kinds, shapes, shared_name)
+        super().__init__(spec, shapes or [None] * len(kinds), names, name)

@@ -6,8 +6,9 @@ import os
 import numpy as np
 
 from regrad.core import dtypes
-from regrad.core.errors import InvalidArgumentError, NotFoundError
-from regrad.core.opdef import Spec
+from regrad.core.errors import InvalidArgumentError, NotFoundError, UnimplementedError
+from regrad.core.messages import ReaderBaseState
+from regrad.core.opdef import Spec, rank_is
 from regrad.core.records import opened, read_records
 from regrad.ops.queues import define_handle, kept_op
 
@@ -57,8 +58,8 @@ class ReaderSpec:
       whole: a file is one record: it is done with it, and tried again where that failed.
     """
 
-    def __init__(self, records, whole):
-        self.records, self.whole = records, whole
+    def __init__(self, kind, records, whole):
+        self.kind, self.records, self.whole = kind, records, whole
 
     def state(self, session):
         found = session.resources.get(self)
@@ -77,6 +78,7 @@ class ReaderState:
     def __init__(self, spec):
         self.spec = spec
         self.name = self.records = None
+        self.last = ""  # the file taken last
         self.produced = self.completed = 0
 
     def next(self, session, queue):
@@ -85,7 +87,7 @@ class ReaderState:
             if self.records is None:
                 if self.name is None:
                     (name,) = queue.contents(session).take(session, 1)[0]
-                    self.name = os.fsdecode(name.item())
+                    self.name = self.last = os.fsdecode(name.item())
                 self.records = self.spec.records(self.name)
             try:
                 found = next(self.records, None)
@@ -149,6 +151,35 @@ def _completed(b, session, reader):
     return np.int64(reader.item().state(session).completed)
 
 
+def _serialized(b, session, reader):
+    state = reader.item().state(session)
+    _check_whole(state, "SerializeState")
+    message = ReaderBaseState(work_started=state.completed + (state.name is not None), work_finished=state.completed,
+                              num_records_produced=state.produced, current_work=os.fsencode(state.last))
+    return np.array(message.SerializeToString(), object)
+
+
+def _restored(b, session, reader, text):
+    state = reader.item().state(session)
+    _check_whole(state, "RestoreState")
+    try:
+        message = ReaderBaseState.FromString(text.item())
+    except ValueError:
+        message = None
+    # A reader of whole files is asked between two of them.
+    if message is None or message.work_started > message.work_finished or min(
+            message.work_started, message.work_finished, message.num_records_produced) < 0:
+        raise InvalidArgumentError(f"Could not parse state for {reader.item().kind}: {text.item()!r}")
+    state.completed, state.produced = message.work_finished, message.num_records_produced
+    state.name, state.records, state.last = None, None, os.fsdecode(message.current_work)
+    return ()
+
+
+def _check_whole(state, what):
+    if not state.spec.whole:
+        raise UnimplementedError(None, None, f"Reader {what}: a {state.spec.kind} stands within a file.")
+
+
 def _number(reader):
     return Spec((), dtypes.int64)
 
@@ -158,6 +189,10 @@ readerread_op = kept_op("ReaderReadV2", "reader_handle: resource, queue_handle: 
 readerreadupto_op = kept_op("ReaderReadUpToV2", "reader_handle: resource, queue_handle: resource, num_records: int64",
                             lambda r, q, n: [Spec((None,), dtypes.string)] * 2, _read_up_to)
 readerreset_op = kept_op("ReaderResetV2", "reader_handle: resource", lambda r: [], _reset)
+readerserializestate_op = kept_op("ReaderSerializeStateV2", "reader_handle: resource",
+                                  lambda r: Spec((), dtypes.string), _serialized)
+readerrestorestate_op = kept_op("ReaderRestoreStateV2", "reader_handle: resource, state: string",
+                                lambda r, state: rank_is(state, 0, "ReaderRestoreStateV2") or [], _restored)
 readernumrecordsproduced_op = kept_op("ReaderNumRecordsProducedV2", "reader_handle: resource", _number, _count)
 readernumworkunitscompleted_op = kept_op("ReaderNumWorkUnitsCompletedV2", "reader_handle: resource", _number, _completed)
 
@@ -167,10 +202,12 @@ class ReaderBase:
 
     Attributes:
       reader_ref: the handle, a resource tensor.
+      supports_serialize: whether `serialize_state` works: it does where a file is one record.
     """
 
     def __init__(self, kind, records, name, whole=False):
-        self.reader_ref = _HANDLES[kind](spec=ReaderSpec(records, whole), name=name)[0]
+        self.supports_serialize = whole
+        self.reader_ref = _HANDLES[kind](spec=ReaderSpec(kind, records, whole), name=name)[0]
 
     @staticmethod
     def _queue(queue):
@@ -197,6 +234,24 @@ class ReaderBase:
     def num_work_units_completed(self, name=None):
         """Returns how many files were read to their end, int64."""
         return readernumworkunitscompleted_op(self.reader_ref, name=name)[0]
+
+    def serialize_state(self, name=None):
+        """Returns where the reader stands, a string scalar.
+
+        Raises:
+          UnimplementedError: (when run) this reader reads files in parts.
+        """
+        return readerserializestate_op(self.reader_ref, name=name)[0]
+
+    def restore_state(self, state, name=None):
+        """Returns an operation that puts the reader where `serialize_state` said it stood.
+
+        Raises:
+          ValueError: `state` is no scalar.
+          InvalidArgumentError: (when run) `state` is no such string.
+          UnimplementedError: (when run) this reader reads files in parts.
+        """
+        return readerrestorestate_op(self.reader_ref, state, name=name)
 
     def reset(self, name=None):
         """Returns an operation that forgets where the reader stands."""

@@ -22,6 +22,7 @@ from regrad.ops.indexing import boolean_mask, gather
 from regrad.ops.queues import FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue
 from regrad.ops.random import random_shuffle
 from regrad.ops.sparse import SparseTensor
+from regrad.ops.sparse_text import deserialize_many_sparse, serialize_many_sparse, serialize_sparse
 from regrad.ops.summary import scalar
 from regrad.train.coordinator import QueueRunner, add_queue_runner
 from regrad.variables.variable import Variable
@@ -75,7 +76,7 @@ def input_producer(input_tensor, element_shape=None, num_epochs=None, shuffle=Tr
         if shuffle:
             rows = random_shuffle(rows, seed=seed)
         rows = limit_epochs(rows, num_epochs)
-        queue = FIFOQueue(capacity, [rows.dtype], [shape], name=scope)
+        queue = FIFOQueue(capacity, [rows.dtype], [shape], shared_name=shared_name, name=scope)
         add_queue_runner(QueueRunner(queue, [queue.enqueue_many([rows])], queue.close(), cancel_op or queue.close(True)))
         if summary_name is not None:
             _report(queue, summary_name, capacity)
@@ -129,10 +130,44 @@ def _flat(tensors):
     else:
         names = None
         tensors = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
-    if any(isinstance(t, SparseTensor) for t in tensors):
-        raise NotImplementedError("Batching of SparseTensors is not there: batch indices and values, or make them dense first "
-                                  "(tf.sparse_tensor_to_dense).")
-    return [convert_to_tensor(t) for t in tensors], names
+    if not tensors:
+        raise ValueError("Expected at least one tensor in batch().")
+    return [t if isinstance(t, SparseTensor) else convert_to_tensor(t) for t in tensors], names
+
+
+def _stored(tensors, enqueue_many):
+    """Returns tensors as a queue holds them: sparse ones as strings."""
+    store = serialize_many_sparse if enqueue_many else serialize_sparse
+    return [store(t) if isinstance(t, SparseTensor) else t for t in tensors]
+
+
+def _given_back(stored, like, enqueue_many):
+    """Returns what came out of a queue, the strings of sparse tensors `like` those that went in as sparse tensors."""
+    out = []
+    for tensor, t in zip(stored, like):
+        if isinstance(t, SparseTensor):
+            rank = t.dense_shape.dims and t.dense_shape.dims[0]
+            tensor = deserialize_many_sparse(tensor, t.dtype, rank if enqueue_many or rank is None else rank + 1)
+        out.append(tensor)
+    return out
+
+
+def _checked_keep(keep_input, enqueue_many):
+    """Returns `keep_input` as a bool tensor, or as it is where it is True.
+
+    Raises:
+      ValueError: its rank is unknown or above 1, or it is a vector while elements come one by one.
+    """
+    if keep_input is True:
+        return keep_input
+    keep = convert_to_tensor(keep_input, dtype=dtypes.bool_)
+    if keep.dims is None:
+        raise ValueError("`keep_input` dimensions must be known at graph construction.")
+    if len(keep.dims) > 1:
+        raise ValueError(f"`keep_input` must be 0 or 1 dimensions, got {keep.shape}.")
+    if keep.dims and not enqueue_many:
+        raise ValueError("`keep_input` cannot be a vector when `enqueue_many=False`.")
+    return keep
 
 
 def _shapes_of(lists, shapes, enqueue_many, dynamic_pad):
@@ -155,21 +190,26 @@ def _shapes_of(lists, shapes, enqueue_many, dynamic_pad):
 
 
 def _batched(kind, lists, batch_size, keep_input, num_threads, capacity, enqueue_many, shapes, dynamic_pad, smaller, name,
-             min_after_dequeue=0, seed=None):
+             shared_name, min_after_dequeue=0, seed=None):
     graph = get_default_graph()
     with graph.name_scope(name or kind) as scope:
         flat = [_flat(t) for t in lists]
+        if not flat:
+            raise ValueError("Expected at least one entry in tensors_list.")
         names = flat[0][1]
-        columns = [tensors for tensors, _ in flat]
+        keep_input = _checked_keep(keep_input, enqueue_many)
+        given = flat[0][0]
+        for tensors, _ in flat[1:]:
+            if [(type(t), t.dtype) for t in tensors] != [(type(t), t.dtype) for t in given]:
+                raise TypeError("Expected types to be consistent: "
+                                f"{[t.dtype for t in given]} vs {[t.dtype for t in tensors]}.")
+        columns = [_stored(tensors, enqueue_many) for tensors, _ in flat]
         types = [t.dtype for t in columns[0]]
-        for tensors in columns[1:]:
-            if [t.dtype for t in tensors] != types:
-                raise TypeError(f"Expected types to be consistent: {types} vs {[t.dtype for t in tensors]}.")
         shapes = _shapes_of(columns, shapes, enqueue_many, dynamic_pad)
         if kind.startswith("shuffle"):
-            queue = RandomShuffleQueue(capacity, min_after_dequeue, types, shapes, seed=seed)
+            queue = RandomShuffleQueue(capacity, min_after_dequeue, types, shapes, seed=seed, shared_name=shared_name)
         else:
-            queue = (PaddingFIFOQueue if dynamic_pad else FIFOQueue)(capacity, types, shapes)
+            queue = (PaddingFIFOQueue if dynamic_pad else FIFOQueue)(capacity, types, shapes, shared_name=shared_name)
         enqueues = []
         for tensors in columns:
             enqueues += [_kept(queue, tensors, keep_input, enqueue_many)] * (num_threads if len(columns) == 1 else 1)
@@ -181,7 +221,7 @@ def _batched(kind, lists, batch_size, keep_input, num_threads, capacity, enqueue
         else:
             _report(queue, None, capacity)
         out = (queue.dequeue_up_to if smaller else queue.dequeue_many)(batch_size, name=scope)
-        out = out if isinstance(out, list) else [out]
+        out = _given_back(out if isinstance(out, list) else [out], given, enqueue_many)
         if names is not None:
             return dict(zip(names, out))
         return out if len(out) != 1 else out[0]
@@ -191,14 +231,13 @@ def _kept(queue, tensors, keep_input, enqueue_many):
     """Returns the operation that puts tensors into the queue, those rows only that `keep_input` says."""
     if keep_input is True:
         return queue.enqueue_many(tensors) if enqueue_many else queue.enqueue(tensors)
-    keep = convert_to_tensor(keep_input, dtype=dtypes.bool_)
-    if keep.rank:
-        return queue.enqueue_many([boolean_mask(t, keep) for t in tensors])
+    if keep_input.rank:
+        return queue.enqueue_many([boolean_mask(t, keep_input) for t in tensors])
 
     def put():
         return group(queue.enqueue_many(tensors) if enqueue_many else queue.enqueue(tensors))
 
-    return cond(keep, put, no_op)
+    return cond(keep_input, put, no_op)
 
 
 def batch(tensors, batch_size, num_threads=1, capacity=32, enqueue_many=False, shapes=None, dynamic_pad=False,
@@ -206,7 +245,7 @@ def batch(tensors, batch_size, num_threads=1, capacity=32, enqueue_many=False, s
     """Returns tensors of `batch_size` elements, gathered by a queue from what `tensors` give run by run.
 
     Args:
-      tensors: a list or dict of tensors, or one tensor: what comes back has the same form.
+      tensors: a list or dict of tensors, sparse ones too, or one tensor: what comes back has the same form.
       num_threads: how many threads fill the queue.
       enqueue_many: the tensors have rows, one element each.
       shapes: of the elements, where not known.
@@ -214,56 +253,57 @@ def batch(tensors, batch_size, num_threads=1, capacity=32, enqueue_many=False, s
       allow_smaller_final_batch: give what is left when the input ends.
 
     Raises:
+      ValueError: no tensors, or shapes that are not known.
       OutOfRangeError: (when run) the input has ended.
     """
     return _batched("batch", [tensors], batch_size, True, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
-                    allow_smaller_final_batch, name)
+                    allow_smaller_final_batch, name, shared_name)
 
 
 def maybe_batch(tensors, keep_input, batch_size, num_threads=1, capacity=32, enqueue_many=False, shapes=None, dynamic_pad=False,
                 allow_smaller_final_batch=False, shared_name=None, name=None):
     """Returns `batch` of those elements for which the bool `keep_input` holds (a vector with `enqueue_many`)."""
     return _batched("batch", [tensors], batch_size, keep_input, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
-                    allow_smaller_final_batch, name)
+                    allow_smaller_final_batch, name, shared_name)
 
 
 def batch_join(tensors_list, batch_size, capacity=32, enqueue_many=False, shapes=None, dynamic_pad=False,
                allow_smaller_final_batch=False, shared_name=None, name=None):
     """Returns `batch` of several sources, one thread each: `tensors_list` is a list of what `batch` takes."""
     return _batched("batch_join", tensors_list, batch_size, True, 1, capacity, enqueue_many, shapes, dynamic_pad,
-                    allow_smaller_final_batch, name)
+                    allow_smaller_final_batch, name, shared_name)
 
 
 def maybe_batch_join(tensors_list, keep_input, batch_size, capacity=32, enqueue_many=False, shapes=None, dynamic_pad=False,
                      allow_smaller_final_batch=False, shared_name=None, name=None):
     """Returns `batch_join` of those elements for which the bool `keep_input` holds."""
     return _batched("batch_join", tensors_list, batch_size, keep_input, 1, capacity, enqueue_many, shapes, dynamic_pad,
-                    allow_smaller_final_batch, name)
+                    allow_smaller_final_batch, name, shared_name)
 
 
 def shuffle_batch(tensors, batch_size, capacity, min_after_dequeue, num_threads=1, seed=None, enqueue_many=False, shapes=None,
                   allow_smaller_final_batch=False, shared_name=None, name=None):
     """Returns `batch` in random order: `min_after_dequeue` elements stay in the queue to be mixed with."""
     return _batched("shuffle_batch", [tensors], batch_size, True, num_threads, capacity, enqueue_many, shapes, False,
-                    allow_smaller_final_batch, name, min_after_dequeue, seed)
+                    allow_smaller_final_batch, name, shared_name, min_after_dequeue, seed)
 
 
 def maybe_shuffle_batch(tensors, batch_size, capacity, min_after_dequeue, keep_input, num_threads=1, seed=None,
                         enqueue_many=False, shapes=None, allow_smaller_final_batch=False, shared_name=None, name=None):
     """Returns `shuffle_batch` of those elements for which the bool `keep_input` holds."""
     return _batched("shuffle_batch", [tensors], batch_size, keep_input, num_threads, capacity, enqueue_many, shapes, False,
-                    allow_smaller_final_batch, name, min_after_dequeue, seed)
+                    allow_smaller_final_batch, name, shared_name, min_after_dequeue, seed)
 
 
 def shuffle_batch_join(tensors_list, batch_size, capacity, min_after_dequeue, seed=None, enqueue_many=False, shapes=None,
                        allow_smaller_final_batch=False, shared_name=None, name=None):
     """Returns `shuffle_batch` of several sources, one thread each."""
     return _batched("shuffle_batch_join", tensors_list, batch_size, True, 1, capacity, enqueue_many, shapes, False,
-                    allow_smaller_final_batch, name, min_after_dequeue, seed)
+                    allow_smaller_final_batch, name, shared_name, min_after_dequeue, seed)
 
 
 def maybe_shuffle_batch_join(tensors_list, batch_size, capacity, min_after_dequeue, keep_input, seed=None, enqueue_many=False,
                              shapes=None, allow_smaller_final_batch=False, shared_name=None, name=None):
     """Returns `shuffle_batch_join` of those elements for which the bool `keep_input` holds."""
     return _batched("shuffle_batch_join", tensors_list, batch_size, keep_input, 1, capacity, enqueue_many, shapes, False,
-                    allow_smaller_final_batch, name, min_after_dequeue, seed)
+                    allow_smaller_final_batch, name, shared_name, min_after_dequeue, seed)

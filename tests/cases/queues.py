@@ -171,3 +171,58 @@ CASES += [
     read("ReaderResetV2", tf.WholeFileReader, *TEXTS, ask=lambda r: [r.reset(), r.num_records_produced()]),
     read("ReaderResetV2", tf.TextLineReader, *TEXTS, ask=lambda r: r.reset(), note="in a file"),
 ]
+
+
+# -- where a reader stands ------------------------------------------------------------------------------
+def state_of(reader, text=None):
+    """Steps of a reader that is read from, asked where it stands, reset, and put back there, or where `text` says."""
+    def build():
+        q, r = tf.FIFOQueue(9, tf.string, [[]]), reader()
+        value, kept = r.read(q)[1], tf.Variable(b"", trainable=False)
+        keep = kept.assign(r.serialize_state())
+        return [q.enqueue_many([[b"x", b"y", b"z"]]), kept.initializer, value, *([] if text else [keep]), value, r.reset(),
+                r.num_records_produced(), r.restore_state(text or kept), [r.num_records_produced(), r.num_work_units_completed()],
+                value]
+    return build
+
+
+CASES += [
+    Steps("ReaderSerializeStateV2", state_of(tf.IdentityReader)),
+    Steps("ReaderRestoreStateV2", state_of(tf.IdentityReader, b"\xff none"), note="no state"),
+    Steps("ReaderRestoreStateV2", state_of(tf.IdentityReader, b"\x08\x01\x10\x02"), note="more done than begun"),
+    Steps("ReaderRestoreStateV2", state_of(tf.IdentityReader, b"\x08\x02\x10\x01\x18\x01\x22\x01w"), note="at a file"),
+    Steps("ReaderSerializeStateV2", state_of(lambda: tf.TFRecordReader()), note="in parts"),
+    Bad("ReaderRestoreStateV2", lambda: tf.IdentityReader().restore_state([b"a", b"b"]), ValueError, "rank"),
+]
+
+# -- queues of one name, and one of several queues ---------------------------------------------------------
+def two(first, second):
+    a, b = first(), second()
+    return [a.enqueue([1.0]), b.size(), a.dequeue(), b.size()]
+
+
+def queue(kind=tf.FIFOQueue, *more, capacity=3, dtype=tf.float32, shapes=None, name="one"):
+    return kind(capacity, *more, [dtype], shapes, shared_name=name)
+
+
+def chosen(numbers):
+    queues = [tf.FIFOQueue(4, tf.float32, [[]]) for _ in range(2)]
+    one = tf.QueueBase.from_list(tf.placeholder_with_default(numbers[0], []), queues)
+    other = tf.QueueBase.from_list(tf.placeholder_with_default(numbers[1], []), queues)
+    return [one.enqueue(1.5), [q.size() for q in queues], other.enqueue_many([[2.5, 3.5]]), [q.size() for q in queues],
+            other.dequeue(), queues[numbers[1]].close(), other.is_closed(), other.dequeue_up_to(2)]
+
+
+CASES += [
+    Steps("FIFOQueueV2", lambda: two(queue, queue), note="one name"),
+    Steps("FIFOQueueV2", lambda: two(queue, lambda: queue(name="two")), note="two names"),
+    Steps("FIFOQueueV2", lambda: two(queue, lambda: queue(capacity=4)), note="one name, another capacity"),
+    Steps("FIFOQueueV2", lambda: two(queue, lambda: queue(dtype=tf.float64)), note="one name, another dtype"),
+    Steps("FIFOQueueV2", lambda: two(queue, lambda: queue(shapes=[[]])), note="one name, another shape"),
+    Steps("FIFOQueueV2", lambda: two(queue, lambda: queue(tf.RandomShuffleQueue, 0)), note="one name, another kind"),
+    Steps("RandomShuffleQueueV2", lambda: two(*[lambda: queue(tf.RandomShuffleQueue, 0)] * 2), note="one name"),
+    Steps("RefSelect", lambda: chosen((0, 1))),
+    Steps("RefSelect", lambda: chosen((1, 1)), note="the same"),
+    Steps("RefSelect", lambda: [tf.QueueBase.from_list(tf.placeholder_with_default(2, []), [tf.FIFOQueue(1, tf.int32)]).size()],
+          note="none there"),
+]

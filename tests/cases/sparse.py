@@ -142,3 +142,39 @@ for _op_type in ("SparseSparseMaximum", "SparseSparseMinimum"):
         merged(_op_type, values=(np.inf, np.nan, -0.0, 1), other=(np.nan, 2.0, -np.inf), note="not finite"),
         Bad(_op_type, lambda: tf.sparse_maximum(tf.constant([1.0]), tf.constant([1.0])), TypeError, "must be a SparseTensor"),
     ]
+
+
+# -- as strings ------------------------------------------------------------------------------------------
+def there_and_back(at, values, dims):
+    return tf.deserialize_many_sparse(tf.stack([tf.serialize_sparse(tf.SparseTensor(at, values, dims))] * 2), values.dtype, 3)
+
+
+def rows_and_back(at, values, dims):
+    many = tf.serialize_many_sparse(tf.SparseTensor(at, values, dims))
+    return tf.shape(many), tf.deserialize_many_sparse(many, values.dtype)
+
+
+VALUES = {d: tf.as_dtype(d).as_numpy_dtype for d in ("float32", "float64", "int32", "int64", "bool", "complex64")}
+CASES += [
+    *(once("DeserializeManySparse", there_and_back, AT, P([1, 0, 2, 1]).astype(t), DIMS, note=d) for d, t in VALUES.items()),
+    once("DeserializeManySparse", there_and_back, AT, P([b"a", b"", b"c\0", b"d"], object), DIMS, note="string"),
+    once("DeserializeManySparse", there_and_back, NONE, np.zeros(0, np.float32), DIMS, note="empty"),
+    once("SerializeManySparse", rows_and_back, AT, np.float32([1, 2, 3, 4]), DIMS),
+    once("SerializeManySparse", rows_and_back, P([[0, 0, 1], [2, 1, 0]]), np.float32([1, 2]), P([4, 2, 2]), note="of rank 3"),
+    once("SerializeManySparse", rows_and_back, P([[1]]), np.float32([1]), P([3]), note="of rank 1"),
+    once("SerializeManySparse", rows_and_back, UNSORTED, np.float32([1, 2, 3, 4]), DIMS, note="out of order"),
+    once("DeserializeManySparse", lambda x: tf.deserialize_many_sparse(x, tf.float32), P([[b"no", b"such", b"text"]], object),
+         note="no such strings"),
+    once("DeserializeManySparse", lambda at, v, dims: tf.deserialize_many_sparse(
+        [tf.serialize_sparse(tf.SparseTensor(at, v, dims))], tf.float64), AT, np.float32([1, 2, 3, 4]), DIMS, note="another dtype"),
+    once("DeserializeManySparse", lambda at, v, dims: tf.deserialize_many_sparse(
+        [tf.serialize_sparse(tf.SparseTensor(at, v, dims)), tf.serialize_sparse(tf.SparseTensor([[0]], [1.0], [1]))], tf.float32),
+         AT, np.float32([1, 2, 3, 4]), DIMS, note="unlike ranks"),
+    once("SerializeSparse", lambda at, v, dims: tf.serialize_sparse(tf.SparseTensor(at, v, dims)), AT, np.float32([1, 2, 3, 4]),
+         DIMS),
+    once("DeserializeSparse", lambda at, v, dims: raw.DeserializeSparse(
+        serialized_sparse=[[tf.serialize_sparse(tf.SparseTensor(at, v, dims))]], dtype=tf.float32), AT, np.float32([1, 2, 3, 4]),
+         DIMS),
+    Bad("SerializeSparse", lambda: tf.serialize_sparse(tf.constant([1.0])), TypeError, "SparseTensor"),
+    Bad("DeserializeManySparse", lambda: tf.deserialize_many_sparse([[b"a", b"b"]], tf.float32), ValueError, "three strings"),
+]

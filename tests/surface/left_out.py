@@ -38,7 +38,7 @@ LEFT_OUT = _by_name({
     "paths in TensorFlow's own source tree": "resource_loader",
     "a file or message of TensorFlow's that a dense program does not need; graphs and checkpoints have Regrad's formats": """
         saved_model NameAttrList TensorInfo train.generate_checkpoint_state_proto
-        decode_json_example io.decode_json_example *serialize_many_sparse *serialize_sparse io.decode_proto
+        decode_json_example io.decode_json_example io.decode_proto
         io.encode_proto""",
     "how to compile against TensorFlow": "sysconfig",
     "XLA chooses devices": "tpu graph_util.must_run_on_cpu",

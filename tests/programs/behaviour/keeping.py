@@ -174,6 +174,43 @@ kept = tf.Variable.SaveSliceInfo(save_slice_info_def=info.to_proto(export_scope=
 result = [kept.full_name, kept.spec]"""),
     _refused("a variable's synchronization", "ValueError", "synchronization", "tf.Variable(1.0, synchronization='x')"),
     _refused("a variable's aggregation", "ValueError", "aggregation", "tf.Variable(1.0, aggregation='x')"),
+    # Queues.
+    Row("batches of sparse tensors", """
+n = tf.constant(1)
+sparse = tf.SparseTensor([[tf.cast(n, tf.int64)]], [tf.cast(n, tf.float32)], [5])
+one, plain = tf.train.batch([sparse, n], 3, allow_smaller_final_batch=True)
+many = tf.train.batch([tf.SparseTensor([[0, 1], [2, 0]], [1.0, 2.0], [3, 4])], 2, enqueue_many=True)
+some = tf.train.maybe_batch({'s': sparse}, tf.equal(n % 2, 1), 1)['s']
+with tf.Session() as s:
+    s.run(tf.local_variables_initializer())
+    coord = tf.train.Coordinator()
+    threads = tf.train.start_queue_runners(s, coord)
+    out = [s.run(many) for _ in range(2)] + [s.run(one.dense_shape).dtype.name]
+    coord.request_stop()
+    coord.join(threads, stop_grace_period_secs=5)
+result = [[list(x) if isinstance(x, tuple) else x for x in out], type(out[0]).__name__, one.dense_shape.shape.as_list(),
+          many.indices.shape.as_list(), some.values.dtype.name]"""),
+    Row("sparse tensors of a producer", """
+n = tf.train.range_input_producer(3, num_epochs=1, shuffle=False).dequeue()
+batch = tf.train.batch([tf.SparseTensor([[tf.cast(n, tf.int64)]], [tf.cast(n, tf.float32)], [5]), n], 3)
+with tf.Session() as s:
+    s.run(tf.local_variables_initializer())
+    coord = tf.train.Coordinator()
+    threads = tf.train.start_queue_runners(s, coord)
+    sparse, plain = s.run(batch)
+    coord.request_stop()
+    coord.join(threads, stop_grace_period_secs=5)
+result = [sparse.indices, sparse.values, sparse.dense_shape, plain]"""),
+    _refused("batches of nothing", "ValueError", "at least one", "tf.train.batch([], 2)"),
+    _refused("one bool for each row while elements come singly", "ValueError", "cannot be a vector",
+             "tf.train.maybe_batch([tf.constant(1)], [True, False], 2)"),
+    _refused("a matrix of what to keep", "ValueError", "0 or 1 dimensions",
+             "tf.train.maybe_batch([tf.constant([1])], [[True]], 2, enqueue_many=True)"),
+    Row("attributes of queues", """
+op = tf.RandomShuffleQueue(9, 4, [tf.int32, tf.float32], [[], [2]], seed=3, shared_name='q', name='r').queue_ref.op
+result = [op.get_attr(n) for n in ('capacity', 'min_after_dequeue', 'seed2')] + [
+    [t.name for t in op.get_attr('component_types')], [[d.size for d in s.dim] for s in op.get_attr('shapes')],
+    op.get_attr('shared_name') == b'q', op.get_attr('container') == b'']"""),
     # Sessions.
     _refused("a session elsewhere", "NotFoundError", "No session factory registered", "tf.Session('nowhere')"),
     Row("runs that wait for too long", """
