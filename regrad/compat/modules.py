@@ -60,7 +60,8 @@ _TREE = {
         saver_pb2=core.graph_proto tensorflow_server_pb2""",
     "core.util": "event_pb2=core.messages",
     "core.example": "example_pb2=core.messages feature_pb2=core.messages",
-    "python": """client debug data=data data.ops data.ops.dataset_ops=data data.ops.iterator_ops=data data.util
+    "python": """client compat compat.compat=compat.text debug data=data data.ops data.ops.dataset_ops=data
+        data.ops.iterator_ops=data data.util
         data.util.nest=core.nest distribute=distribute distribute.distribution_strategy_context=distribute
         distribute.reduce_util=distribute distribute.summary_op_util eager feature_column feature_column.feature_column
         framework keras=keras keras.backend=keras.backend
@@ -637,7 +638,13 @@ EXTRAS = {
         "_compute_sampled_logits": "regrad.compat.nn:compute_sampled_logits", "moments_v2": "regrad.compat.nn:moments_v2",
         "nce_loss_v2": "regrad.compat.nn:nce_loss_v2", "sampled_softmax_loss_v2": "regrad.compat.nn:sampled_softmax_loss_v2"},
     "tensorflow.python.ops.ctc_ops": {"dense_labels_to_sparse": "regrad.nn.sequences:dense_labels_to_sparse"},
-    "tensorflow.python.ops.init_ops": {"_compute_fans": "regrad.variables.initializers:fans"},
+    "tensorflow.python.ops.init_ops": {
+        "_compute_fans": "regrad.variables.initializers:fans",
+        **{name: f"regrad.variables.orthogonal:ConvolutionOrthogonal{n}D" for n in "123"
+           for name in (f"ConvolutionOrthogonal{n}D", f"convolutional_orthogonal_{n}d")}},
+    "tensorflow.python.compat.compat": {"forward_compatibility_horizon": lambda year, month, day: contextlib.nullcontext()},
+    "tensorflow.python.training.optimizer": {
+        "_deduplicate_indexed_slices": "regrad.train.optimizer:_distinct_rows", "_var_key": lambda v: (v.op.graph, v.op.name)},
     "tensorflow.python.ops.embedding_ops": {
         "embedding_lookup_v2": "regrad.compat.nn:embedding_lookup_v2",
         "_embedding_lookup_and_transform": "regrad.compat.nn:embedding_lookup_and_transform"},

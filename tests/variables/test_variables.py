@@ -237,6 +237,20 @@ def test_an_orthogonal_matrix_in_the_middle_of_a_window(shape):
         made()([3, 5, 2])
 
 
+@pytest.mark.parametrize("shape", [[3, 2, 4], [2, 2, 3, 3], [1, 1, 2, 3], [2, 2, 2, 1, 2]])
+def test_orthogonal_convolutions(shape):
+    from regrad.variables import orthogonal
+
+    made = getattr(orthogonal, f"ConvolutionOrthogonal{len(shape) - 2}D")
+    w = run(tf.get_variable("w", shape, tf.float64, made(gain=2.0, seed=3)))[0]
+    response = np.fft.fftn(w, [4] * (len(shape) - 2), range(len(shape) - 2)).reshape(-1, *shape[-2:])
+    for matrix in response:  # of each frequency
+        np.testing.assert_allclose(matrix @ matrix.conj().T, 4 * np.eye(shape[-2]), atol=1e-12)
+    for bad, says in (([*shape[:-2], 5, 2], "In_filters cannot be greater"), ([3], "dimensional")):
+        with pytest.raises(ValueError, match=says):
+            made()(bad)
+
+
 def test_initializers_know_their_configuration():
     for name in "Zeros Constant RandomUniform TruncatedNormal VarianceScaling GlorotUniform Orthogonal Identity".split():
         from regrad.variables import initializers
