@@ -52,6 +52,16 @@ def identity(input, name=None):
     return identity_op(input, name=name)
 
 
+def unasked_identity(input, name=None):
+    """Returns `identity(input)` that no block of overrides catches: loops and branches consist of it, no user wrote it."""
+    graph = get_default_graph()
+    scope, graph._override_scope = graph._override_scope, None
+    try:
+        return identity_op(input, name=name)
+    finally:
+        graph._override_scope = scope
+
+
 def _identity_of_parts(x, name):
     with get_default_graph().name_scope(name or "Identity"):
         parts = [None if p is None else identity_op(p) for p in (x.values, x.indices, x.dense_shape)]

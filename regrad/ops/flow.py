@@ -24,7 +24,7 @@ from regrad.core.host import HOST
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.core.shapes import TensorShape, as_dims, compatible, fully_known, size_of
-from regrad.ops.array import identity
+from regrad.ops.array import identity, unasked_identity
 from regrad.ops.control import with_dependencies
 from regrad.ops.tensor_array import is_unwritten, warn_of_dropped_writes
 
@@ -109,7 +109,7 @@ def as_outputs(graph, returned, what, ran=True):
                     raise ValueError(use_elsewhere(leaf, f"what {what} returns", graph))
                 leaf = graph.capture(leaf)
             if leaf.op.opdef.type == "FuncInput" and leaf.op.attrs.get("variable") is not None:
-                leaf = identity(leaf)  # a variable's value, not its storage
+                leaf = unasked_identity(leaf)  # a variable's value, not its storage
             outputs.append(leaf)
     return outputs
 
@@ -262,7 +262,7 @@ def _choose(op, selector, functions, strict, names):
         made = op(selector, captures, branches=tuple(graphs), n_saved=(0,) * len(graphs), name="If")
     if isinstance(made, Operation):
         return made
-    return rebuild([identity(t, name="Merge") for t in made])
+    return rebuild([unasked_identity(t, name="Merge") for t in made])
 
 
 def _without_singleton(returned):
@@ -887,7 +887,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
     with get_default_graph().name_scope(name or "while"):
         leaves, rebuild = _loop_leaves(structure)
         start = [convert_to_tensor(x) for x in leaves]
-        start = [identity(t) if t.op.opdef.variable else t for t in start]
+        start = [unasked_identity(t) if t.op.opdef.variable else t for t in start]
         invariants, anys = _invariants(shape_invariants, structure, start)
         limit = -1 if maximum_iterations is None else maximum_iterations
         limit = convert_to_tensor(limit, dtype=None if hasattr(limit, "dtype") else dtypes.int32, name="maximum_iterations")
@@ -926,7 +926,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         with after_waits([cond_graph, body_graph]):
             outputs = while_op(limit, [*start, *captures], cond=cond_graph, body=body_graph, n_carry=len(start), n_xs=0,
                                reverse=False, invariants=tuple(invariants), host=bool(ranks), name="While")
-        outputs = [identity(t, name="Exit") for t in outputs[:len(start)]]
+        outputs = [unasked_identity(t, name="Exit") for t in outputs[:len(start)]]
         if not back_prop:
             from regrad.ops.array import stop_gradient
 

@@ -314,9 +314,9 @@ class TensorArray:
 
     def identity(self):
         """Returns an array with the same contents."""
-        from regrad.ops.array import identity
+        from regrad.ops.array import unasked_identity
 
-        return self._with(identity(self._flow))
+        return self._with(unasked_identity(self._flow))
 
     def mark_used(self):
         """Does nothing: TensorFlow warned of arrays that nothing was done with."""
@@ -382,7 +382,7 @@ class TensorArray:
 
     def stack(self, name=None):
         """Returns all elements stacked: shape [size, *element_shape]."""
-        from regrad.ops.array import identity, stack
+        from regrad.ops.array import stack, unasked_identity
 
         if self._pieces is not None:
             return stack([self._pieces[i] for i in sorted(self._pieces)], name=name or "TensorArrayStack")
@@ -391,7 +391,7 @@ class TensorArray:
                                      f"{self.element_shape} is not fully defined. `array = array.write(...)` gives the array "
                                      "with an element.")
         warn_of_dropped_writes(self._flow)
-        out = identity(self._flow, name=name or "TensorArrayStack")
+        out = unasked_identity(self._flow, name=name or "TensorArrayStack")
         if self._element_shape is not None:
             out.set_shape((None if self._dynamic else self._size, *self._element_shape))
         return out

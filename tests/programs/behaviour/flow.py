@@ -410,6 +410,17 @@ ta = tf.TensorArray(tf.float32, 2).write(0, [1.0, 2.0])
 ta.write(0, [1.0, 2.0, 3.0])""", raises=("ValueError", "Inconsistent shapes")),
     Row("TensorArray, stack of nothing", """
 run(tf.TensorArray(tf.float32, 0, infer_shape=False).stack())""", raises=("UnimplementedError", "not fully defined")),
+    Row("an override of Identity around a branch and a map catches those that were asked for", """
+@tf.RegisterGradient('TenTimes')
+def ten_times(op, dy):
+    return 10.0 * dy
+
+x = tf.constant(2.0)
+with tf.get_default_graph().gradient_override_map({'Identity': 'TenTimes'}):
+    a = tf.cond(x > 0.0, lambda: x * 3.0, lambda: x)
+    b = tf.cond(x > 0.0, lambda: tf.identity(x) * 3.0, lambda: x)
+    c = tf.reduce_sum(tf.map_fn(lambda e: e * x, tf.constant([1.0, 2.0])))
+result = run([tf.gradients(y, x)[0] for y in (a, b, c)])"""),
     Row("TensorArray in a loop, gradient", """
 x = tf.constant([1.0, 2.0, 3.0])
 ta = tf.TensorArray(tf.float32, 3).unstack(x)
