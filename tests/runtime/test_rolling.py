@@ -69,7 +69,8 @@ def run(build, dtype, **settings_):
         clear_cache()
 
 
-@pytest.mark.parametrize("host", [{"host_runs": 0}, {"host_runs": 1}, {"host_cost": 0}], ids=str)  # the last: all count as large
+# Where host_cost is 0, all count as large.
+@pytest.mark.parametrize("host", [{"host_runs": 0}, {"host_runs": 1}, {"host_cost": 0}], ids=str)
 @pytest.mark.parametrize("build", [chain, second_order, layers, two_back], ids=lambda f: f.__name__)
 def test_a_loop_gives_what_one_segment_gives(build, host):
     (whole, *_), none = run(build, np.float64, host_runs=9)
