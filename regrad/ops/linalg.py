@@ -1,7 +1,8 @@
 """Linear algebra on batches of matrices. Gradients: `linalg_grad.py`.
 
-XLA computes them (LAPACK on the CPU), but for the matrix logarithm and square root, which it lacks: those are host steps
-that SciPy, a dependency of JAX, computes. A matrix that cannot be inverted or factored stops the run; inside a compiled
+LAPACK computes them, XLA's or NumPy's, but for the matrix logarithm and square root, which XLA lacks: those are host steps
+that SciPy, a dependency of JAX, computes. What has a choice of signs, singular vectors and eigenvectors, is always XLA's, so
+that it is the same in every run. A matrix that cannot be inverted or factored stops the run; inside a compiled
 loop or branch it gives NaN or infinity. Conventions are TF's: `svd` gives s, u, v (not v's adjoint), `adjoint=True` means
 the conjugate transpose, Cholesky and the symmetric eigenproblem read the lower triangle only.
 """
@@ -75,9 +76,22 @@ def _zero_on_diagonal(b, result, a, *rest, **attrs):
 
 
 # -- inverse and solutions -----------------------------------------------------------------------
+def _or_nan(b, function, *xs):
+    """Returns `function` of matrices with equal batch axes; NaN for those that NumPy refuses, as XLA has it."""
+    if not b.is_host:
+        return function(*xs)
+    try:
+        return function(*xs)
+    except np.linalg.LinAlgError:
+        batch = xs[0].shape[:-2]
+        if not batch:
+            return np.full_like(xs[-1], np.nan)
+        rows = [_or_nan(b, function, *(x[i] for x in xs)) for i in np.ndindex(batch)]
+        return np.stack(rows).reshape(batch + rows[0].shape)
+
+
 matrixinverse_op = define_op("MatrixInverse", "input", attrs={"adjoint": False}, types=_TYPES, infer=_square_like,
-                             xla_only=True, lower=lambda b, x, *, adjoint:
-                             b.np.linalg.inv(_adjoint(b, x) if adjoint else x))
+                             lower=lambda b, x, *, adjoint: _or_nan(b, b.np.linalg.inv, _adjoint(b, x) if adjoint else x))
 
 
 def _batched(b, x, y):
@@ -96,18 +110,36 @@ def _solve_infer(matrix, rhs, **attrs):
 
 def _solve_lower(b, a, y, *, adjoint):
     a, y = _batched(b, a, y)
-    return b.np.linalg.solve(_adjoint(b, a) if adjoint else a, y)
+    return _or_nan(b, b.np.linalg.solve, _adjoint(b, a) if adjoint else a, y)
+
+
+def _substituted(a, y, lower):
+    """Returns the solution of a triangular system by substitution, half by half, then by rows: what is exactly 0 stays so."""
+    n = a.shape[-1]
+    if n > 32:
+        first, then = (slice(n // 2), slice(n // 2, n)) if lower else (slice(n // 2, n), slice(n // 2))
+        x = _substituted(a[..., first, first], y[..., first, :], lower)
+        rest = _substituted(a[..., then, then], y[..., then, :] - np.matmul(a[..., then, first], x), lower)
+        return np.concatenate([x, rest] if lower else [rest, x], axis=-2)
+    x = np.empty_like(y)
+    for i in range(n) if lower else reversed(range(n)):
+        done = slice(i) if lower else slice(i + 1, n)
+        known = np.matmul(a[..., i:i + 1, done], x[..., done, :])[..., 0, :]
+        x[..., i, :] = (y[..., i, :] - known) / a[..., i, i, None]
+    return x
 
 
 def _triangular_lower(b, a, y, *, lower, adjoint):
     a, y = _batched(b, a, y)
+    if b.is_host:
+        return _substituted(_adjoint(b, a) if adjoint else a, y, lower != adjoint)
     return b.lax.linalg.triangular_solve(a, y, left_side=True, lower=lower, transpose_a=adjoint, conjugate_a=adjoint)
 
 
 matrixsolve_op = define_op("MatrixSolve", "matrix, rhs", attrs={"adjoint": False}, types=_TYPES, infer=_solve_infer,
-                           xla_only=True, lower=_solve_lower)
+                           lower=_solve_lower)
 matrixtriangularsolve_op = define_op("MatrixTriangularSolve", "matrix, rhs", attrs={"lower": True, "adjoint": False},
-                                     types=_TYPES, infer=_solve_infer, xla_only=True, lower=_triangular_lower)
+                                     types=_TYPES, infer=_solve_infer, lower=_triangular_lower)
 matrixinverse_op.extra["refusal"] = Refusal("Input is not invertible.", _not_finite)
 matrixsolve_op.extra["refusal"] = Refusal("Input matrix is not invertible.", _not_finite)
 matrixtriangularsolve_op.extra["refusal"] = Refusal("Input matrix is not invertible.", _zero_on_diagonal)
@@ -191,8 +223,13 @@ def _lower_half(b, x):
     return low + _adjoint(b, low) + b.np.eye(x.shape[-1], dtype=x.dtype) * diagonal
 
 
-cholesky_op = define_op("Cholesky", "input", types=_TYPES, infer=_square_like, xla_only=True,
-                        lower=lambda b, x: b.lax.linalg.cholesky(_lower_half(b, x), symmetrize_input=False))
+def _cholesky_lower(b, x):
+    if b.is_host:
+        return _or_nan(b, np.linalg.cholesky, _lower_half(b, x))
+    return b.lax.linalg.cholesky(_lower_half(b, x), symmetrize_input=False)
+
+
+cholesky_op = define_op("Cholesky", "input", types=_TYPES, infer=_square_like, lower=_cholesky_lower)
 cholesky_op.extra["refusal"] = Refusal("Cholesky decomposition was not successful. The input might not be valid.",
                                        lambda b, result, x: b.np.any(b.np.isnan(result)))
 
@@ -227,7 +264,9 @@ def _qr_lower(b, x, *, full_matrices):
         # The first m columns make Q, and the others follow by its adjoint: a form that is differentiable.
         q, r = b.np.linalg.qr(x[..., :m])
         return q, b.np.concatenate([r, b.np.matmul(_adjoint(b, q), x[..., m:])], -1)
-    return _full_qr(b)(x) if full_matrices and m > n else b.np.linalg.qr(x, mode="reduced")
+    if full_matrices and m > n:
+        return np.linalg.qr(x, mode="complete") if b.is_host else _full_qr(b)(x)
+    return b.np.linalg.qr(x, mode="reduced")
 
 
 def _full_qr(b):
@@ -255,8 +294,7 @@ def _full_qr(b):
     return qr
 
 
-qr_op = define_op("Qr", "input", attrs={"full_matrices": False}, types=_TYPES, infer=_qr_infer, xla_only=True,
-                  lower=_qr_lower)
+qr_op = define_op("Qr", "input", attrs={"full_matrices": False}, types=_TYPES, infer=_qr_infer, lower=_qr_lower)
 
 
 def qr(input, full_matrices=False, name=None):
@@ -480,7 +518,7 @@ def _without_matrix(x, count):
     return [Spec(None if dims is None else dims[:-2], x.dtype)] * count
 
 
-matrixdeterminant_op = define_op("MatrixDeterminant", "input", types=_TYPES, xla_only=True,
+matrixdeterminant_op = define_op("MatrixDeterminant", "input", types=_TYPES,
                                  infer=lambda x: _without_matrix(x, 1)[0],
                                  lower=lambda b, x: b.np.linalg.det(x) if x.shape[-1] else
                                  b.np.ones(x.shape[:-2], x.dtype))
@@ -493,7 +531,7 @@ def _slogdet_lower(b, x):
     return sign.astype(x.dtype), log.astype(x.dtype)
 
 
-logmatrixdeterminant_op = define_op("LogMatrixDeterminant", "input", types=_TYPES, xla_only=True,
+logmatrixdeterminant_op = define_op("LogMatrixDeterminant", "input", types=_TYPES,
                                     infer=lambda x: _without_matrix(x, 2), lower=_slogdet_lower)
 
 

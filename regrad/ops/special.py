@@ -1,7 +1,7 @@
 """Special functions. Gradients: `special_grad.py`.
 
-XLA (through jax.scipy) computes them, but for the Bessel functions J, K and Y, which it lacks: those are host steps that
-SciPy, a dependency of JAX, computes. 16-bit numbers are computed in 32 bits.
+XLA computes them (through jax.scipy), and in cold runs SciPy, a dependency of JAX, those that programs use most; the Bessel
+functions J, K and Y, which XLA lacks, are host steps that SciPy computes. 16-bit numbers are computed in 32 bits.
 """
 
 import numpy as np
@@ -23,17 +23,26 @@ def _broadcast_all(*xs, **attrs):
     return Spec(dims, xs[0].dtype)
 
 
-def _special(op_type, function, signature="x", infer=None):
-    """Defines an op computed by `function(b, *arrays)`, in 32 bits where the arrays have 16."""
+def _special(op_type, function, signature="x", infer=None, host=None):
+    """Defines an op computed by `function(b, *arrays)`, in 32 bits where the arrays have 16.
+
+    Args:
+      host: the name of SciPy's function, if it has the same values; or a function of scipy.special and arrays.
+    """
 
     def lower(b, *xs):
         dtype = xs[0].dtype
         if dtype.itemsize < 4:
             xs = [x.astype(np.float32) for x in xs]
+        if b.is_host:
+            import scipy.special
+
+            values = getattr(scipy.special, host)(*xs) if isinstance(host, str) else host(scipy.special, *xs)
+            return np.asarray(values).astype(dtype)
         return function(b, *xs).astype(dtype)
 
     infer = infer or (same if signature == "x" else _broadcast_all)
-    return define_op(op_type, signature, infer=infer, types={"T": FLOATING}, xla_only=True, lower=lower)
+    return define_op(op_type, signature, infer=infer, types={"T": FLOATING}, xla_only=host is None, lower=lower)
 
 
 def _scipy(name):
@@ -90,14 +99,15 @@ def _betainc_infer(*xs):
     return _broadcast_all(*xs)
 
 
-lgamma_op = _special("Lgamma", _lax("lgamma"))
-digamma_op = _special("Digamma", _lax("digamma"))
+lgamma_op = _special("Lgamma", _lax("lgamma"), host="gammaln")
+digamma_op = _special("Digamma", _lax("digamma"),
+                      host=lambda special, x: np.where(x == 0, np.nan, special.psi(x)))
 polygamma_op = _special("Polygamma", _polygamma, "a, x")
 zeta_op = _special("Zeta", _zeta, "x, q")
-igamma_op = _special("Igamma", _incomplete("igamma", 0), "a, x")
-igammac_op = _special("Igammac", _incomplete("igammac", 1), "a, x")
+igamma_op = _special("Igamma", _incomplete("igamma", 0), "a, x", host="gammainc")
+igammac_op = _special("Igammac", _incomplete("igammac", 1), "a, x", host="gammaincc")
 igammagrada_op = _special("IgammaGradA", _lax("igamma_grad_a"), "a, x")
-betainc_op = _special("Betainc", _lax("betainc"), "a, b, x", _betainc_infer)
+betainc_op = _special("Betainc", _lax("betainc"), "a, b, x", _betainc_infer, host="betainc")
 
 
 def lgamma(x, name=None):
@@ -204,10 +214,10 @@ zetasum_op = _special("ZetaSum", _zeta_sum, "x, q")
 
 
 # -- error functions -------------------------------------------------------------------------------
-erf_op = _special("Erf", _lax("erf"))
-erfc_op = _special("Erfc", _lax("erfc"))
-erfinv_op = _special("Erfinv", _lax("erf_inv"))
-ndtri_op = _special("Ndtri", _scipy("ndtri"))
+erf_op = _special("Erf", _lax("erf"), host="erf")
+erfc_op = _special("Erfc", _lax("erfc"), host="erfc")
+erfinv_op = _special("Erfinv", _lax("erf_inv"), host="erfinv")
+ndtri_op = _special("Ndtri", _scipy("ndtri"), host="ndtri")
 
 
 @of_values
