@@ -23,15 +23,40 @@ EXAMPLE = ROOT / "examples" / "native_op" / "isotonic.py"
 # -- in C++ ----------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def isotonic(tmp_path_factory):
-    compiler = shlex.split(os.environ.get("CXX", "c++"))[0]
-    if shutil.which(compiler) is None:
-        pytest.skip(f"no C++ compiler: {compiler} is not on the path")
+def _example():
     spec = importlib.util.spec_from_file_location("isotonic_example", EXAMPLE)
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
-    return example.define(example.build(tmp_path_factory.mktemp("native")))
+    return example
+
+
+REFUSING = """
+ffi::Error Refuse(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y) {
+  if (x.typed_data()[0] < 0) return ffi::Error::InvalidArgument("negative numbers are not served");
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i];
+  return ffi::Error::Success();
+}
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Refusing, Refuse, ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::F32>>().Ret<ffi::Buffer<ffi::F32>>());
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    """The example's C++ and a handler of our own, compiled together: nearly all of the time goes into XLA's header."""
+    compiler = shlex.split(os.environ.get("CXX", "c++"))[0]
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no C++ compiler: {compiler} is not on the path")
+    directory = tmp_path_factory.mktemp("native")
+    example = _example()
+    source = directory / "both.cc"
+    source.write_text(example.SOURCE.read_text() + REFUSING)
+    example.SOURCE = source
+    return example.build(directory)
+
+
+@pytest.fixture(scope="module")
+def isotonic(library):
+    return _example().define(library)
 
 
 def expected(x):
@@ -97,30 +122,13 @@ def test_shape_rule_refuses(isotonic):
         isotonic(tf.constant([1, 2]))
 
 
-REFUSING = """
-#include "xla/ffi/api/ffi.h"
-namespace ffi = xla::ffi;
-ffi::Error Refuse(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y) {
-  if (x.typed_data()[0] < 0) return ffi::Error::InvalidArgument("negative numbers are not served");
-  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i];
-  return ffi::Error::Success();
-}
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Refusing, Refuse, ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::F32>>().Ret<ffi::Buffer<ffi::F32>>());
-"""
-
-
-def test_what_the_handler_refuses_fails_the_run_with_its_words(isotonic, tmp_path):
+def test_what_the_handler_refuses_fails_the_run_with_its_words(library):
     import ctypes
 
     import jax
 
-    spec = importlib.util.spec_from_file_location("isotonic_example", EXAMPLE)
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
-    example.SOURCE = tmp_path / "refusing.cc"
-    example.SOURCE.write_text(REFUSING)
-    library = ctypes.cdll.LoadLibrary(str(example.build(tmp_path)))
-    jax.ffi.register_ffi_target("regrad_test_refusing", jax.ffi.pycapsule(library.Refusing), platform="cpu")
+    refuse = jax.ffi.pycapsule(ctypes.cdll.LoadLibrary(str(library)).Refusing)
+    jax.ffi.register_ffi_target("regrad_test_refusing", refuse, platform="cpu")
 
     def lower(b, x):
         return b.jax.ffi.ffi_call("regrad_test_refusing", jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
@@ -137,9 +145,7 @@ def test_what_the_handler_refuses_fails_the_run_with_its_words(isotonic, tmp_pat
 
 
 def test_the_compilers_words_reach_the_user(tmp_path, monkeypatch):
-    spec = importlib.util.spec_from_file_location("isotonic_example", EXAMPLE)
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
+    example = _example()
     example.SOURCE = tmp_path / "wrong.cc"
     example.SOURCE.write_text("int main( {")
     try:
