@@ -1124,6 +1124,20 @@ def assigned_by(op):
                     yield from assigned_by(inner)
 
 
+def assigned_before(ops):
+    """Returns the variable operations that are assigned by `ops` or by what these wait for."""
+    found, stack, seen = set(), list(ops), set(ops)
+    while stack:
+        op = stack.pop()
+        if may_assign(op):
+            found.update(assigned_by(op))
+        for other in (*(t.op for t in op.inputs), *op.control_inputs):
+            if other not in seen:
+                seen.add(other)
+                stack.append(other)
+    return found
+
+
 def needed(fetches, fed=()):
     """Returns the set of operations that the fetches, tensors or operations, depend on, stopping at fed tensors."""
     seen = set()

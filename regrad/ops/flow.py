@@ -19,7 +19,7 @@ import numpy as np
 from regrad.core import dtypes, nest, source
 from regrad.core.convert import constant, convert_to_tensor, use_elsewhere
 from regrad.core.errors import InvalidArgumentError
-from regrad.core.graph import FuncGraph, Operation, assigned_by, get_default_graph, needed
+from regrad.core.graph import FuncGraph, Operation, assigned_before, assigned_by, get_default_graph, may_assign, needed
 from regrad.core.host import HOST
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, define_op, spec_text
@@ -80,6 +80,19 @@ def set_captures(graphs, n_explicit):
         g.inputs = explicit + [inner_of[t] for t in outers]
         g._outer_inputs = list(outers)
     return outers
+
+
+def _read_inside(graphs, inputs, repeated=False):
+    """Makes bodies read variables when they run, where that is after an assignment: one that the op's `inputs` wait for, or,
+    if it is `repeated`, one of its own. Other variables are read before the run's assignments."""
+    reads = {snapshot: storage for g in graphs for snapshot, storage in g.reads.items() if snapshot in g.captures}
+    assigned = {v for g in graphs for op in g._ops for v in assigned_by(op)} if reads and repeated else set()
+    if any(sum(map(may_assign, storage._consumers)) > 1 for storage in reads.values()):  # the first one initialises it
+        assigned |= assigned_before([t.op for t in inputs])
+    for g in graphs:
+        for snapshot, storage in reads.items():
+            if storage.op in assigned and snapshot in g.captures:
+                g.read_inside(snapshot)
 
 
 def _new_capture(graph, tensor):
@@ -257,6 +270,7 @@ def _choose(op, selector, functions, strict, names):
             if a.dtype is not b.dtype:
                 raise ValueError(f"Outputs of {names[0]} and {n} must have the same type(s): output {i} is {spec_text(a)} "
                                 f"and {spec_text(b)}.")
+    _read_inside(graphs, [selector])
     captures = set_captures(graphs, 0)
     with after_waits(graphs):
         made = op(selector, captures, branches=tuple(graphs), n_saved=(0,) * len(graphs), name="If")
@@ -921,7 +935,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
             warn_of_dropped_writes(t)
         for g in (cond_graph, body_graph):
             g.n_carry = len(start)
-        _read_every_turn([cond_graph, body_graph])
+        _read_inside([cond_graph, body_graph], [limit, *start], repeated=True)
         captures = set_captures([cond_graph, body_graph], len(start))
         with after_waits([cond_graph, body_graph]):
             outputs = while_op(limit, [*start, *captures], cond=cond_graph, body=body_graph, n_carry=len(start), n_xs=0,
@@ -934,7 +948,9 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         result = rebuild(outputs)
         if return_same_structure:
             return type(loop_vars)(result) if type(loop_vars) in (list, tuple) else result if as_list else result[0]
-        return result[0] if len(result) == 1 else result if not isinstance(loop_vars, tuple) else _tuple_like(loop_vars, result)
+        if len(result) == 1 or len(outputs) == 1 and maximum_iterations is None:
+            return result[0]
+        return result if not isinstance(loop_vars, tuple) else _tuple_like(loop_vars, result)
 
 
 def _loop_graphs(test, step, specs, cond):
@@ -962,17 +978,6 @@ def _growing(structure, specs, outputs):
                                             zip(outputs[places.start:places.stop], specs[places.start:places.stop])):
             found += zip(places, x._loop_dims(None))
     return found
-
-
-def _read_every_turn(graphs):
-    """Makes each turn read the variables that the loop itself assigns; others are read once, before it."""
-    if not any(g.reads for g in graphs):
-        return
-    assigned = {variable for g in graphs for op in g._ops for variable in assigned_by(op)}
-    for g in graphs:
-        for snapshot, storage in g.reads.items():
-            if storage.op in assigned and snapshot in g.captures:
-                g.read_inside(snapshot)
 
 
 def _tuple_like(loop_vars, result):

@@ -16,7 +16,7 @@ from regrad.core import context
 from regrad.core.convert import convert_to_tensor, register_tensor_conversion_function
 from regrad.core.dtypes import as_dtype
 from regrad.core.gradient_registry import RegisterGradient
-from regrad.core.graph import FuncGraph, Tensor, assigned_by, get_default_graph, may_assign
+from regrad.core.graph import FuncGraph, Tensor, assigned_before, get_default_graph, may_assign
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.opdef import Spec, define_op
 from regrad.core.shapes import as_dims, compatible, fully_known, merge
@@ -507,18 +507,8 @@ def _waits_for_assignment(graph, variable):
 def _assigned_before(controller):
     """Returns the variable ops assigned by the ops that a control_dependencies block waits for; found once per block."""
     found = controller.__dict__.get("_assigned")
-    if found is not None:
-        return found
-    found = controller._assigned = set()
-    stack, seen = list(controller.ops), set(controller.ops)
-    while stack:
-        op = stack.pop()
-        if may_assign(op):
-            found.update(assigned_by(op))
-        for other in (*(t.op for t in op.inputs), *op.control_inputs):
-            if other not in seen:
-                seen.add(other)
-                stack.append(other)
+    if found is None:
+        found = controller._assigned = assigned_before(controller.ops)
     return found
 
 

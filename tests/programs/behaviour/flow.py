@@ -207,6 +207,16 @@ v = tf.Variable(0)
 def body(i):
     with tf.control_dependencies([tf.assign_add(v, 1)]): return tf.identity(v)
 run(tf.while_loop(lambda _: v < 10, body, [v], parallel_iterations=1, maximum_iterations=30)); result = run(v)"""),
+    Row("while_loop of a tensor and an empty list", """
+result = run(tf.while_loop(lambda i, _: i < 10, lambda i, _: [i + 1, []], [tf.constant(0), []]))"""),
+    Row("cond by what was assigned reads the new value", """
+v = tf.Variable(1.0, use_resource=True)
+assigned = tf.assign_add(v, 5.0)
+y = tf.cond(assigned > 3.0, lambda: v * 2.0, lambda: v * 3.0)
+result = run([y, tf.gradients(y, v)[0]])"""),
+    Row("while_loop from what was assigned reads the new value", """
+v = tf.Variable(1.0, use_resource=True)
+result = run(tf.while_loop(lambda i, x: x < 20.0, lambda i, x: (i + 1, x + v), [0, tf.assign(v, 5.0)]))"""),
     Row("while_loop that assigns a variable, gradients", """
 v = tf.Variable(2.0, use_resource=True)
 y0 = tf.constant(1.0)
