@@ -84,7 +84,7 @@ def _lower(b, xs, *, equation):
     if b.is_host:
         small = dtype.itemsize < 4 and dtype.kind not in "iu"  # NumPy's einsum knows no bfloat16
         xs = [x.astype(np.float32) for x in xs] if small else xs
-        return np.asarray(np.einsum(text, *xs, optimize=len(xs) > 2)).astype(dtype)
+        return np.asarray(np.einsum(text, *xs, optimize=len(xs) > 2)).astype(dtype, copy=False)
     return b.np.einsum(text, *xs).astype(dtype)
 
 

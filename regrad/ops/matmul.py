@@ -27,7 +27,7 @@ def _matmul_infer(a, b, *, transpose_a, transpose_b):
 
 def _matmul_lower(b, x, y, *, transpose_a, transpose_b):
     # NumPy multiplies bfloat16 in float32.
-    return b.np.matmul(x.T if transpose_a else x, y.T if transpose_b else y).astype(x.dtype)
+    return b.np.matmul(x.T if transpose_a else x, y.T if transpose_b else y).astype(x.dtype, copy=False)
 
 
 matmul_op = define_op("MatMul", "a, b", attrs={"transpose_a": False, "transpose_b": False}, types={"T": NUMERIC},
@@ -48,7 +48,7 @@ def _adjoint(b, x):
 
 
 def _batch_matmul_lower(b, x, y, *, adj_x, adj_y):
-    return b.np.matmul(_adjoint(b, x) if adj_x else x, _adjoint(b, y) if adj_y else y).astype(x.dtype)
+    return b.np.matmul(_adjoint(b, x) if adj_x else x, _adjoint(b, y) if adj_y else y).astype(x.dtype, copy=False)
 
 
 batchmatmul_op = define_op("BatchMatMulV2", "x, y", attrs={"adj_x": False, "adj_y": False}, types={"T": NUMERIC},

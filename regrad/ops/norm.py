@@ -64,7 +64,7 @@ def _layout(x, data_format):
 def _bn_lower(n_outputs):
     def lower(b, x, scale, offset, mean, variance, *, epsilon, data_format, is_training):
         axes, n, broad = _layout(x, data_format)
-        wide = x.astype(scale.dtype)
+        wide = x.astype(scale.dtype, copy=False)
         number = scale.dtype.type
         if is_training and not n:  # moments of nothing
             mean = variance = unbiased = b.np.full(scale.shape, number(np.nan))
@@ -80,7 +80,7 @@ def _bn_lower(n_outputs):
         factor = scale / b.np.sqrt(variance + number(epsilon))
         y = centred * factor.reshape(broad) + offset.reshape(broad)
         # The two reserve spaces hold what the gradient needs: mean and (biased) variance.
-        outputs = (y.astype(x.dtype), mean, unbiased, mean, variance)
+        outputs = (y.astype(x.dtype, copy=False), mean, unbiased, mean, variance)
         return outputs + (b.np.zeros((0,), scale.dtype),) * (n_outputs - 5)
 
     return lower
@@ -97,9 +97,9 @@ def _bn_grad_infer(dy, x, scale, mean, variance, *rest, epsilon, data_format, is
 def _bn_grad_lower(b, dy, x, scale, mean, variance, *rest, epsilon, data_format, is_training):
     axes, n, broad = _layout(x, data_format)
     number = scale.dtype.type
-    g = dy.astype(scale.dtype)
+    g = dy.astype(scale.dtype, copy=False)
     inverse = number(1) / b.np.sqrt(variance + number(epsilon))
-    centred = x.astype(scale.dtype) - mean.reshape(broad)
+    centred = x.astype(scale.dtype, copy=False) - mean.reshape(broad)
     doffset = reducing.total(b, g, axes)
     along = reducing.total(b, g * centred, axes)
     dscale = along * inverse if n else along
@@ -109,7 +109,7 @@ def _bn_grad_lower(b, dy, x, scale, mean, variance, *rest, epsilon, data_format,
             - centred * (along * inverse * inverse * number(1 / max(n, 1))).reshape(broad)
     dx = g * (scale * inverse).reshape(broad)
     empty = b.np.zeros((0,), scale.dtype)
-    return dx.astype(x.dtype), dscale, doffset, empty, empty
+    return dx.astype(x.dtype, copy=False), dscale, doffset, empty, empty
 
 
 def _bn_family(suffix, n_outputs):

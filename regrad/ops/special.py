@@ -38,7 +38,7 @@ def _special(op_type, function, signature="x", infer=None, host=None):
             import scipy.special
 
             values = getattr(scipy.special, host)(*xs) if isinstance(host, str) else host(scipy.special, *xs)
-            return np.asarray(values).astype(dtype)
+            return np.asarray(values).astype(dtype, copy=False)
         return function(b, *xs).astype(dtype)
 
     infer = infer or (same if signature == "x" else _broadcast_all)

@@ -114,7 +114,7 @@ def _part_lower(b, x, y, *, transpose_a, transpose_b, axis, start, stop):
         x = x[:, part] if transpose_a else x[part]
     else:
         y = y[part] if transpose_b else y[:, part]
-    return b.np.matmul(x.T if transpose_a else x, y.T if transpose_b else y).astype(x.dtype)
+    return b.np.matmul(x.T if transpose_a else x, y.T if transpose_b else y).astype(x.dtype, copy=False)
 
 
 def _part_infer(x, y, *, transpose_a, transpose_b, axis, start, stop):
