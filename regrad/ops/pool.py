@@ -591,6 +591,14 @@ def max_pool_with_argmax(input, ksize, strides, padding, data_format="NHWC", Tar
                             **attrs)
 
 
+def _one_each(values, n, what):
+    """Returns `n` positive ints: 1 for None, and one number for all."""
+    values = [1 if values is None else values] * n if np.ndim(values) == 0 else list(values)
+    if len(values) != n or min(values) < 1:
+        raise ValueError(f"{what} must be {n} positive ints, one for each axis of the window, got {values}.")
+    return values
+
+
 def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides=None, name=None,
          data_format=None, dilations=None, dims=None):
     """Returns "MAX" or "AVG" pooling in as many dimensions as `window_shape` has.
@@ -611,8 +619,7 @@ def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides
                          f"{window_shape}.")
     if pooling_type not in ("MAX", "AVG"):
         raise ValueError(f"Unsupported pooling type: {pooling_type!r}; it is 'MAX' or 'AVG'.")
-    rates = [1] * n if dilation_rate is None else list(np.broadcast_to(dilation_rate, (n,)))
-    strides = [1] * n if strides is None else list(np.broadcast_to(strides, (n,)))
+    rates, strides = (_one_each(v, n, what) for v, what in ((dilation_rate, "dilation_rate"), (strides, "strides")))
     if max(rates) > 1 and max(strides) > 1:
         raise ValueError(f"strides > 1 not supported in conjunction with dilation_rate > 1: got {strides}, "
                          f"{rates}.")

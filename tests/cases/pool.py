@@ -206,6 +206,8 @@ CASES += [
          (np.array([1.0, 0, 0, 0, 0, 0, 0, 0]).reshape(1, 2, 2, 2, 1),), note="ties"),
     Edge("MaxPool", lambda x: pool.max_pool(x, 2, 2, "SAME"), (np.full((1, 3, 1, 1), -np.inf),),
          (np.array([1.0, 0, 1]).reshape(1, 3, 1, 1),), note="padding is never the largest"),
+    Bad("MaxPool", lambda: pool.pool(np.ones((1, 5, 5, 2)), [2, 2], "MAX", "VALID", strides=[1]), ValueError,
+        "strides must be 2 positive ints"),
     Bad("MaxPool", lambda: pool.max_pool(_x(1, 4, 4), 2, 2, "SAME"), ShapeError,
         "must be rank 4 but is rank 3"),
     Bad("MaxPool", lambda: pool.max_pool(_x(1, 2, 4, 1), 3, 1, "VALID"), ShapeError,
