@@ -16,7 +16,8 @@ For a `Case`:
 For `Steps`, runs of one session: what each gives or which error it raises, and the variables after it, as TensorFlow
 recorded them; with full, partial and no static shapes, executed by NumPy and compiled; which gradients are None.
 
-Derivatives of many rows compile as one XLA function, so that the whole suite takes minutes.
+Derivatives of several rows compile as one XLA function, by the quickest of its code generators, so that the whole suite takes
+minutes. `test_nonfinite` and all sessions compile with full optimisation.
 """
 
 import contextlib
