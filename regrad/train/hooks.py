@@ -11,6 +11,7 @@ from regrad.core.graph import get_default_graph
 from regrad.core.messages import SessionLog, Summary
 from regrad.runtime.trace import RunOptions
 from regrad.train.event_files import FileWriterCache
+from regrad.train.graph_files import write_graph
 from regrad.train.saver import Saver
 from regrad.train.steps import get_global_step
 
@@ -146,11 +147,11 @@ class CheckpointSaverListener:
 
 
 class CheckpointSaverHook(SessionRunHook):
-    """Saves a checkpoint every so many seconds or steps, at the start and at the end."""
+    """Saves a checkpoint every so many seconds or steps, at the start and at the end, and notes it in the event file there."""
 
     def __init__(self, checkpoint_dir, save_secs=None, save_steps=None, saver=None, checkpoint_basename="model.ckpt",
                  scaffold=None, listeners=None, save_graph_def=True):
-        """Args: save_graph_def: accepted; graphs are not saved."""
+        """Args: save_graph_def: whether the graph is written at the start, as text (graph.pbtxt) and into the event file."""
         if saver is not None and scaffold is not None:
             raise ValueError("You cannot provide both saver and scaffold.")
         self._directory = checkpoint_dir
@@ -158,9 +159,11 @@ class CheckpointSaverHook(SessionRunHook):
         self._timer = _timer(save_secs, save_steps)
         self._saver, self._scaffold = saver, scaffold
         self._listeners = listeners or []
+        self._save_graph = save_graph_def
 
     def begin(self):
         os.makedirs(self._directory, exist_ok=True)
+        self._writer = FileWriterCache.get(self._directory)
         self._step = _step_tensor("CheckpointSaverHook")
         if self._saver is None and self._scaffold is None:
             self._saver = Saver()
@@ -169,6 +172,9 @@ class CheckpointSaverHook(SessionRunHook):
 
     def after_create_session(self, session, coord):
         step = int(session.run(self._step))
+        if self._save_graph:
+            write_graph(session.graph.as_graph_def(add_shapes=True), self._directory, "graph.pbtxt")
+            self._writer.add_graph(session.graph)
         self._save(session, step)
         self._timer.update_last_triggered_step(step)
 
@@ -191,6 +197,8 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self._listeners:
             listener.before_save(session, step)
         (self._saver or self._scaffold.saver).save(session, self._path, global_step=step)
+        self._writer.add_session_log(SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._path), step)
+        self._writer.flush()
         answers = [listener.after_save(session, step) for listener in self._listeners]
         return any(answers)
 

@@ -1,13 +1,14 @@
 """Sessions that initialise or restore themselves, run hooks around every step, and stop when a hook says so."""
 
 import inspect
+import logging
 
 from regrad.core import errors
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.ops.control import group, no_op
 from regrad.ops.summary import merge_all
-from regrad.runtime.trace import RunMetadata
+from regrad.runtime.trace import RunMetadata, RunOptions
 from regrad.train.checkpoint import latest_checkpoint
 from regrad.train.coordinator import Coordinator, start_queue_runners
 from regrad.train.hooks import (
@@ -21,12 +22,15 @@ from regrad.train.hooks import (
 from regrad.train.saver import Saver
 from regrad.train.steps import get_global_step
 from regrad.variables.listing import (
+    global_variables,
     global_variables_initializer,
     local_variables_initializer,
     report_uninitialized_variables,
 )
 
 USE_DEFAULT = object()
+_LOST = (errors.AbortedError, errors.UnavailableError)  # a run that may be made again in a new session
+_LOG = logging.getLogger("tensorflow")  # TF's logger: programs that set it up see these lines
 
 
 class Scaffold:
@@ -35,6 +39,7 @@ class Scaffold:
     Attributes:
       init_op, init_feed_dict, init_fn: run when nothing is restored; `init_fn(scaffold, session)` after `init_op`.
       ready_op: string vector of the variables without a value.
+      ready_for_local_init_op: the same of what `local_init_op` may read: of global variables, by default.
       local_init_op: run always.
       saver: the Saver.
       summary_op: all summaries of the graph merged, by default.
@@ -58,6 +63,8 @@ class Scaffold:
         kept("init_op", GraphKeys.INIT_OP, lambda: group(global_variables_initializer()))
         kept("local_init_op", GraphKeys.LOCAL_INIT_OP, Scaffold.default_local_init_op)
         kept("ready_op", GraphKeys.READY_OP, report_uninitialized_variables)
+        kept("ready_for_local_init_op", GraphKeys.READY_FOR_LOCAL_INIT_OP,
+             lambda: report_uninitialized_variables(global_variables()))
         kept("summary_op", GraphKeys.SUMMARY_OP, merge_all)
         kept("saver", GraphKeys.SAVERS, lambda: Saver(allow_empty=True))
         self.saver.build()
@@ -102,14 +109,14 @@ class ChiefSessionCreator(SessionCreator):
           checkpoint_dir: directory of whose checkpoints the latest is restored, if there is one.
           checkpoint_filename_with_path: the checkpoint to restore.
         """
-        self._scaffold = scaffold or Scaffold()
+        self._scaffold, self._config = scaffold or Scaffold(), config
         self._directory, self._path = checkpoint_dir, checkpoint_filename_with_path
 
     def create_session(self):
         from regrad.runtime.session import Session
 
         scaffold = self._scaffold.finalize()
-        session = Session()
+        session = Session(config=self._config)
         path = self._path or (latest_checkpoint(self._directory) if self._directory else None)
         if path is not None:
             scaffold.saver.restore(session, path)
@@ -119,13 +126,18 @@ class ChiefSessionCreator(SessionCreator):
             if scaffold.init_fn is not None:
                 scaffold.init_fn(scaffold, session)
         if scaffold.local_init_op is not None:
+            _check_ready(session, scaffold.ready_for_local_init_op, " for local_init")
             session.run(scaffold.local_init_op, scaffold.local_init_feed_dict)
-        missing = session.run(scaffold.ready_op)
-        if len(missing):
-            session.close()
-            raise RuntimeError(f"Init operations did not make model ready: Variables not initialized: "
-                               f"{', '.join(m.decode() for m in missing)}.")
+        _check_ready(session, scaffold.ready_op, "")
         return session
+
+
+def _check_ready(session, op, what):
+    missing = session.run(op)
+    if len(missing):
+        session.close()
+        raise RuntimeError(f"Init operations did not make model ready{what}: Variables not initialized: "
+                           f"{', '.join(m.decode() for m in missing)}.")
 
 
 class WorkerSessionCreator(ChiefSessionCreator):
@@ -133,6 +145,16 @@ class WorkerSessionCreator(ChiefSessionCreator):
 
     def __init__(self, scaffold=None, master="", config=None, max_wait_secs=1800):
         super().__init__(scaffold, master, config)
+
+
+def _merged(options, more):
+    """Returns RunOptions that ask for what either of two, or None, asks for: the finer trace, the longer time."""
+    if options is None or more is None:
+        return options or more
+    settings = {**vars(options), **vars(more)}
+    for name in ("trace_level", "timeout_in_ms"):
+        settings[name] = max(getattr(options, name), getattr(more, name))
+    return RunOptions(**settings)
 
 
 class _HookedSession:
@@ -167,7 +189,7 @@ class _HookedSession:
                     if tensor in feeds:
                         raise RuntimeError(f"Same tensor is fed by two hooks, or by a hook and the caller: {tensor}")
                 feeds.update(request.feed_dict or {})
-                options = options or request.options
+                options = _merged(options, request.options)
         if run_metadata is None and getattr(options, "trace_level", 0):
             run_metadata = RunMetadata()
         results = self._session.run({"caller": fetches, "hooks": asked} if asked else fetches, feeds or None, options,
@@ -186,20 +208,44 @@ class MonitoredSession:
             while not sess.should_stop():
                 sess.run(train_op)
 
-    The graph is finalised. An OutOfRangeError or StopIteration inside the block ends it quietly.
+    The graph is finalised. An OutOfRangeError or StopIteration inside the block ends it quietly. A run that fails with an
+    AbortedError or UnavailableError is made again in a new session, which begins with the latest checkpoint.
     """
+
+    _recovers = True
 
     def __init__(self, session_creator=None, hooks=None, stop_grace_period_secs=120):
         self._hooks = list(hooks or [])
         self._grace = stop_grace_period_secs
         for hook in self._hooks:
             hook.begin()
-        self._session = (session_creator or ChiefSessionCreator()).create_session()
+        self._creator = session_creator or ChiefSessionCreator()
+        self._begin()
+
+    def _begin(self):
+        """Makes the session, and starts what goes with it."""
+        self._session = self._creator.create_session()
         self._hooked = _HookedSession(self._session, self._hooks)
         self._coord = Coordinator()
-        start_queue_runners(self._session, self._coord)
+        with self._session.graph.as_default():
+            start_queue_runners(self._session, self._coord)
         for hook in self._hooks:
             hook.after_create_session(self._session, self._coord)
+
+    def _recovered(self, call):
+        """Returns `call()`, made again in a new session where this one was lost."""
+        while True:
+            try:
+                return call()
+            except _LOST as error:
+                if not self._recovers:
+                    raise
+                _LOG.info("An error was raised. This may be due to a preemption in a connected worker or parameter server. The "
+                          "current session will be closed and a new session will be created. Error: %s", error)
+                graph = self._session.graph
+                self._stop_threads()
+                with graph.as_default():
+                    self._begin()
 
     @property
     def graph(self):
@@ -221,8 +267,12 @@ class MonitoredSession:
         """
         if self._session is None:
             raise RuntimeError("Run called even after should_stop requested.")
-        self._coord.raise_requested_exception()
-        return self._hooked.run(fetches, feed_dict, options, run_metadata)
+
+        def once():
+            self._coord.raise_requested_exception()
+            return self._hooked.run(fetches, feed_dict, options, run_metadata)
+
+        return self._recovered(once)
 
     def run_step_fn(self, step_fn):
         """Returns `step_fn(step_context)`, which may use `step_context.session` without hooks, `run_with_hooks(...)` and
@@ -232,7 +282,7 @@ class MonitoredSession:
                              f"{inspect.signature(step_fn)}.")
         if self._session is None:
             raise RuntimeError("Run called even after should_stop requested.")
-        return step_fn(StepContext(self._session, self.run))
+        return self._recovered(lambda: step_fn(StepContext(self._session, self._hooked.run)))
 
     StepContext = property(lambda self: StepContext)
 
@@ -258,11 +308,18 @@ class MonitoredSession:
                 for hook in self._hooks:
                     hook.end(session)
         finally:
-            try:
-                self._coord.request_stop()
-                self._coord.join(stop_grace_period_secs=self._grace, ignore_live_threads=True)
-            finally:
-                session.close()
+            self._stop_threads(session)
+
+    def _stop_threads(self, session=None):
+        """Stops the threads and closes the session."""
+        try:
+            self._coord.request_stop()
+            self._coord.join(stop_grace_period_secs=self._grace, ignore_live_threads=True)
+        except _LOST:
+            if session is not None:
+                raise
+        finally:
+            (session or self._session).close()
 
 
 class StepContext:
@@ -278,7 +335,9 @@ class StepContext:
 
 
 class SingularMonitoredSession(MonitoredSession):
-    """A MonitoredSession made of a scaffold and a checkpoint directory."""
+    """A MonitoredSession made of a scaffold and a checkpoint directory; a session that is lost stays lost."""
+
+    _recovers = False
 
     def __init__(self, hooks=None, scaffold=None, master="", config=None, checkpoint_dir=None, stop_grace_period_secs=120,
                  checkpoint_filename_with_path=None):
@@ -300,7 +359,7 @@ def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaf
       log_step_count_steps: how often to log steps per second; None for never.
       save_summaries_steps, save_summaries_secs: how often to write the graph's summaries; every 100 steps by default.
       summary_dir: where to; `checkpoint_dir` by default.
-      save_graph_def: accepted; graphs are not saved beside checkpoints.
+      save_graph_def: whether the graph is written beside the checkpoints, as text and into the event file.
       master, is_chief, config, max_wait_secs: accepted.
     """
     if save_summaries_steps is USE_DEFAULT and save_summaries_secs is USE_DEFAULT:
@@ -322,6 +381,7 @@ def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaf
                                           scaffold=scaffold))
     if checkpoint_dir:
         if secs or steps:
-            every.append(CheckpointSaverHook(checkpoint_dir, secs or None, None if secs else steps, scaffold=scaffold))
+            every.append(CheckpointSaverHook(checkpoint_dir, secs or None, None if secs else steps, scaffold=scaffold,
+                                             save_graph_def=save_graph_def))
     creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
     return MonitoredSession(creator, every, stop_grace_period_secs)

@@ -211,6 +211,72 @@ op = tf.RandomShuffleQueue(9, 4, [tf.int32, tf.float32], [[], [2]], seed=3, shar
 result = [op.get_attr(n) for n in ('capacity', 'min_after_dequeue', 'seed2')] + [
     [t.name for t in op.get_attr('component_types')], [[d.size for d in s.dim] for s in op.get_attr('shapes')],
     op.get_attr('shared_name') == b'q', op.get_attr('container') == b'']"""),
+    # Monitored sessions.
+    Row("a lost session is made again", """
+import tempfile
+folder = tempfile.mkdtemp()
+step = tf.train.get_or_create_global_step()
+up = tf.assign_add(step, 1)
+seen = []
+class Losing(tf.train.SessionRunHook):
+    def after_create_session(self, session, coord):
+        seen.append('made')
+    def after_run(self, context, values):
+        seen.append(int(values.results))
+        if seen.count('made') == 1 and seen[-1] == 3:
+            raise tf.errors.AbortedError(None, None, 'lost')
+    def before_run(self, context):
+        return tf.train.SessionRunArgs(up)
+saver = tf.train.CheckpointSaverHook(folder, save_steps=1)
+with tf.train.MonitoredSession(tf.train.ChiefSessionCreator(checkpoint_dir=folder), [saver, Losing()]) as s:
+    values = [int(s.run(up)) for _ in range(4)]
+result = [values, seen]"""),
+    Row("a lost session stays lost", """
+tf.no_op()
+class Losing(tf.train.SessionRunHook):
+    def after_run(self, context, values):
+        raise tf.errors.AbortedError(None, None, 'lost')
+result = raised(lambda: tf.train.SingularMonitoredSession([Losing()]).run([]))[0]"""),
+    Row("options of hooks and callers are joined", """
+class Options(tf.train.SessionRunHook):
+    def __init__(self, **options):
+        self.options = tf.RunOptions(**options)
+    def before_run(self, context):
+        return tf.train.SessionRunArgs(None, options=self.options)
+    def after_run(self, context, values):
+        self.seen = [values.options.trace_level, values.options.timeout_in_ms]
+hooks = [Options(trace_level=tf.RunOptions.SOFTWARE_TRACE), Options(timeout_in_ms=60000), Options(timeout_in_ms=50000)]
+x = tf.constant(1.0)
+with tf.train.MonitoredSession(hooks=hooks) as s:
+    s.run(x)
+    first = hooks[0].seen
+    s.run(x, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, timeout_in_ms=70000))
+result = [first, hooks[2].seen]"""),
+    Row("a scaffold knows what local initializers may read", """
+v, local = tf.Variable(1.0, name='v'), tf.Variable(2.0, collections=['local_variables'], name='local')
+scaffold = tf.train.Scaffold()
+scaffold.finalize()
+with tf.Session() as s:
+    result = [s.run(scaffold.ready_for_local_init_op), s.run(scaffold.ready_op)]
+    s.run(scaffold.init_op)
+    result.append(len(s.run(scaffold.ready_for_local_init_op)))"""),
+    _refused("a model that is not ready for its local initializers", "RuntimeError", "ready for local_init", """
+tf.Variable(1.0, name='v')
+tf.train.MonitoredSession(tf.train.ChiefSessionCreator(tf.train.Scaffold(init_op=tf.no_op())))"""),
+    Row("what a checkpoint hook writes", """
+import glob, os, tempfile
+folder = tempfile.mkdtemp()
+step = tf.train.get_or_create_global_step()
+up = tf.assign_add(step, 1)
+with tf.train.MonitoredSession(hooks=[tf.train.CheckpointSaverHook(folder, save_steps=2)]) as s:
+    for _ in range(2):
+        s.run(up)
+events = [event for path in glob.glob(folder + '/events*') for event in tf.train.summary_iterator(path)]
+logs = [event for event in events if event.HasField('session_log')][:1]  # TensorFlow may still be writing the next
+with open(folder + '/graph.pbtxt') as file:
+    text = file.read()
+result = ['global_step' in text, any(event.HasField('graph_def') for event in events), [event.step for event in logs],
+          [event.session_log.checkpoint_path == os.path.join(folder, 'model.ckpt') for event in logs]]"""),
     # Sessions.
     _refused("a session elsewhere", "NotFoundError", "No session factory registered", "tf.Session('nowhere')"),
     Row("runs that wait for too long", """
