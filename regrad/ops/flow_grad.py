@@ -174,6 +174,7 @@ def _branches_grad(op, *dys):
     saved_at = own
     for j, branch in enumerate(branches):
         g = GradGraph(f"branch{j}_grad", graph, branch, dict(zip(branch.inputs, captures)))
+        g.assigned.update(filter(None, map(variable_of, branch.inputs)))  # by whatever runs in between: a value costs little
         with g.as_default():
             ys = [branch.outputs[i] for i in arriving]
             grad_ys = [g.capture(convert_to_tensor(dys[i])) for i in arriving]

@@ -214,6 +214,12 @@ v = tf.Variable(1.0, use_resource=True)
 assigned = tf.assign_add(v, 5.0)
 y = tf.cond(assigned > 3.0, lambda: v * 2.0, lambda: v * 3.0)
 result = run([y, tf.gradients(y, v)[0]])"""),
+    Row("cond's gradient uses what its branch read", """
+v, x = tf.Variable(1.0, use_resource=True), tf.constant(2.0)
+y = tf.cond(tf.assign_add(v, 5.0) > 3.0, lambda: v * x, lambda: x)
+with tf.control_dependencies([y]): later = tf.assign(v, 100.0)
+with tf.control_dependencies([later]): start = tf.constant(1.0)
+result = run([y, tf.gradients(y, x, grad_ys=start)[0]])"""),
     Row("while_loop from what was assigned reads the new value", """
 v = tf.Variable(1.0, use_resource=True)
 result = run(tf.while_loop(lambda i, x: x < 20.0, lambda i, x: (i + 1, x + v), [0, tf.assign(v, 5.0)]))"""),
