@@ -95,7 +95,7 @@ _TREE = {
         distributions.distributions=distributions distributions.exponential=distributions distributions.gamma=distributions
         distributions.kullback_leibler=distributions distributions.laplace=distributions
         distributions.multinomial=distributions distributions.normal=distributions distributions.student_t=distributions
-        distributions.uniform=distributions
+        distributions.uniform=distributions distributions.util=distributions.util
         embedding_ops=nn functional_ops=ops.functional gen_array_ops=generated gen_bitwise_ops=generated
         gen_candidate_sampling_ops=generated gen_control_flow_ops=generated gen_ctc_ops=generated
         gen_data_flow_ops=generated gen_functional_ops=generated gen_image_ops=generated gen_io_ops=generated

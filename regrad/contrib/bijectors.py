@@ -15,6 +15,7 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
 from regrad.core.shapes import TensorShape, dimension_value
+from regrad.distributions.util import fill_triangular, fill_triangular_inverse, softplus_inverse
 from regrad.linear_operators.base import LinearOperator
 from regrad.linear_operators.blocks import LinearOperatorLowRankUpdate
 from regrad.linear_operators.diagonal import LinearOperatorDiag, LinearOperatorIdentity, LinearOperatorScaledIdentity
@@ -26,61 +27,10 @@ from regrad.ops.diag import matrix_band_part, matrix_diag_part, matrix_set_diag
 from regrad.ops.generate import eye
 from regrad.ops.generate import range as sequence
 from regrad.ops.indexing import gather
-from regrad.ops.layout import reverse
 from regrad.ops.matmul import matmul
 from regrad.ops.reduce import reduce_logsumexp, reduce_prod, reduce_sum
 from regrad.variables.initializers import glorot_normal_initializer
 from regrad.variables.template import make_template
-
-
-def softplus_inverse(x, name=None):
-    """Returns the y with softplus(y) = x, for positive x."""
-    with get_default_graph().name_scope(name or "softplus_inverse"):
-        x = convert_to_tensor(x)
-        # x + log(1 - exp(-x)): for small x, expm1 keeps the digits.
-        return x + math.log(-math.expm1(-x))
-
-
-def fill_triangular(x, upper=False, name=None):
-    """Returns triangular matrices [..., n, n] of vectors [..., n (n + 1) / 2]: [1 ... 6] is [[4, 0, 0], [6, 5, 0], [3, 2, 1]].
-
-    Raises:
-      ValueError: the last size is unknown, or not n (n + 1) / 2.
-    """
-    with get_default_graph().name_scope(name or "fill_triangular"):
-        x = convert_to_tensor(x, name="x")
-        n = _triangle_rows(x)
-        parts = [x, reverse(x[..., n:], [-1])] if upper else [x[..., n:], reverse(x, [-1])]
-        square = array.reshape(array.concat(parts, -1), array.concat([array.shape(x)[:-1], [n, n]], 0))
-        square.set_shape(x.shape[:-1].concatenate([n, n]))
-        return matrix_band_part(square, 0, -1) if upper else matrix_band_part(square, -1, 0)
-
-
-def fill_triangular_inverse(x, upper=False, name=None):
-    """Returns the vectors of which `fill_triangular` makes the triangular matrices `x`."""
-    with get_default_graph().name_scope(name or "fill_triangular_inverse"):
-        x = convert_to_tensor(x, name="x")
-        n = dimension_value(x.shape[-1])
-        if n is None:
-            raise ValueError("fill_triangular_inverse: the number of rows must be known.")
-        m = n * (n + 1) // 2
-        counted = np.arange(m)
-        parts = [counted, counted[n:][::-1]] if upper else [counted[n:], counted[::-1]]
-        square = np.concatenate(parts).reshape(n, n)
-        where = {number: i for i, number in enumerate(square.ravel())
-                 if (i % n >= i // n if upper else i % n <= i // n)}
-        flat = array.reshape(x, array.concat([array.shape(x)[:-2], [n * n]], 0))
-        y = gather(flat, np.array([where[number] for number in range(m)], np.int32), axis=-1)
-        y.set_shape(x.shape[:-2].concatenate([m]))
-        return y
-
-
-def _triangle_rows(x):
-    m = dimension_value(x.shape[-1]) if x.shape.ndims else None
-    n = None if m is None else int(round((numbers.sqrt(8 * m + 1) - 1) / 2))
-    if n is None or n * (n + 1) // 2 != m:
-        raise ValueError(f"fill_triangular: the last size must be known, and n (n + 1) / 2 for a whole n: {x.shape}.")
-    return n
 
 
 class Bijector:

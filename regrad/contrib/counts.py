@@ -17,7 +17,7 @@ from regrad.distributions.base import (
     same_dtype,
     sized,
 )
-from regrad.distributions.discrete import _logits_and_probs
+from regrad.distributions.discrete import logits_and_probs
 from regrad.ops import array, math, nn, special
 from regrad.ops.check import assert_non_negative, assert_positive
 from regrad.ops.compare import less_equal, logical_and, where_v2
@@ -120,7 +120,7 @@ class Binomial(Distribution):
         parameters = dict(locals())
         with get_default_graph().name_scope(name) as name:
             self._total_count = parameter(total_count, "total_count", *[assert_non_negative] * validate_args)
-            self._logits, self._probs = _logits_and_probs(logits, probs, False, validate_args)
+            self._logits, self._probs = logits_and_probs(logits, probs, False, validate_args)
             same_dtype(self._total_count, self._probs)
             self._batch_shape()
         super().__init__(self._probs.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, parameters,
@@ -170,7 +170,7 @@ class NegativeBinomial(Distribution):
                  name="NegativeBinomial"):
         parameters = dict(locals())
         with get_default_graph().name_scope(name) as name:
-            self._logits, self._probs = _logits_and_probs(logits, probs, False, validate_args)
+            self._logits, self._probs = logits_and_probs(logits, probs, False, validate_args)
             self._total_count = parameter(total_count, "total_count", *[assert_positive] * validate_args)
             same_dtype(self._total_count, self._probs)
             self._batch_shape()
@@ -222,7 +222,7 @@ class Geometric(Distribution):
     def __init__(self, logits=None, probs=None, validate_args=False, allow_nan_stats=True, name="Geometric"):
         parameters = dict(locals())
         with get_default_graph().name_scope(name) as name:
-            self._logits, self._probs = _logits_and_probs(logits, probs, False, validate_args)
+            self._logits, self._probs = logits_and_probs(logits, probs, False, validate_args)
         super().__init__(self._probs.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, parameters,
                          [self._probs, self._logits], name)
 

@@ -8,7 +8,6 @@ import math as numbers
 import numpy as np
 
 from regrad.contrib import bijectors  # noqa: F401 - part of this namespace
-from regrad.contrib.bijectors import fill_triangular, fill_triangular_inverse, softplus_inverse  # noqa: F401
 from regrad.contrib.counts import (  # noqa: F401
     Binomial,
     Deterministic,
@@ -70,7 +69,8 @@ from regrad.distributions import (  # noqa: F401 - part of this namespace
 )
 from regrad.distributions.base import sized
 from regrad.distributions.continuous import _LocationScale
-from regrad.distributions.discrete import _logits_and_probs, _Vector
+from regrad.distributions.discrete import _Vector, logits_and_probs
+from regrad.distributions.util import fill_triangular, fill_triangular_inverse, softplus_inverse  # noqa: F401
 from regrad.ops import array, math, nn, special
 from regrad.ops.indexing import one_hot
 from regrad.ops.random import multinomial, random_uniform
@@ -178,7 +178,7 @@ class OneHotCategorical(_OfClasses):
                  name="OneHotCategorical"):
         parameters = dict(locals())
         with get_default_graph().name_scope(name) as name:
-            self._logits, self._probs = _logits_and_probs(logits, probs, True, validate_args)
+            self._logits, self._probs = logits_and_probs(logits, probs, True, validate_args)
         super().__init__(dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, parameters, [self._logits], name)
 
     def _sample_n(self, n, seed=None):
@@ -218,7 +218,7 @@ class ExpRelaxedOneHotCategorical(_OfClasses):
                  name="ExpRelaxedOneHotCategorical"):
         parameters = dict(locals())
         with get_default_graph().name_scope(name) as name:
-            self._logits, self._probs = _logits_and_probs(logits, probs, True, validate_args)
+            self._logits, self._probs = logits_and_probs(logits, probs, True, validate_args)
             self._temperature = convert_to_tensor(temperature, dtype=self._logits.dtype, name="temperature")
             wide = self._temperature
             self._wide_temperature = array.expand_dims(wide, -1) if wide.rank else wide
@@ -274,7 +274,7 @@ class RelaxedBernoulli(Distribution):
                  name="RelaxedBernoulli"):
         parameters = dict(locals())
         with get_default_graph().name_scope(name) as name:
-            self._logits, self._probs = _logits_and_probs(logits, probs, False, validate_args)
+            self._logits, self._probs = logits_and_probs(logits, probs, False, validate_args)
             self._temperature = convert_to_tensor(temperature, dtype=self._logits.dtype, name="temperature")
         super().__init__(self._logits.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, parameters,
                          [self._logits, self._temperature], name)

@@ -29,7 +29,7 @@ from regrad.ops.random import multinomial, random_gamma, random_uniform
 from regrad.ops.reduce import argmax, reduce_all, reduce_max, reduce_sum
 
 
-def _logits_and_probs(logits, probs, many, validate):
+def logits_and_probs(logits, probs, many, validate):
     """Returns (logits, probs) of one of them; `many` are the classes of the last axis, else one class of two."""
     if (logits is None) == (probs is None):
         raise ValueError("Must pass probs or logits, but not both.")
@@ -65,7 +65,7 @@ class Bernoulli(Distribution):
                  name="Bernoulli"):
         parameters = dict(locals())
         with get_default_graph().name_scope(name) as name:
-            self._logits, self._probs = _logits_and_probs(logits, probs, False, validate_args)
+            self._logits, self._probs = logits_and_probs(logits, probs, False, validate_args)
         super().__init__(dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, parameters,
                          [self._logits, self._probs], name)
 
@@ -116,7 +116,7 @@ class Categorical(Distribution):
                  name="Categorical"):
         parameters = dict(locals())
         with get_default_graph().name_scope(name) as name:
-            self._logits, self._probs = _logits_and_probs(logits, probs, True, validate_args)
+            self._logits, self._probs = logits_and_probs(logits, probs, True, validate_args)
             self._event_size = array.shape(self._logits)[-1]
         super().__init__(dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, parameters,
                          [self._logits, self._probs], name)
@@ -278,7 +278,7 @@ class Multinomial(_Counts):
         parameters = dict(locals())
         with get_default_graph().name_scope(name) as name:
             self._take_total(total_count, validate_args)
-            self._logits, self._probs = _logits_and_probs(logits, probs, True, validate_args)
+            self._logits, self._probs = logits_and_probs(logits, probs, True, validate_args)
             same_dtype(self._total_count, self._logits)
         super().__init__(self._probs.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, parameters,
                          [self._total_count, self._logits, self._probs], name)

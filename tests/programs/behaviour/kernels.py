@@ -222,6 +222,39 @@ run(tf.sparse_maximum(tf.SparseTensor([[0, 0]], [0], [1, 1]), tf.SparseTensor([[
 run(tf.broadcast_dynamic_shape([2, 5], tf.placeholder_with_default([1, 3], None)))""", asked=False),
     _refused("several numbers of samples", "ValueError", "rank 0", "tf.multinomial([[1., 2.]], [3])"),
     _refused("Poisson draws as text", "TypeError", "string", "tf.random_poisson(2., [1], dtype=tf.string)"),
+    # What distributions are written with.
+    Row("helpers of distributions", """
+du = module("python.ops.distributions.util")
+x = tf.placeholder_with_default(np.arange(6, dtype=np.float32).reshape(2, 3), None)
+yes = tf.placeholder_with_default(True, [])
+made = [du.fill_triangular([1., 2, 3]), du.tridiag([1., 2], [3., 4, 5], [6., 7]), du.tridiag(diag=[[1., 2]]),
+        du.log_combinations(4., [2., 1, 1]), du.softplus_inverse(0.5), du.rotate_transpose(x, 1), du.rotate_transpose(x, -2),
+        du.pick_vector(yes, [1., 2], [3.]), du.pick_vector(~yes, [1., 2], [3.]), du.same_dynamic_shape(x, x + 1),
+        du.same_dynamic_shape(x, [1.]), du.dimension_size(x, 1), du.prefer_static_shape(x),
+        du.matrix_diag_transform(tf.ones([2, 2]), lambda d: d * 3), du.reduce_weighted_logsumexp(x, [[1., -2, 3]], axis=1),
+        *du.reduce_weighted_logsumexp(x, -x, return_sign=True), *du.get_logits_and_probs(probs=[.25, .5]),
+        *du.get_logits_and_probs(logits=[.25, .5], multidimensional=True, validate_args=True)]
+known = [du.prefer_static_shape(tf.ones([2, 3])), du.prefer_static_rank(tf.ones([2, 3])), du.maybe_get_static_value(2, np.float64)]
+result = [run(made), [np.asarray(k).tolist() for k in known], du.gen_new_seed(5, "salt"), du.dimension_size(tf.ones([2, 3]), 1),
+          du.maybe_get_static_value(x), du.prefer_static_broadcast_shape([2, 1], [3]).as_list()]"""),
+    *(_refused(f"a parameter of a distribution: {word}", kind, word, f"""
+du = module("python.ops.distributions.util")
+x = tf.placeholder(tf.as_dtype("{dtype}"))
+run(du.{check}, {{x: {value}}})""", asked="close" not in check) for word, kind, dtype, value, check in (
+        ("has non-integer components", "InvalidArgumentError", "float32", [1.1], "assert_integer_form(x)"),
+        ("Condition x ~= y", "InvalidArgumentError", "float32", [1.1], "assert_close(x, x + 1.)"),
+        ("must have at least 2 events", "InvalidArgumentError", "float16", [1.0],
+         "embed_check_categorical_event_shape(x)"),
+        ("Elements must be non-negative", "InvalidArgumentError", "float16", [1, -1],
+         "embed_check_integer_casting_closed(x, tf.int16)"),
+        ("Elements must be int16-equivalent", "InvalidArgumentError", "float16", [1, 1.5],
+         "embed_check_integer_casting_closed(x, tf.int16)"),
+        ("Elements cannot exceed 32767", "InvalidArgumentError", "int32", [1, 2 ** 15],
+         "embed_check_integer_casting_closed(x, tf.int16)"),
+        ("Elements cannot be smaller than 0", "InvalidArgumentError", "int32", [1, -1],
+         "embed_check_integer_casting_closed(x, tf.uint16, False)"))),
+    _refused("one class", "ValueError", "at least 2 events", """
+module("python.ops.distributions.util").get_logits_and_probs(probs=[1.], multidimensional=True, validate_args=True)"""),
     Row("an axis that is named twice", """
 x = tf.constant([[1., 2, 3], [4, 5, 6]])
 y = [tf.reduce_sum(x, (0, -2)), tf.reduce_mean(x, (1, 1)), tf.reduce_max(x, [0, 1, 0])]
