@@ -95,14 +95,20 @@ def read_records(path, compression=""):
       NotFoundError: no such file.
       DataLossError: a checksum is wrong, or the file ends within a record.
     """
+    at = 0
+
+    def lost(what):
+        return DataLossError(None, None, f"{os.fspath(path)}: {what}")
+
     with opened(path, compression) as file:
         while header := file.read(12):
             if len(header) < 12 or masked_crc(header[:8]) != struct.unpack("<I", header[8:])[0]:
-                raise DataLossError(None, None, f"{os.fspath(path)}: corrupted record (its length), or a truncated file")
+                raise lost(f"corrupted record at {at} (its length), or a truncated file")
             (length,) = struct.unpack("<Q", header[:8])
             data = file.read(length + 4)
             if len(data) < length + 4:
-                raise DataLossError(None, None, f"{os.fspath(path)}: truncated record")
+                raise lost(f"truncated record at {at}")
             if masked_crc(data[:-4]) != struct.unpack("<I", data[-4:])[0]:
-                raise DataLossError(None, None, f"{os.fspath(path)}: corrupted record (its data)")
+                raise lost(f"corrupted record at {at} (its data)")
             yield data[:-4]
+            at += length + 16

@@ -293,6 +293,8 @@ def _entries(given):
             info = v._save_slice_info
             if info is not None and name is None:
                 entry = entries.setdefault(info.full_name, _Entry(info.full_name, [], _cut_axis(info)))
+                if any(p._save_slice_info is None for p in entry.variables):
+                    raise ValueError(f"At least two variables have the same name: {info.full_name}")
                 entry.variables.append(v)
             else:
                 _add(entries, name or v.op.name, [v], 0)

@@ -153,6 +153,10 @@ v = tf.Variable(1.0)
 tf.train.Saver(defer_build=True).save(tf.Session(), '/tmp/model')"""),
     _refused("a saver's list of whole variables", "ValueError", "slices",
              "tf.train.Saver({'v': [tf.Variable(1.0, name='a'), tf.Variable(1.0, name='b')]})"),
+    _refused("a saver's whole variable and a part of one of that name", "ValueError", "same name: v", """
+v, part = tf.Variable([1.0], name='v'), tf.Variable([1.0], name='part')
+part._set_save_slice_info(tf.Variable.SaveSliceInfo('v', [1], [0], [1]))
+tf.train.Saver([v, part])"""),
     Row("all parts of a variable are assigned", """
 v = tf.get_variable('v', [3], initializer=tf.zeros_initializer(), partitioner=tf.fixed_size_partitioner(2))
 run(v.assign_add([1.0, 2.0, 3.0]))
@@ -211,6 +215,14 @@ op = tf.RandomShuffleQueue(9, 4, [tf.int32, tf.float32], [[], [2]], seed=3, shar
 result = [op.get_attr(n) for n in ('capacity', 'min_after_dequeue', 'seed2')] + [
     [t.name for t in op.get_attr('component_types')], [[d.size for d in s.dim] for s in op.get_attr('shapes')],
     op.get_attr('shared_name') == b'q', op.get_attr('container') == b'']"""),
+    _refused("a file of no records", "DataLossError", "corrupted record at 20", """
+import os, tempfile
+path = os.path.join(tempfile.mkdtemp(), 'records')
+with tf.python_io.TFRecordWriter(path) as writer:
+    writer.write(b'text')
+with open(path, 'ab') as file:
+    file.write(b'x' * 40)
+list(tf.python_io.tf_record_iterator(path))"""),
     # Monitored sessions.
     Row("a lost session is made again", """
 import tempfile
