@@ -320,7 +320,7 @@ def test_shuffled_gradients_go_back():
 
 @pytest.mark.parametrize("build, says", [
     (lambda: tf.random_uniform([2], dtype=tf.int32), "Must specify maxval for integer dtype"),
-    (lambda: tf.random_uniform([2], dtype=tf.string), "dtype string is not one of"),
+    (lambda: tf.random_uniform([2], dtype=tf.string), "dtype string, it is not one of"),
     (lambda: tf.random_uniform([2], 3, 3, dtype=tf.int32), "Need minval < maxval"),
     (lambda: tf.random_normal([-2]), ">= 0"), (lambda: tf.multinomial(tf.ones([3]), 2), "rank 1 for logits"),
     (lambda: tf.random_crop(tf.ones([2, 3]), [3, 3]), "Need value.shape >= size")])
