@@ -362,14 +362,25 @@ def stack_bidirectional_rnn(cells_fw, cells_bw, inputs, initial_states_fw=None, 
     Raises:
       ValueError: lists of different lengths, or no lists.
     """
+    def pair(fw, bw, inputs, state_fw, state_bw, scope):
+        return static_bidirectional_rnn(fw, bw, inputs, state_fw, state_bw, dtype, sequence_length, scope=scope)
+
+    return _stacked_pairs(pair, cells_fw, cells_bw, inputs, initial_states_fw, initial_states_bw, scope)
+
+
+def _stacked_pairs(pair, cells_fw, cells_bw, inputs, initial_states_fw, initial_states_bw, scope):
+    """Returns (outputs of the last pair, forward states, backward states), each pair's inputs being the outputs before.
+
+    Args:
+      pair: of two cells, inputs, two initial states or None, and a variable scope; gives (joined outputs, two states).
+    """
     _check_stack(cells_fw, cells_bw, initial_states_fw, initial_states_bw)
     states_fw, states_bw = [], []
     with variable_scope(scope or "stack_bidirectional_rnn"):
         for i, (fw, bw) in enumerate(zip(cells_fw, cells_bw)):
             with variable_scope(f"cell_{i}") as cell_scope:
-                inputs, state_fw, state_bw = static_bidirectional_rnn(
-                    fw, bw, inputs, initial_states_fw[i] if initial_states_fw else None,
-                    initial_states_bw[i] if initial_states_bw else None, dtype, sequence_length, scope=cell_scope)
+                inputs, state_fw, state_bw = pair(fw, bw, inputs, initial_states_fw[i] if initial_states_fw else None,
+                                                  initial_states_bw[i] if initial_states_bw else None, cell_scope)
             states_fw.append(state_fw)
             states_bw.append(state_bw)
     return inputs, tuple(states_fw), tuple(states_bw)
@@ -393,20 +404,14 @@ def stack_bidirectional_dynamic_rnn(cells_fw, cells_bw, inputs, initial_states_f
     """Carries pairs of cells along sequences in both directions, each over the joined outputs of the pair before.
 
     Returns:
-      (outputs of the last pair joined, list of forward states, list of backward states).
+      (outputs of the last pair joined, tuple of forward states, tuple of backward states).
 
     Raises:
       ValueError: lists of different lengths, or no lists.
     """
-    _check_stack(cells_fw, cells_bw, initial_states_fw, initial_states_bw)
-    states_fw, states_bw = [], []
-    with variable_scope(scope or "stack_bidirectional_rnn"):
-        for i, (fw, bw) in enumerate(zip(cells_fw, cells_bw)):
-            with variable_scope(f"cell_{i}"):
-                outputs, (state_fw, state_bw) = bidirectional_dynamic_rnn(
-                    fw, bw, inputs, sequence_length, initial_states_fw[i] if initial_states_fw else None,
-                    initial_states_bw[i] if initial_states_bw else None, dtype, parallel_iterations, swap_memory, time_major)
-            inputs = array.concat(outputs, 2)
-            states_fw.append(state_fw)
-            states_bw.append(state_bw)
-    return inputs, tuple(states_fw), tuple(states_bw)
+    def pair(fw, bw, inputs, state_fw, state_bw, scope):
+        outputs, states = bidirectional_dynamic_rnn(fw, bw, inputs, sequence_length, state_fw, state_bw, dtype,
+                                                    parallel_iterations, swap_memory, time_major)
+        return array.concat(outputs, 2), *states
+
+    return _stacked_pairs(pair, cells_fw, cells_bw, inputs, initial_states_fw, initial_states_bw, scope)

@@ -82,15 +82,9 @@ class _Writer:
         nodes = [n for stage in stages for segment in stage.segments for n in segment.nodes]
         # Code of the user's runs in the context of its caller.
         self.quiet = not any(stage.hosts for stage in stages) and not any(USER_DEFINED in n.opdef.key for n in nodes)
-        for i, v in enumerate(plan.feeds):
-            self._line(f"    v{v} = arrays[{i}]")
-            self.value[v] = f"v{v}"
-            if plan.fed[i].dtype.as_numpy_dtype is not np.object_:
-                self.arrays.add(f"v{v}")
-        for variable, v in plan.reads.items():
-            self._line(f"    v{v} = state.get({self._object(variable)})")
-            self._line(f"    if v{v} is None: raise runner._missing({v})")
-            self.value[v] = f"v{v}"
+        self._take_in()
+        self.arrays.update(f"v{v}" for v, t in zip(plan.feeds, plan.fed) if t.dtype.as_numpy_dtype is not np.object_)
+        for v in plan.reads.values():
             self._as_array(f"v{v}")
         for stage in stages:
             for k, segment in enumerate(stage.segments):
@@ -98,13 +92,7 @@ class _Writer:
             for node in stage.hosts:
                 if not self._host(node, stage.infos):
                     return None
-        results = [self._result(v) if v >= 0 else "None" for v in plan.fetches]
-        assigned = [(self._object(variable), self._result(v)) for variable, v in plan.commits.items()]
-        if None in results or any(r is None for _, r in assigned):
-            return None
-        pairs = ", ".join(f"{variable}: kept({r})" for variable, r in assigned)
-        self._line(f"    return [{', '.join(results)}], {{{pairs}}}")
-        return self._compiled()
+        return self._compiled() if self._give_back() else None
 
     def of_compiled(self, segment):
         """Returns the function for a program whose only segment is a compiled one."""
@@ -112,15 +100,11 @@ class _Writer:
 
         plan, place = self.plan, {v: i for i, v in enumerate(segment.ins)}
         self.names |= {"x64": x64, "segment": segment, "executable": segment.executable(), "to_device": to_device}
-        for i, v in enumerate(plan.feeds):
-            self._line(f"    v{v} = arrays[{i}]")
+        self._take_in()
         for variable, v in plan.reads.items():
-            name = self._object(variable)
-            self._line(f"    v{v} = state.get({name})")
-            self._line(f"    if v{v} is None: raise runner._missing({v})")
             if size_of(self.infos[v].dims) > config.tiny_cost:
-                self._line(f"    if type(v{v}) is ndarray: v{v} = state[{name}] = to_device(v{v})")
-        self.value = {v: f"v{v}" for v in (*plan.feeds, *plan.reads.values(), *segment.outs)}
+                self._line(f"    if type(v{v}) is ndarray: v{v} = state[{self._object(variable)}] = to_device(v{v})")
+        self.value |= {v: f"v{v}" for v in segment.outs}
         for bound in segment.bounds:
             v = segment.ins[bound[0]]
             self._line(f"    if type(v{v}) is ndarray: segment.check({self._object(bound)}, v{v})")
@@ -140,12 +124,8 @@ class _Writer:
         self._line(f"    {''.join(f'v{v}, ' for v in segment.outs)} = results")
         if lent:
             self._line("    results[0].block_until_ready()")
-        results = [self._result(v) if v >= 0 else "None" for v in plan.fetches]
-        assigned = [(self._object(variable), v, self._result(v)) for variable, v in plan.commits.items()]
-        if None in results or any(r is None for *_, r in assigned):
+        if not self._give_back(own=segment.outs):
             return None
-        pairs = ", ".join(f"{variable}: {r if v in segment.outs else f'kept({r})'}" for variable, v, r in assigned)
-        self._line(f"    return [{', '.join(results)}], {{{pairs}}}")
         exec(compile("\n".join(self.lines), "<regrad: a compiled program>", "exec"), self.names)
         return self.names["run"]
 
@@ -173,6 +153,23 @@ class _Writer:
                 raise
 
         return function
+
+    def _take_in(self):
+        """Writes what names the values of feeds and variables."""
+        for i, v in enumerate(self.plan.feeds):
+            self._line(f"    v{v} = arrays[{i}]")
+        for variable, v in self.plan.reads.items():
+            self._line(f"    v{v} = state.get({self._object(variable)})")
+            self._line(f"    if v{v} is None: raise runner._missing({v})")
+        self.value |= {v: f"v{v}" for v in (*self.plan.feeds, *self.plan.reads.values())}
+
+    def _give_back(self, own=()):
+        """Writes the return of what is fetched and assigned; False where a value is not known; `own` are new arrays."""
+        results = [self._result(v) if v >= 0 else "None" for v in self.plan.fetches]
+        assigned = [(self._object(variable), v, self._result(v)) for variable, v in self.plan.commits.items()]
+        pairs = ", ".join(f"{variable}: {r if v in own else f'kept({r})'}" for variable, v, r in assigned)
+        self._line(f"    return [{', '.join(map(str, results))}], {{{pairs}}}")
+        return None not in results and all(r is not None for *_, r in assigned)
 
     def _as_array(self, name):
         """Writes what makes a NumPy array of a value that may be a scalar of NumPy's, or another type of array."""

@@ -83,8 +83,6 @@ class Runner:
         Returns:
           The fetched values, and {variable: new value}, which is not committed.
         """
-        if program is not None and program.direct is not None and self._plain():
-            return program.direct(arrays, self.session.state)
         done = {}  # host operation with effects -> what it gave: it does not run again when the plan is made again
         while True:
             try:
