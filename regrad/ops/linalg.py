@@ -76,22 +76,20 @@ def _zero_on_diagonal(b, result, a, *rest, **attrs):
 
 
 # -- inverse and solutions -----------------------------------------------------------------------
-def _or_nan(b, function, *xs):
+def _or_nan(function, *xs):
     """Returns `function` of matrices with equal batch axes; NaN for those that NumPy refuses, as XLA has it."""
-    if not b.is_host:
-        return function(*xs)
     try:
         return function(*xs)
     except np.linalg.LinAlgError:
         batch = xs[0].shape[:-2]
         if not batch:
             return np.full_like(xs[-1], np.nan)
-        rows = [_or_nan(b, function, *(x[i] for x in xs)) for i in np.ndindex(batch)]
+        rows = [_or_nan(function, *(x[i] for x in xs)) for i in np.ndindex(batch)]
         return np.stack(rows).reshape(batch + rows[0].shape)
 
 
 matrixinverse_op = define_op("MatrixInverse", "input", attrs={"adjoint": False}, types=_TYPES, infer=_square_like,
-                             lower=lambda b, x, *, adjoint: _or_nan(b, b.np.linalg.inv, _adjoint(b, x) if adjoint else x))
+                             lower=lambda b, x, *, adjoint: _or_nan(b.np.linalg.inv, _adjoint(b, x) if adjoint else x))
 
 
 def _batched(b, x, y):
@@ -110,7 +108,7 @@ def _solve_infer(matrix, rhs, **attrs):
 
 def _solve_lower(b, a, y, *, adjoint):
     a, y = _batched(b, a, y)
-    return _or_nan(b, b.np.linalg.solve, _adjoint(b, a) if adjoint else a, y)
+    return _or_nan(b.np.linalg.solve, _adjoint(b, a) if adjoint else a, y)
 
 
 def _substituted(a, y, lower):
@@ -225,7 +223,7 @@ def _lower_half(b, x):
 
 def _cholesky_lower(b, x):
     if b.is_host:
-        return _or_nan(b, np.linalg.cholesky, _lower_half(b, x))
+        return _or_nan(np.linalg.cholesky, _lower_half(b, x))
     return b.lax.linalg.cholesky(_lower_half(b, x), symmetrize_input=False)
 
 
