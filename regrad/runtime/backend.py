@@ -8,6 +8,7 @@ import os
 
 import numpy as np
 
+from regrad.core import collecting
 from regrad.runtime import background, buffers, config, reductions
 from regrad.runtime.loading import import_jax
 
@@ -134,8 +135,9 @@ def compile_function(function, specs, donate, operations=0):
         arguments = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs]
         # Lowering and compiling ahead of time: the result is called with no tracing machinery in between.
         try:
-            traced = jax.jit(function, donate_argnums=tuple(donate), keep_unused=True).trace(*arguments)
-            lowered = traced.lower()
+            with collecting.paused():
+                traced = jax.jit(function, donate_argnums=tuple(donate), keep_unused=True).trace(*arguments)
+                lowered = traced.lower()
         except Exception as error:
             # JAX says that it hid frames of its own: no news to who never called JAX.
             error.__notes__ = [note for note in getattr(error, "__notes__", ()) if "JAX has removed" not in note]

@@ -205,8 +205,8 @@ class _Writer:
 
     def _segment(self, segment, prefix):
         slots = {i: self._object(value) for i, value in enumerate(segment.template) if value is not None}
-        slots |= {i: self.value[v] for i, v in enumerate(segment.ins)}
-        slots |= {len(segment.ins) + i: self._object(c) for i, c in enumerate(segment.constants)}
+        given = [*(self.value[v] for v in segment.ins), *(self._object(c) for c in segment.constants)]
+        slots |= dict(zip(segment.in_slots, given))
         for v in segment.ins:
             self._as_array(self.value[v])
         if segment.steps and not self.quiet:

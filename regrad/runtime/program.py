@@ -5,8 +5,11 @@ what is known before running, and cuts the device nodes into bounded segments. W
 host operation gives, the walk stops there; the rest is specialised when the value has come, once per shape (a tree).
 """
 
+import threading
+
 import numpy as np
 
+from regrad.core import collecting
 from regrad.core.errors import FailedPreconditionError, InternalError, InvalidArgumentError, lowering_failure
 from regrad.core.graph import Tensor, op_arguments
 from regrad.core.host import HOST
@@ -48,8 +51,8 @@ class Program:
         self.runs = 0
         self.direct = None  # a function that does it all, for a small program that has run a few times
         self.root_only = len(plan.stages) == 1  # nothing runs after the compiled segments
+        self.donates = False  # whether a segment overwrites what a variable held
         self.root = Stage(self, 0, self.infos, patience)
-        self.donates = any(s.donate for s in self.root.segments)
         self.cold = True  # something may still have to be compiled
 
     def number(self):
@@ -61,7 +64,7 @@ class Program:
         """Returns the segments that the next run needs compiled and that are not, as far as the shapes are known."""
         segments, stage = [], self.root
         while stage is not None:
-            segments += stage.segments
+            segments += stage.ready()
             stage = stage.next
         missing = [s for s in segments if not s.compiled]
         self.cold = bool(missing) and not all(s.tiny() for s in missing)
@@ -72,7 +75,7 @@ class Stage:
     """Device segments, then host calls, of one stage; then the next, chosen by what the host calls gave.
 
     Attributes:
-      segments: in order.
+      segments: in order; those of a long stage in one, an `Uncut`, as long as it is cold.
       hosts: nodes executed on the host after them.
       waits: value numbers whose shape (or value, when keyed) decides what comes next; empty when nothing does.
       next: the next Stage, when `waits` is empty.
@@ -303,13 +306,29 @@ class Stage:
 
     # -- segments ----------------------------------------------------------------------------------
 
+    def ready(self):
+        """Returns the segments that the next run executes: a long stage is cut when it is to be compiled."""
+        if len(self.segments) == 1 and type(self.segments[0]) is Uncut and not self.segments[0].on_host():
+            self.segments = self.segments[0].parts()
+        return self.segments
+
     def _cut(self, nodes):
-        """Cuts device nodes into segments of bounded size; a segment's outputs are what anything else needs."""
+        """Makes segments of the device nodes; a segment's outputs are what anything else needs."""
         if not nodes:
             return
-        parts = [_live(nodes, self._outside_uses())]
-        if len(parts[0]) > config.whole_ops:
-            parts = aligned(split(parts[0], config.segment_ops), config.segment_ops)
+        nodes = _live(nodes, self._outside_uses())
+        if len(nodes) > config.whole_ops and isinstance(self.program, Program):
+            made = {v for n in nodes for v in n.outs}
+            self.segments = [Uncut(self, nodes, dict.fromkeys(v for v in self._outside_uses() if v in made))]
+            self.ready()
+        else:
+            self.segments = self.cut(nodes)
+
+    def cut(self, nodes):
+        """Returns segments of bounded size; the values between them and around them are found, equal ones become loops."""
+        parts = [nodes]
+        if len(nodes) > config.whole_ops:
+            parts = aligned(split(nodes, config.segment_ops), config.segment_ops)
         part_of = {v: i for i, part in enumerate(parts) for n in part for v in n.outs}
         if len(parts) > 1:
             parts = [recomputing(i, part, parts, part_of, self.infos) for i, part in enumerate(parts)]
@@ -327,18 +346,19 @@ class Stage:
             again = rewritten(part, self.infos, needed[i])
             if again is not part:
                 parts[i] = _live(again, needed[i])
-        self.segments = [Segment(part, self.infos, outs) for part, outs in zip(parts, needed)]
-        self._donate()
+        segments = [Segment(part, self.infos, outs) for part, outs in zip(parts, needed)]
+        self._donate(segments)
         if len(parts) > 1 and isinstance(self.program, Program):
-            self.segments = roll(self.segments, self._outside_uses(), self.program.number)
+            segments = roll(segments, self._outside_uses(), self.program.number)
             # The program is compiled for the most part: what is small in it should not make a later run wait for that.
-            beside = any(s.cost() > config.host_cost for s in self.segments)
-            for segment in self.segments:
+            beside = sum(s.cost() for s in segments) > config.host_cost
+            for segment in segments:
                 segment.beside = beside
-        for segment in self.segments:
+        for segment in segments:
             segment.patience = self.patience
+        return segments
 
-    def _donate(self):
+    def _donate(self, segments):
         """Lets segments overwrite the old values of variables that the run replaces.
 
         Only where nothing can fail afterwards: a run that fails must leave every variable as it was.
@@ -354,10 +374,11 @@ class Stage:
             if old is not None and old not in fetched and made is not None and not isinstance(made, Known):
                 if info.dims == made.dims:
                     replaced[old] = new
-        for segment in reversed(self.segments):
+        for segment in reversed(segments):
             if segment.refusals:
                 break  # where a segment may fail, it and those before it keep the old values
             segment.overwrite({v: replaced.pop(v) for v in segment.ins if v in replaced})
+            self.program.donates |= bool(segment.donate)
             if segment.bounds:
                 break  # it may be refused before it begins
 
@@ -373,6 +394,35 @@ class Stage:
             for node in (*device, *host):
                 shape_only = shape_only_positions(node.op)
                 yield from (v for i, v in enumerate(node.ins) if i not in shape_only)
+
+
+class Uncut(Segment):
+    """All device operations of a long stage as NumPy executes them: cutting takes longer than a run, and may never be needed.
+
+    What compiles it, cuts it and compiles the parts.
+    """
+
+    def __init__(self, stage, nodes, outs):
+        super().__init__(nodes, stage.infos, outs)
+        self.patience = stage.patience
+        self._stage = stage
+        self._parts = None
+        self._cutting = threading.Lock()
+
+    def parts(self):
+        """Returns the segments that take this one's place; another thread may be about to make them."""
+        with self._cutting:
+            if self._parts is None:
+                with collecting.paused():
+                    self._parts = self._stage.cut(self.nodes)
+                for part in self._parts:
+                    part.runs = max(self.runs, self.runs_on_host())
+            return self._parts
+
+    def executable(self):
+        for part in self.parts():
+            if not part.on_host():
+                part.executable()
 
 
 def _live(nodes, outside):

@@ -42,11 +42,14 @@ class Rolled(Segment):
         for (dims, dtype), kind in zip(body.in_specs, inputs):
             for a in kind[1] if kind[0] == "loose" else (kind[2] if kind[0] == "carry" else kind[1],):
                 self.in_specs[a] = (dims, dtype)
-        self.key = ("loop", body.key, len(parts), tuple(inputs), tuple(stacked), tuple(self.picked))
         self.portable = True
         self.random_ops = self.body_random_ops = self.random_blocks = self.refusals = self.bounds = ()
         self.constants = []
         self._begin()
+
+    @property
+    def key(self):
+        return "loop", self.parts[0].key, len(self.parts), tuple(self.inputs), tuple(self.stacked), tuple(self.picked)
 
     def stack_of(self, a, turns):
         """Notes that argument `a` holds the rows of `turns` turns."""

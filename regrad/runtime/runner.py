@@ -135,12 +135,13 @@ class Runner:
         stage = program.root
         while stage is not None:
             infos = stage.infos  # in the end those of the last, which know what all of them have worked out
-            if len(stage.segments) > 1 and not stage.segments[-1].on_host():
+            segments = stage.ready()
+            if len(segments) > 1 and not segments[-1].on_host():
                 with session.xla_context():  # once for all of them
-                    for segment in stage.segments:
+                    for segment in segments:
                         self._run_segment(segment, env)
             else:
-                for segment in stage.segments:
+                for segment in segments:
                     self._run_segment(segment, env)
             for node in stage.hosts:
                 if session.recorder is None:

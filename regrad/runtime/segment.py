@@ -26,7 +26,7 @@ from regrad.core.opdef import USER_DEFINED, Known, Spec, refusal_of, spec_text
 from regrad.core.shapes import compatible, fully_known, size_of
 from regrad.runtime import background, blas, buffers, config, disk_cache, foreign, onednn
 
-_LARGE = 32 << 20  # bytes of temporaries from which a program's place in memory is looked after
+_LARGE = 32 << 20  # bytes of temporaries from which a program's place in memory is looked after, NumPy's memory as well
 _INLINE = 64  # elements; larger constants are passed as arguments, so that they do not count for the structure
 _BODY_BLOCKS = 1 << 32  # what a random op takes of its stream in a run when its shape is not known beforehand
 
@@ -70,47 +70,8 @@ class Segment:
         self.random_blocks = [random_blocks(n.op, [infos[v] for v in n.outs]) for n in nodes if n.opdef.random]
         self.random_blocks += [_BODY_BLOCKS] * len(self.body_random_ops)
         self._begin()
-        slot_of, template, steps, key = {}, [], [], []
-        in_specs, inlined, self.constants = [], [], []
-        made = {v for n in nodes for v in n.outs}
-        pending_constants = []
-        for node in nodes:
-            op = node.op
-            static, shape_only = _positions(op)
-            refs = []
-            for position, v in enumerate(node.ins):
-                if v in made:
-                    if position in shape_only:
-                        refs.append(("shape", infos[v]))
-                    else:
-                        refs.append(slot_of[v])
-                elif v < 0:
-                    refs.append(("none", None))
-                else:
-                    info = infos[v]
-                    if position in shape_only:
-                        refs.append(("shape", info))
-                    elif isinstance(info, Known) and (position in static or _inlined(info.array)):
-                        refs.append(("static" if position in static else "value", info))
-                    else:
-                        slot = slot_of.get(v)
-                        if slot is None:
-                            slot = slot_of[v] = ("in", len(in_specs))
-                            in_specs.append((tuple(info.dims), info.dtype))
-                            if isinstance(info, Known):
-                                pending_constants.append((len(in_specs) - 1, info.array))
-                            self.ins.append(v)
-                        refs.append(slot)
-            for v in node.outs:
-                slot_of[v] = ("made", len(inlined))
-                inlined.append(v)
-            steps.append((node, refs))
-            key.append((op.opdef.key, _frozen_attrs(op), op.groups, tuple(_key_of(r) for r in refs), len(node.outs)))
         self._infos = infos
-        self._build(steps, slot_of, in_specs, len(inlined), pending_constants, template)
-        self.in_specs = in_specs
-        self.key = (tuple(key), tuple((d, t.name) for d, t in in_specs), tuple(slot_of[v] for v in self.outs),
-                    tuple(i for i, _ in pending_constants))
+        self._lay_out(infos)
         self.bounds = _bounds(nodes, self.ins, infos)
         self.portable = all(numpy_can(n.op) for n in nodes)
 
@@ -118,66 +79,88 @@ class Segment:
         """Makes what changes as the segment is used."""
         self.donate = ()
         self.runs = 0
+        self._key = None
         self._executable = None
         self.device_constants = []
         self._large = False  # its temporaries are worth looking after
         self._lendings = {}  # input: memory for large arrays that are passed there
         self._stages = {}  # of branches and bodies that NumPy executes: (plan, shapes ...) -> _ColdBody
         self._cost = None
+        self._largest = None  # (operation, Spec) of the result that takes most room
         self._freed_after = None
 
-    def _build(self, steps, slot_of, in_specs, n_made, pending_constants, template):
-        """Lays out the slots: inputs, then random seeds, then inlined constants and shapes, then results."""
-        constant_at = {i for i, _ in pending_constants}
-        self.constants = [array for _, array in pending_constants]
-        self.ins = [v for i, v in enumerate(self.ins) if i not in constant_at]
-        order = [i for i in range(len(in_specs)) if i not in constant_at] + [i for i, _ in pending_constants]
-        place = {("in", old): new for new, old in enumerate(order)}
-        in_specs[:] = [in_specs[i] for i in order]
-        self.n_in = n_in = len(in_specs)
-        template = [None] * n_in
-        base_random = len(template)
-        template += [None] * len(self.random_ops)
-        base_made = len(template)
-        template += [None] * n_made
-        self.steps, self.refusals = [], []
-        random_at = 0
-        for node, refs in steps:
-            args = []
-            statics = []
-            for r in refs:
-                kind = r[0]
-                if kind == "in":
-                    args.append(place[r])
-                elif kind == "made":
-                    args.append(base_made + r[1])
-                else:
-                    args.append(len(template))
-                    if kind == "shape":
-                        template.append(ShapeOf(tuple(r[1].dims), np.dtype(r[1].dtype.as_numpy_dtype)))
-                    elif kind == "none":
-                        template.append(None)
+    def _lay_out(self, infos):
+        """Gives every value a slot, as it is met: inputs, seeds, results; shapes and small constants are in the template."""
+        self.template = template = []
+        self.steps, self.refusals, self.constants = [], [], []
+        made, read, constants = {}, {}, {}  # value number -> slot; the last two from outside, given by callers or kept here
+        seeds = []
+
+        def slot(content=None):
+            template.append(content)
+            return len(template) - 1
+
+        for node in self.nodes:
+            op, opdef = node.op, node.opdef
+            static, shape_only = _positions(op)
+            args, values = [], []
+            if opdef.random:
+                seeds.append(slot())
+                args.append(seeds[-1])
+            for position, v in enumerate(node.ins):
+                if v < 0:
+                    args.append(slot())
+                    continue
+                if position in shape_only:
+                    args.append(slot(ShapeOf(tuple(infos[v].dims), np.dtype(infos[v].dtype.as_numpy_dtype))))
+                    continue
+                found = made.get(v)
+                if found is None:
+                    info = infos[v]
+                    if not isinstance(info, Known):
+                        found = read.get(v)
+                        if found is None:
+                            found = read[v] = slot()
+                    elif position in static or _inlined(info.array):
+                        found = slot(info.array)
+                        if position not in static:
+                            values.append(found)
                     else:
-                        template.append(r[1].array)
-                        if kind == "value":
-                            statics.append(args[-1])
-            if node.opdef.random:
-                args.insert(0, base_random + random_at)
-                random_at += 1
-            outs = tuple(base_made + slot_of[v][1] for v in node.outs)
+                        found = constants.get(v)
+                        if found is None:
+                            found = constants[v] = slot()
+                args.append(found)
+            outs = []
+            for v in node.outs:
+                made[v] = slot()
+                outs.append(made[v])
             bodies = ()
-            if node.opdef.extra.get("has_bodies"):
+            if opdef.extra.get("has_bodies"):
                 self.has_bodies = True
-                bodies = ([self._infos[v].dims for v in node.outs],)
-            refusal = refusal_of(node.op)
+                bodies = ([infos[v].dims for v in node.outs],)
+            refusal = refusal_of(op)
             if refusal is not None:
-                self.refusals.append((node.op, refusal.message))
-            self.steps.append((node.op, lowering(node.op), tuple(args), node.op.groups, outs, statics, bodies,
-                               declared_attrs(node.op), refusal))
-        self.template = template
-        self.base_random = base_random
-        self.out_slots = tuple(base_made + slot_of[v][1] if slot_of[v][0] == "made" else place[slot_of[v]]
-                               for v in self.outs)
+                self.refusals.append((op, refusal.message))
+            self.steps.append((op, lowering(op), tuple(args), op.groups, tuple(outs), values, bodies, declared_attrs(op),
+                               refusal))
+        self.ins = list(read)
+        self.constants = [infos[v].array for v in constants]
+        self.in_slots = (*read.values(), *constants.values())
+        self.seed_slots = tuple(seeds)
+        self.in_specs = [(tuple(infos[v].dims), infos[v].dtype) for v in (*read, *constants)]
+        slots = constants | read | made
+        self.out_slots = tuple([slots[v] for v in self.outs])
+
+    @property
+    def key(self):
+        """What is equal for segments that compute the same: the steps, and where their operands come from."""
+        if self._key is None:
+            steps = tuple((op.opdef.key, _frozen_attrs(op), groups, args, outs)
+                          for op, _, args, groups, outs, *_ in self.steps)
+            contents = tuple((i, _frozen_content(content)) for i, content in enumerate(self.template) if content is not None)
+            specs = tuple((dims, dtype.name) for dims, dtype in self.in_specs)
+            self._key = steps, contents, specs, self.in_slots, len(self.constants)
+        return self._key, self.out_slots
 
     def overwrite(self, replaced):
         """Lets results take the memory of inputs: {value read: value made of it}.
@@ -190,8 +173,6 @@ class Segment:
         place = {v: k for k, v in enumerate(self.outs)}
         order = dict.fromkeys([place[v] for _, v in pairs] + list(place.values()))
         self.outs, self.out_slots = (tuple(row[k] for k in order) for row in (self.outs, self.out_slots))
-        nodes, specs, results, constants = self.key
-        self.key = nodes, specs, tuple(results[k] for k in order), constants
 
     def on_host(self):
         """True when the next execution is NumPy's: always for a tiny segment, at first where compiling would take longer."""
@@ -226,18 +207,30 @@ class Segment:
     def cost(self):
         """Returns an estimate of NumPy's time in nanoseconds, but for what calling it costs: whether compiling pays."""
         if self._cost is None:
-            nodes = [n for n in self.nodes if not n.opdef.extra.get("free")]
-            dims = [[self._infos[v].dims if v >= 0 else None for v in n.ins] for n in nodes]
-            sizes = [sum(size_of(self._infos[v].dims) or 1 for v in n.outs) for n in nodes]
-            products = [_products(n.op, d, size) for n, d, size in zip(nodes, dims, sizes)]
-            moved = sum(sizes) + sum(size_of(d) or 1 for ds in dims for d in ds if d is not None)
-            self._cost = moved + _NS_PER_PRODUCT * sum(products)
-            self._n_products = sum(map(bool, products))
-            self._n_bodies = sum(bool(n.opdef.extra.get("has_bodies")) for n in nodes)
+            infos = self._infos
+            moved = products = largest = self._n_products = self._results = 0
+            for node in self.nodes:
+                made = 0
+                for v in node.outs:
+                    made += size_of(infos[v].dims) or 1
+                    taken = _bytes(infos[v])
+                    self._results += taken
+                    if taken >= largest:
+                        largest, self._largest = taken, (node.op, infos[v])
+                if node.opdef.extra.get("free"):
+                    continue
+                moved += made
+                for v in node.ins:
+                    if v >= 0:
+                        moved += size_of(infos[v].dims) or 1
+                found = _products(node.op, node.ins, infos, made)
+                if found:
+                    products += found
+                    self._n_products += 1
+            self._cost = moved + _NS_PER_PRODUCT * products
+            self._n_bodies = sum(bool(n.opdef.extra.get("has_bodies")) for n in self.nodes)
             if self.has_bodies:
                 self._add_bodies()
-            self._largest = max(((n.op, self._infos[v]) for n in self.nodes for v in n.outs), default=None,
-                                key=lambda made: _bytes(made[1]))
             self._infos = None
         return self._cost
 
@@ -276,9 +269,10 @@ class Segment:
           found: a list that gets a bool for each of `refusals`; on the host they raise at once.
         """
         env = self.template.copy()
-        env[:self.n_in] = args
-        for i in range(len(self.random_ops)):
-            env[self.base_random + i] = seeds[i]
+        for i, value in zip(self.in_slots, args):
+            env[i] = value
+        for i, seed in zip(self.seed_slots, seeds):
+            env[i] = seed
         if b.is_host or len(self.steps) <= config.apart_ops:
             freed = self._freed() if b.is_host and self.cost() > config.host_cost else None
             _take(self.steps, b, env, body_seeds, found, self._stages if self.has_bodies else None, freed)
@@ -287,14 +281,17 @@ class Segment:
         return tuple([env[i] for i in self.out_slots])
 
     def _freed(self):
-        """Returns, for each step, the slots that nothing reads after it."""
+        """Returns, for each step, the slots that nothing reads after it; None where all the results take little room."""
         if self._freed_after is None:
-            last = {i: at for at, step in enumerate(self.steps) for i in (*step[2], *step[4])}
-            for i in self.out_slots:
-                last.pop(i, None)
-            self._freed_after = [[] for _ in self.steps]
-            for i, at in last.items():
-                self._freed_after[at].append(i)
+            if self._results < _LARGE:
+                self._freed_after = ()
+            else:
+                last = {i: at for at, step in enumerate(self.steps) for i in (*step[2], *step[4])}
+                for i in self.out_slots:
+                    last.pop(i, None)
+                self._freed_after = [[] for _ in self.steps]
+                for i, at in last.items():
+                    self._freed_after[at].append(i)
         return self._freed_after
 
     def _take_apart(self, b, env, body_seeds, found):
@@ -321,7 +318,7 @@ class Segment:
     def _calls(self):
         """Returns [(steps, slots read, slots made for later steps)], cut where few values cross."""
         last_use = dict.fromkeys(self.out_slots, len(self.steps))
-        made_at = dict.fromkeys([*range(self.n_in), *range(self.base_random, self.base_random + len(self.random_ops))], -1)
+        made_at = dict.fromkeys((*self.in_slots, *self.seed_slots), -1)
         for at, step in enumerate(self.steps):
             for i in step[2]:
                 last_use[i] = max(last_use.get(i, -1), at)
@@ -683,21 +680,26 @@ _NS_PER_CALL = 3_000  # what NumPy takes for an operation of nothing
 _NS_PER_PRODUCT = 0.03  # multiply-and-add in a matrix product; three times that in NumPy's convolution, half of it in oneDNN's
 
 
-def _products(op, dims, out):
+_OF_PRODUCTS = ("MatMul", "BatchMatMul", "PartOfProduct", "SumOfProducts", "Conv2D", "Conv3D")  # how their types begin
+
+
+def _products(op, ins, infos, out):
     """Returns how many products of numbers an op adds up, those of a convolution weighed."""
-    if op.type in ("MatMul", "PartOfProduct", "BatchMatMul", "BatchMatMulV2") and dims[0]:
-        transposed = op.attrs.get("transpose_a") or op.attrs.get("adj_x")
-        return out * dims[0][-2 if transposed else -1]
     kind = op.opdef.type
+    if not kind.startswith(_OF_PRODUCTS):
+        return 0
+    dims = [infos[v].dims for v in ins]
     if kind == "SumOfProducts":
         return sum(size_of(d) for d in dims[:op.groups[0]]) * out // max(size_of(op.outputs[0].dims[:1]) or 1, 1)
-    if kind.startswith(("Conv2D", "Conv3D")):
-        # Every element on the output's side meets a filter for its channel.
-        image = dims[2] if "Backprop" in kind else None
-        taps = op.outputs[0].dims if kind.endswith(("Filter", "FilterV2")) else dims[1]
-        if taps is not None and all(taps) and len(taps) > 2:
-            products = (size_of(image) if image is not None else out) * size_of(taps) // taps[-1]
-            return products // 2 if onednn.fast(HOST, op.outputs[0].dtype.as_numpy_dtype, products) else 3 * products
+    if not kind.startswith("Conv"):
+        transposed = op.attrs.get("transpose_a") or op.attrs.get("adj_x")
+        return out * dims[0][-2 if transposed else -1] if dims[0] else 0
+    # Every element on the output's side meets a filter for its channel.
+    image = dims[2] if "Backprop" in kind else None
+    taps = op.outputs[0].dims if kind.endswith(("Filter", "FilterV2")) else dims[1]
+    if taps is not None and all(taps) and len(taps) > 2:
+        products = (size_of(image) if image is not None else out) * size_of(taps) // taps[-1]
+        return products // 2 if onednn.fast(HOST, op.outputs[0].dtype.as_numpy_dtype, products) else 3 * products
     return 0
 
 
@@ -768,13 +770,9 @@ def _frozen_graph(graph):
     return ("graph", tuple(ops), tuple(number.get(t) for t in graph.outputs))
 
 
-def _key_of(ref):
-    kind, x = ref
-    if kind == "shape":
-        return ("shape", tuple(x.dims), x.dtype.name)
-    if kind in ("static", "value"):
-        return (kind, freeze(x.array))
-    return ref
+def _frozen_content(content):
+    """Returns what a slot of the template counts for in a segment's structure."""
+    return ("shape", content.shape, content.dtype.str) if type(content) is ShapeOf else freeze(content)
 
 
 # -- the process's cache of compiled structures --------------------------------------------------
