@@ -29,6 +29,11 @@ class HostBackend:
         return np.asarray(x).astype(dtype.as_numpy_dtype)
 
     @staticmethod
+    def to_write(x, index):
+        """Returns an array like `x`, of which the caller overwrites what lies at `index`: a copy, or `x` if nobody else sees it."""
+        return np.array(x)
+
+    @staticmethod
     def constant(x):
         return np.asarray(x)
 

@@ -566,7 +566,7 @@ def update_at(b, x, index, updates, method, coordinates=None):
     if not b.is_host:
         return getattr(x.at[index], method)(updates, mode="drop", wrap_negative_indices=False)
     check_index(x.shape, index, coordinates)
-    out = np.array(x)
+    out = b.to_write(x, index)
     if method == "set":
         out[index] = updates
     else:
@@ -597,6 +597,7 @@ gather_op = define_op("GatherV2", "params: T, indices: Tindices, axis: Taxis", a
                       partial=True)
 
 
+gather_op.extra["rows_of"] = (0,)
 gather_op.extra["bounds"] = Bounds(
     1, lambda x, indices, axis, *, batch_dims:
     x.dims[_gather_axes(len(x.dims), len(indices.dims), int(axis.value()), batch_dims)[0]],

@@ -82,6 +82,7 @@ def _scatter(op_type, method):
     op = define_op(op_type, "ref: T, indices: Tindices, updates: T", attrs={"use_locking": False}, writes=(0,),
                    types={"Tindices": INDEX}, infer=_scatter_infer,
                    lower=lambda b, ref, i, u, *, use_locking: _at(b, ref, i, u, method))
+    op.extra["rows_of"] = (0,)
     op.extra["bounds"] = Bounds(1, lambda ref, indices, updates, *, use_locking: ref.dims[0], refuse_rows)
     return op
 

@@ -176,12 +176,15 @@ def _define(op_type, refs, operands, attrs, rule):
     # TF puts the indices after the gradient, wherever that stands; here they are always last, see `sparse`.
     sparse = define_op("Sparse" + op_type, signature.replace("delta", "grad") + ", indices: Tindices", infer=infer_rows,
                        lower=lower_rows, **{**shared, "types": {"T": NUMERIC, "Tindices": INDEX}})
+    sparse.extra["rows_of"] = tuple(range(n))
     sparse.extra["bounds"] = Bounds(len(sparse.args) - 1, lambda ref, *_, **attrs: ref.dims[0], refuse_rows)
     return dense
 
 
 def take_rows(b, ref, indices):
     """Returns the rows `indices` of `ref`; an index past the end gives some row, which nobody will see."""
+    if b.is_host:  # np.take would copy all of a variable that is one number over and over
+        return ref[np.clip(indices, 0, len(ref) - 1)]
     return b.np.take(ref, indices, axis=0, mode="clip")
 
 
@@ -189,8 +192,8 @@ def put_rows(b, ref, indices, rows):
     """Returns `ref` with rows replaced; indices outside are left out."""
     if not b.is_host:
         return ref.at[indices].set(rows, mode="drop", wrap_negative_indices=False)
-    out = np.array(ref)
     inside = (indices >= 0) & (indices < len(ref))
+    out = b.to_write(ref, indices[inside])
     out[indices[inside]] = rows[inside]
     return out
 

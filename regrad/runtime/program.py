@@ -320,6 +320,7 @@ class Stage:
         if len(nodes) > config.whole_ops and isinstance(self.program, Program):
             made = {v for n in nodes for v in n.outs}
             self.segments = [Uncut(self, nodes, dict.fromkeys(v for v in self._outside_uses() if v in made))]
+            self._donate(self.segments)
             self.ready()
         else:
             self.segments = self.cut(nodes)
@@ -356,6 +357,7 @@ class Stage:
                 segment.beside = beside
         for segment in segments:
             segment.patience = self.patience
+            segment.alone = len(segments) == 1
         return segments
 
     def _donate(self, segments):
@@ -404,6 +406,7 @@ class Uncut(Segment):
 
     def __init__(self, stage, nodes, outs):
         super().__init__(nodes, stage.infos, outs)
+        self.alone = True
         self.patience = stage.patience
         self._stage = stage
         self._parts = None

@@ -133,6 +133,7 @@ class Runner:
         for variable, v in plan.reads.items():
             env[v] = state.get(variable)
         stage = program.root
+        owned = []  # what NumPy may overwrite, and what it has made that may be kept
         while stage is not None:
             infos = stage.infos  # in the end those of the last, which know what all of them have worked out
             segments = stage.ready()
@@ -142,7 +143,7 @@ class Runner:
                         self._run_segment(segment, env)
             else:
                 for segment in segments:
-                    self._run_segment(segment, env)
+                    self._run_segment(segment, env, owned)
             for node in stage.hosts:
                 if session.recorder is None:
                     self._run_host(node, env, stage.infos, done)
@@ -169,8 +170,9 @@ class Runner:
         assigned = {}
         for variable, v in self.commits:
             value = self._known(v, infos) if env[v] is None else env[v]
-            # A fed array or a constant belongs to somebody else.
-            assigned[variable] = buffers.kept(value) if type(value) is np.ndarray else value
+            if type(value) is np.ndarray and not _taken(value, owned):  # a fed array or a constant belongs to somebody else
+                value = buffers.kept(value)
+            assigned[variable] = value
         return results, assigned
 
     def _plain(self):
@@ -222,7 +224,7 @@ class Runner:
                       "what is real")
         warn(", ".join(names) or "a variable", remedy)
 
-    def _run_segment(self, segment, env):
+    def _run_segment(self, segment, env, owned=None):
         args = [env[v] for v in segment.ins]
         for v, a in zip(segment.ins, args):
             if a is None:
@@ -239,7 +241,11 @@ class Runner:
         if self.session.recorder is not None:
             results = self._recorded(segment, args, seeds, on_host)
         elif on_host:
-            results = segment.run_host(args, seeds)
+            if self.session.suspended:  # a run that waits may still need what this one would overwrite
+                owned = None
+            else:
+                owned += [args[i] for i in segment.donate]
+            results = segment.run_host(args, seeds, owned)
         else:
             if self.session.suspended:  # a run that waits may still need what this one would overwrite
                 for i in segment.donate:
@@ -326,3 +332,12 @@ class Runner:
                         raise MustRunOnHost(node.op)
                     return np.asarray(value)
         return value
+
+
+def _taken(value, arrays):
+    """True when `value` is one of `arrays`, from which it is taken: no two variables hold the same one."""
+    for i, array in enumerate(arrays):
+        if array is value:
+            del arrays[i]
+            return True
+    return False

@@ -25,6 +25,7 @@ from regrad.core.host import HOST
 from regrad.core.opdef import USER_DEFINED, Known, Spec, refusal_of, spec_text
 from regrad.core.shapes import compatible, fully_known, size_of
 from regrad.runtime import background, blas, buffers, config, disk_cache, foreign, onednn
+from regrad.runtime.overwriting import Overwriting
 
 _LARGE = 32 << 20  # bytes of temporaries from which a program's place in memory is looked after, NumPy's memory as well
 _INLINE = 64  # elements; larger constants are passed as arguments, so that they do not count for the structure
@@ -59,6 +60,7 @@ class Segment:
     has_bodies = False  # some operations are loops or branches
     patience = 1  # so many times longer than usual it is NumPy's
     beside = False  # other segments of the program are worth compiling while NumPy runs
+    alone = False  # it is all there is in its program
 
     def __init__(self, nodes, infos, outs):
         """Args: nodes in order; infos: value number -> Spec or Known; outs: value numbers needed outside."""
@@ -88,6 +90,7 @@ class Segment:
         self._cost = None
         self._largest = None  # (operation, Spec) of the result that takes most room
         self._freed_after = None
+        self._overwrites = False  # NumPy writes rows of large variables in place
 
     def _lay_out(self, infos):
         """Gives every value a slot, as it is met: inputs, seeds, results; shapes and small constants are in the template."""
@@ -189,7 +192,7 @@ class Segment:
     def tiny(self):
         """True for a segment that NumPy has done before a compiled program would have been called."""
         return (self.portable and not self.has_bodies and len(self.nodes) <= config.tiny_ops
-                and self.cost() <= config.tiny_cost)
+                and self.cost() <= config.tiny_cost and not self._overwrites)
 
     def runs_on_host(self):
         """Returns how many runs are NumPy's, which depends on the segment, and on how many shapes its plan has been run for."""
@@ -208,6 +211,7 @@ class Segment:
         """Returns an estimate of NumPy's time in nanoseconds, but for what calling it costs: whether compiling pays."""
         if self._cost is None:
             infos = self._infos
+            overwritten = {self.ins[i] for i in self.donate} if self.alone else set()
             moved = products = largest = self._n_products = self._results = 0
             for node in self.nodes:
                 made = 0
@@ -219,10 +223,18 @@ class Segment:
                         largest, self._largest = taken, (node.op, infos[v])
                 if node.opdef.extra.get("free"):
                     continue
+                rows_of = node.opdef.extra.get("rows_of", ())
+                for i, v in enumerate(node.ins):
+                    if v < 0 or i in rows_of and i not in node.opdef.writes:
+                        continue
+                    size = size_of(infos[v].dims) or 1
+                    if i in rows_of and v in overwritten and size > config.tiny_cost:
+                        self._overwrites = True
+                        made -= size
+                        overwritten.update(node.outs)
+                    else:
+                        moved += size
                 moved += made
-                for v in node.ins:
-                    if v >= 0:
-                        moved += size_of(infos[v].dims) or 1
                 found = _products(node.op, node.ins, infos, made)
                 if found:
                     products += found
@@ -274,7 +286,7 @@ class Segment:
         for i, seed in zip(self.seed_slots, seeds):
             env[i] = seed
         if b.is_host or len(self.steps) <= config.apart_ops:
-            freed = self._freed() if b.is_host and self.cost() > config.host_cost else None
+            freed = self._freed() if b.is_host and (self.cost() > config.host_cost or self._overwrites) else None
             _take(self.steps, b, env, body_seeds, found, self._stages if self.has_bodies else None, freed)
         else:
             self._take_apart(b, env, body_seeds, found)
@@ -283,7 +295,7 @@ class Segment:
     def _freed(self):
         """Returns, for each step, the slots that nothing reads after it; None where all the results take little room."""
         if self._freed_after is None:
-            if self._results < _LARGE:
+            if self._results < _LARGE and not self._overwrites:
                 self._freed_after = ()
             else:
                 last = {i: at for at, step in enumerate(self.steps) for i in (*step[2], *step[4])}
@@ -338,8 +350,13 @@ class Segment:
             start = end
         return calls
 
-    def run_host(self, args, seeds):
-        """Executes the segment with NumPy."""
+    def run_host(self, args, seeds, owned=None):
+        """Executes the segment with NumPy.
+
+        Args:
+          owned: arrays that are the session's alone and will be replaced by results: those may be the same arrays. Others
+            that are new, and may be kept, are added. None: nothing may be overwritten.
+        """
         meanwhile = self._executable is None and self.compiles_meanwhile()
         if meanwhile:
             background.compile_soon(self)
@@ -349,8 +366,14 @@ class Segment:
         inner = None
         if self.body_random_ops:
             inner = {op: seeds[len(self.random_ops) + i] for i, op in enumerate(self.body_random_ops)}
+        host = HOST if owned is None or not self._overwrites else Overwriting(owned)
         with np.errstate(all="ignore"), blas.one_thread() if meanwhile or self.has_bodies else contextlib.nullcontext():
-            results = self.evaluate(HOST, args + self.constants, seeds, inner)
+            try:
+                results = self.evaluate(host, args + self.constants, seeds, inner)
+            except BaseException:
+                if host is not HOST:
+                    host.undo()
+                raise
         return [np.asarray(r) if hasattr(r, "rows") else r for r in results] if self.has_bodies else results
 
     @property
@@ -503,6 +526,7 @@ def _take(steps, b, env, body_seeds, found, stages=None, freed=None):
       freed: for each step, the slots to be emptied after it.
     """
     wrap = not b.is_host
+    overwriting = type(b) is Overwriting
     for at, (op, lower, refs, groups, outs, values, bodies, attrs, refusal) in enumerate(steps):
         if wrap:
             background.go_on()
@@ -512,6 +536,8 @@ def _take(steps, b, env, body_seeds, found, stages=None, freed=None):
         operands = [env[i] for i in refs]
         if groups is not None:
             operands = _grouped(op, operands)
+        if overwriting and "rows_of" in op.opdef.extra:
+            b.look(env, [i for k, i in enumerate(refs) if k in op.opdef.writes and i in freed[at]])
         try:
             result = lower(_with_bodies(b, body_seeds, op, stages) if bodies else b, *operands, **attrs)
         except Exception as error:
