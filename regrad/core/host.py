@@ -30,7 +30,7 @@ class HostBackend:
 
     @staticmethod
     def to_write(x, index):
-        """Returns an array like `x`, of which the caller overwrites what lies at `index`: a copy, or `x` if nobody else sees it."""
+        """Returns an array like `x` whose elements at `index` the caller overwrites: a copy, or `x` if nobody else sees it."""
         return np.array(x)
 
     @staticmethod
