@@ -140,7 +140,7 @@ class Runner:
             if len(segments) > 1 and not segments[-1].on_host():
                 with session.xla_context():  # once for all of them
                     for segment in segments:
-                        self._run_segment(segment, env)
+                        self._run_segment(segment, env, owned)
             else:
                 for segment in segments:
                     self._run_segment(segment, env, owned)
@@ -224,7 +224,7 @@ class Runner:
                       "what is real")
         warn(", ".join(names) or "a variable", remedy)
 
-    def _run_segment(self, segment, env, owned=None):
+    def _run_segment(self, segment, env, owned):
         args = [env[v] for v in segment.ins]
         for v, a in zip(segment.ins, args):
             if a is None:
