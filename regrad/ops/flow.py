@@ -27,6 +27,7 @@ from regrad.core.shapes import TensorShape, as_dims, compatible, fully_known, si
 from regrad.ops.array import identity, unasked_identity
 from regrad.ops.control import with_dependencies
 from regrad.ops.tensor_array import is_unwritten, warn_of_dropped_writes
+from regrad.runtime.rewriting import stacked_product
 
 # Rows of so many elements in all are read before anything else: where an element-wise loop reads a row out of its stack
 # itself, LLVM often does not vectorise it, and four gates of an LSTM take eight times as long. It costs some 80 ns a turn.
@@ -588,7 +589,7 @@ def _scan(b, turns, first, captures, xs, body, reverse):
     stack_of.update(zip(more, ys[len(ys) - len(more):]))
     for i, terms in sums.items():
         for x, y, tx, ty in terms:
-            last[i] = last[i] + _sum_of_products(b, stack_of[x], stack_of[y], tx, ty)
+            last[i] = last[i] + stacked_product(b, stack_of[x], stack_of[y], tx, ty)
     return (*last, b.np.asarray(np.int32(turns)), *ys[:len(ys) - len(more)])
 
 
@@ -650,14 +651,6 @@ def _with_outputs(graph, outputs):
     other.outputs = outputs
     other.__dict__.pop("_plan", None)
     return other
-
-
-def _sum_of_products(b, xs, ys, tx, ty):
-    """Returns the sum over the first axis of products of matrices, as one product."""
-    xs = xs if tx else b.np.swapaxes(xs, 1, 2)
-    ys = b.np.swapaxes(ys, 1, 2) if ty else ys
-    xs, ys = (s.reshape(-1, s.shape[2]) for s in (xs, ys))
-    return b.np.matmul(xs.T, ys)
 
 
 def _settled(b, state, turn):

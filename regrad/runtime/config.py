@@ -4,6 +4,8 @@ Attributes:
   whole_ops: so many device operations between host steps are compiled as one segment.
   segment_ops: device operations per compiled segment, where there are more.
   call_ops: operations that XLA optimises together, at most, in a segment of more than `apart_ops`.
+  repeat_size: operations that repeat themselves in such a segment, unrolled turns of a recurrent network for example, become
+    a loop of the compiled program if their results have so many elements on average; smaller ones run faster without.
   host_runs: how often, at most, a cold segment is executed with NumPy before it is compiled; 0 compiles at once. It is twice
     for one of more than host_cost that NumPy has done before it could be compiled, and for the small ones of the same
     program; the second time, another thread compiles. Of a plan that is run for many shapes, the later ones wait longer.
@@ -37,6 +39,7 @@ whole_ops = 2048
 segment_ops = 200
 call_ops = 32
 apart_ops = 300
+repeat_size = 2048
 host_runs = 3
 host_cost = 200_000
 random_cost = 30_000_000

@@ -40,7 +40,7 @@ def digest(key):
 
     from regrad.runtime.backend import jax
 
-    options = sorted(config.compiler_options(0).items())
+    options = sorted(config.compiler_options(0).items()), config.apart_ops, config.call_ops, config.repeat_size
     versions = (jax.__version__, jaxlib.__version__, platform.machine(), _processor(), options, onednn.version())
     return hashlib.sha256(repr((versions, _own_version(), text)).encode()).hexdigest()
 

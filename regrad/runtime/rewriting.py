@@ -5,12 +5,15 @@ replaces and is in no graph.
 """
 
 from regrad.core.graph import Operation
-from regrad.core.opdef import OpDef, Spec
+from regrad.core.opdef import Known, OpDef, Spec
+from regrad.core.shapes import size_of
 from regrad.runtime.plan import Node
 
 
 def rewritten(nodes, infos, outside):
-    """Returns `nodes` with products of matrices gathered or narrowed; what nothing reads any more is still among them.
+    """Returns `nodes` with sums gathered, products of matrices too, or narrowed; what nothing reads any more is still there.
+
+    Rows that are taken from one array, here and there, come right after the array.
 
     Args:
       nodes: in order.
@@ -18,7 +21,7 @@ def rewritten(nodes, infos, outside):
       outside: value numbers that anything but `nodes` reads.
     """
     products = sum(n.op.type == "MatMul" for n in nodes)
-    if not products:
+    if not products and len(nodes) < _LONG:
         return nodes
     users = dict.fromkeys(outside, 1)
     for n in nodes:
@@ -31,7 +34,10 @@ def rewritten(nodes, infos, outside):
             replaced[n] = _part_of_product(n, producer, users, infos) or n
         elif products >= _FEWEST and n.op.type in _SUMS and n not in parts:
             replaced[n] = _sum_of_products(n, producer, users, infos, parts) or n
-    return [replaced.get(n, n) for n in nodes]
+        if n.op.type == "AddN" and n not in parts and replaced.get(n, n) is n:
+            replaced[n] = _sum_of_sums(n, producer, users, infos, parts) or n
+    return _rows_first([replaced.get(n, n) for n in nodes], producer, infos) if len(nodes) >= _LONG else [
+        replaced.get(n, n) for n in nodes]
 
 
 def _instead(node, opdef, inputs, attrs, groups, output=0):
@@ -59,6 +65,14 @@ def _products_lower(b, x, y, rest, *, transpose_x, transpose_y):
     for more in rest:
         total = total + more
     return total
+
+
+def stacked_product(b, xs, ys, transpose_x, transpose_y):
+    """Returns the sum of the products of the matrices in `xs` with those in `ys`, stacks of them, as one product."""
+    xs = xs if transpose_x else b.np.swapaxes(xs, 1, 2)
+    ys = b.np.swapaxes(ys, 1, 2) if transpose_y else ys
+    xs, ys = (s.reshape(-1, s.shape[2]) for s in (xs, ys))
+    return b.np.matmul(xs.T, ys)
 
 
 def _products_infer(x, y, rest, *, transpose_x, transpose_y):
@@ -102,6 +116,65 @@ def _sum_of_products(node, producer, users, infos, parts):
     inputs = [(p.ins[i], p.op.inputs[i]) for i in (0, 1) for p in products]
     return _instead(node, products_op, inputs + rest, {"transpose_x": transpose_x, "transpose_y": transpose_y},
                     (len(products), len(products), len(rest)))
+
+
+# -- sums of sums: the gradient of what is used many times is added up as its terms come ------------------------------
+
+_LONG = 64  # nodes; sums in shorter programs stay as they are
+_LARGE = 16_384  # elements; larger terms are not kept until all have come
+
+
+def _sum_of_sums(node, producer, users, infos, parts):
+    """Returns a node that adds up all terms of the sums within the sum `node`, so that each turn of what repeats itself makes a
+    term and no more; None if there is no other sum in it. The inner sums go to `parts`."""
+    if (size_of(infos[node.outs[0]].dims) or 0) > _LARGE:
+        return None
+    terms, left = [], [*zip(node.ins, node.op.inputs)][::-1]
+    while left:
+        v, t = left.pop()
+        made = producer.get(v)
+        if made is not None and made.op.type == "AddN" and users[v] == 1:
+            parts.add(made)
+            left += [*zip(made.ins, made.op.inputs)][::-1]
+        else:
+            terms.append((v, t))
+    return None if len(terms) == len(node.ins) else _instead(node, node.op.opdef, terms, node.op.attrs, (len(terms),))
+
+
+# -- rows: x[:, t] in the turn t of what repeats itself ----------------------------------------------------------------
+
+_ROWS = 4  # fewer stay where they are
+
+
+def row_taken(op, begin, strides):
+    """Returns (axis, index) where a StridedSlice takes one index of one axis, and all of the others; else None."""
+    masks = {name: op.attrs[f"{name}_mask"] for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")}
+    shrunk = masks["shrink_axis"]
+    if shrunk.bit_count() != 1 or masks["new_axis"] or 0 < masks["ellipsis"] < shrunk or any(s != 1 for s in strides):
+        return None
+    whole = masks["begin"] & masks["end"] | masks["ellipsis"] | shrunk
+    axis = shrunk.bit_length() - 1
+    return (axis, int(begin[axis])) if whole == (1 << len(begin)) - 1 else None
+
+
+def _rows_first(nodes, producer, infos):
+    """Returns `nodes` with operations that take rows of one array, if they are several, right after what makes it."""
+    rows = {}
+    for n in nodes:
+        if n.op.type == "StridedSlice" and all(isinstance(infos[v], Known) for v in n.ins[1:]):
+            if row_taken(n.op, infos[n.ins[1]].array, infos[n.ins[3]].array):
+                rows.setdefault(n.ins[0], []).append(n)
+    rows = {v: some for v, some in rows.items() if len(some) >= _ROWS}
+    if not rows:
+        return nodes
+    moved = {n for some in rows.values() for n in some}
+    ordered, left = [], [n for n in reversed(nodes) if n not in moved]
+    left += [n for v, some in rows.items() if v not in producer for n in some]
+    while left:
+        n = left.pop()
+        ordered.append(n)
+        left += [m for v in n.outs for m in rows.get(v, ())]
+    return ordered
 
 
 # -- products of which only some rows or columns are read: the gradient of [x, h] @ w where x is data ----------------

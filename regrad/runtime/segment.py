@@ -24,7 +24,7 @@ from regrad.core.graph import FuncGraph, op_arguments
 from regrad.core.host import HOST
 from regrad.core.opdef import USER_DEFINED, Known, Spec, refusal_of, spec_text
 from regrad.core.shapes import compatible, fully_known, size_of
-from regrad.runtime import background, blas, buffers, config, disk_cache, foreign, onednn
+from regrad.runtime import background, blas, buffers, config, disk_cache, foreign, onednn, repeats
 from regrad.runtime.overwriting import Overwriting
 
 _LARGE = 32 << 20  # bytes of temporaries from which a program's place in memory is looked after, NumPy's memory as well
@@ -74,6 +74,8 @@ class Segment:
         self._begin()
         self._infos = infos
         self._lay_out(infos)
+        apart = config.apart_ops < len(nodes) <= config.whole_ops  # a longer one is cut before it is compiled
+        self._made = [[(infos[v].dims, infos[v].dtype.name) for v in n.outs] for n in nodes] if apart else ()
         self.bounds = _bounds(nodes, self.ins, infos)
         self.portable = all(numpy_can(n.op) for n in nodes)
 
@@ -289,8 +291,8 @@ class Segment:
             freed = self._freed() if b.is_host and (self.cost() > config.host_cost or self._overwrites) else None
             _take(self.steps, b, env, body_seeds, found, self._stages if self.has_bodies else None, freed)
         else:
-            self._take_apart(b, env, body_seeds, found)
-        return tuple([env[i] for i in self.out_slots])
+            self._take_apart(b, env, seeds, body_seeds, found)
+        return tuple([repeats.value(env[i]) for i in self.out_slots])
 
     def _freed(self):
         """Returns, for each step, the slots that nothing reads after it; None where all the results take little room."""
@@ -306,13 +308,27 @@ class Segment:
                     self._freed_after[at].append(i)
         return self._freed_after
 
-    def _take_apart(self, b, env, body_seeds, found):
+    def _take_apart(self, b, env, seeds, body_seeds, found):
         """Takes the steps in calls that XLA does not inline: it optimises each on its own, so a segment costs what it is long.
 
         In one piece, XLA takes time that grows with the square of a chain's length, and makes programs that compute many
         values again for each use.
         """
-        for steps, ins, outs in self._calls():
+        pieces = self._pieces()
+        in_loops = any(isinstance(piece, repeats.Repeat) for piece in pieces)
+        if in_loops and hasattr(seeds, "shape"):
+            for k, i in enumerate(self.seed_slots):
+                env[i] = repeats.Row(seeds, k)
+        turned = {}
+        for piece in pieces:
+            if isinstance(piece, repeats.Repeat):
+                repeats.run(b, piece, env, self.template, lambda steps, inner: _take(steps, b, inner, None, None))
+                continue
+            steps, ins, outs = piece
+            if len(steps) == 1 and in_loops and repeats.on_rows(steps[0], self.template):
+                if repeats.take_rows(b, steps[0], env, self.template, turned):
+                    continue
+
             def call(*values, steps=steps, ins=ins, outs=outs):
                 inner = self.template.copy()
                 for i, value in zip(ins, values):
@@ -321,26 +337,69 @@ class Segment:
                 _take(steps, b, inner, body_seeds, refused)
                 return [inner[i] for i in outs], refused
 
-            values, refused = b.call(call, [env[i] for i in ins])
+            values, refused = b.call(call, [repeats.value(env[i]) for i in ins])
             for i, value in zip(outs, values):
                 env[i] = value
             if found is not None:
                 found += refused
 
-    def _calls(self):
-        """Returns [(steps, slots read, slots made for later steps)], cut where few values cross."""
-        last_use = dict.fromkeys(self.out_slots, len(self.steps))
+    def _pieces(self):
+        """Returns the Repeats among the steps and, for the others, [(steps, slots read, slots made for later steps)]."""
+        n, steps = len(self.steps), self.steps
         made_at = dict.fromkeys((*self.in_slots, *self.seed_slots), -1)
-        for at, step in enumerate(self.steps):
+        made_at.update((i, at) for at, step in enumerate(steps) for i in step[4])
+        reads = {}
+        for at, step in enumerate(steps):
             for i in step[2]:
-                last_use[i] = max(last_use.get(i, -1), at)
-            for i in step[4]:
-                made_at[i] = at
-        crossing = _crossing(made_at, last_use, len(self.steps))
-        calls, start = [], 0
-        while start < len(self.steps):
-            end = min(start + config.call_ops, len(self.steps))
-            if end < len(self.steps):
+                reads.setdefault(i, []).append(at)
+        for i in self.out_slots:
+            reads.setdefault(i, []).append(n)
+        last_use = {i: found[-1] for i, found in reads.items()}
+        found = []
+        if self._made:
+            rows = {i: ("seeds", k) for k, i in enumerate(self.seed_slots)}
+            signs = np.array(self._signs())
+            found = repeats.find(repeats.Wiring(steps, signs, made_at, reads, self._sizes(), rows, self.template))
+        crossing = _crossing(made_at, last_use, n)
+        pieces, start = [], 0
+        for repeat in (*found, None):
+            stop = repeat.start if repeat else n
+            alone = [at for at in range(start, stop) if repeats.on_rows(steps[at], self.template)] if found else []
+            for at in (*alone, stop):
+                pieces += self._calls(start, at, made_at, last_use, crossing)
+                if at < stop:
+                    pieces += self._calls(at, at + 1, made_at, last_use, crossing)
+                start = at + 1
+            if repeat:
+                pieces.append(repeat)
+                start = repeat.stop
+        return pieces
+
+    def _signs(self):
+        """Returns a number for each step: equal where type, attributes, constants, and shapes of results are."""
+        numbers, signs = {}, []
+        for at, (step, made) in enumerate(zip(self.steps, self._made)):
+            op, _, args, groups, *_, bodies, _, refusal = step
+            attrs = _frozen_attrs(op)
+            if op.opdef.random:
+                attrs = tuple(a for a in attrs if a[0] not in ("seed", "seed2"))  # they are in an operand
+            constants = tuple(_frozen_content(self.template[i]) for i in args)
+            sign = (op.opdef.key, attrs, groups, constants, tuple(made)) if not bodies and refusal is None else at
+            signs.append(numbers.setdefault(sign, len(numbers)))
+        return signs
+
+    def _sizes(self):
+        """Returns {slot: number of elements} of inputs and results."""
+        sizes = {i: size_of(dims) for i, (dims, _) in zip(self.in_slots, self.in_specs)}
+        sizes.update((i, size_of(dims)) for made, step in zip(self._made, self.steps) for i, (dims, _) in zip(step[4], made))
+        return sizes
+
+    def _calls(self, start, stop, made_at, last_use, crossing):
+        """Returns [(steps, slots read, slots made for later steps)] for steps `start` to `stop`, cut where few values cross."""
+        calls = []
+        while start < stop:
+            end = min(start + config.call_ops, stop)
+            if end < stop:
                 # The later of equal ones; at least half of a full call.
                 end = min(range(start + config.call_ops // 2, end + 1), key=lambda at: (crossing[at], -at))
             steps = self.steps[start:end]

@@ -1,0 +1,439 @@
+"""Steps of a segment that repeat themselves, as loops of the compiled program.
+
+Unrolled turns of a recurrent network, or equal layers: XLA compiles every one of them, however alike they are. As the body
+of a loop they compile once. What one turn gives the next is carried; what differs from turn to turn is a row of an array,
+and so is what is read of each turn afterwards.
+"""
+
+import functools
+import itertools
+import operator
+from typing import NamedTuple
+
+import numpy as np
+
+from regrad.runtime import config
+from regrad.runtime.rewriting import products_op, row_taken, stacked_product
+
+_TURNS = 4  # fewer are not worth a loop
+_SAVED = 64  # nor are loops that save XLA fewer steps
+_PIECES = 8  # an array split into fewer is rather one turn's than one for each turn
+_PERIOD = 512  # steps of the longest turn
+_STACKED = 1 << 16  # elements a turn; more than that is not put into an array to be read by turns
+_MOVED = 8  # steps of a turn for each value that is put into an array, or read one by one
+_EDGES = 3  # values read one by one that do not count: the first and last turns' neighbours are unlike the others
+_KEPT = 1 << 22  # elements a turn that are read afterwards
+
+
+class Wiring(NamedTuple):
+    """How the steps of a segment hang together.
+
+    Attributes:
+      steps: in order.
+      signs: a number for each step; equal where type, attributes, constants, and shapes of results are.
+      made_at: {slot: step that makes it}; -1 for inputs. Constants are not among them.
+      reads: {slot: steps that read it, in order}; the number of steps stands for what is read after them.
+      sizes: {slot: number of elements}.
+      rows: {slot: (array, number)} for inputs that are rows of an array.
+      template: constants by slot.
+    """
+
+    steps: list
+    signs: np.ndarray
+    made_at: dict
+    reads: dict
+    sizes: dict
+    rows: dict
+    template: list
+
+
+class Repeat:
+    """Steps `start` to `stop` of a segment: `turns` times the same, with other operands.
+
+    Attributes:
+      steps: those of one turn, with their operands in slots of its own.
+      same: {slot: slot of the segment} for what is the same in all turns.
+      carried: [(slot, slot of the segment before the first turn, slot of the turn that makes it for the next)].
+      each: {slot: slots of the segment, one for each turn}.
+      outs: {slot of the turn: slots of the segment, one for each turn} for what is read after the loop.
+      n_slots: how many slots a turn has; the segment's come first, for its constants.
+    """
+
+    def __init__(self, w, start, period, turns, kinds):
+        steps = w.steps
+        self.start, self.stop, self.turns = start, start + period * turns, turns
+        one = steps[start:start + period]
+        place, self.same, self.each, carried = {}, {}, {}, {}
+        self.steps = []
+        for j, (step, of_step) in enumerate(zip(one, kinds)):
+            operands = list(step[2])
+            for a, kind in enumerate(of_step):
+                if kind is None or kind[0] == "inner":
+                    continue
+                v = operands[a]
+                if kind[0] == "each":
+                    kind = ("each", tuple(steps[start + k * period + j][2][a] for k in range(turns)))
+                elif kind[0] == "carry":
+                    kind = (*kind, v)
+                else:
+                    kind = ("same", v)
+                i = operands[a] = place.setdefault(kind, len(w.template) + len(place))
+                if kind[0] == "same":
+                    self.same[i] = v
+                elif kind[0] == "each":
+                    self.each[i] = kind[1]
+                else:
+                    _, at, output, first = kind
+                    carried[i] = (first, one[at][4][output])
+            self.steps.append((*step[:2], tuple(operands), *step[3:]))
+        self.n_slots = len(w.template) + len(place)
+        self.carried = [(i, *made) for i, made in carried.items()]
+        self.outs = {}
+        for j, step in enumerate(one):
+            for output, i in enumerate(step[4]):
+                slots = tuple(steps[start + k * period + j][4][output] for k in range(turns))
+                if any(w.reads.get(s, (-1,))[-1] >= self.stop for s in slots):
+                    self.outs[i] = slots
+
+
+class Row:
+    """A row of an array, taken when it is needed; `known` is the same as an array, if there is one."""
+
+    __slots__ = ("at", "known", "stack")
+
+    def __init__(self, stack, at, known=None):
+        self.stack = stack
+        self.at = at
+        self.known = known
+
+
+def value(x):
+    """Returns the array that `x`, an array or a Row, stands for."""
+    if type(x) is not Row:
+        return x
+    return x.stack[x.at] if x.known is None else x.known
+
+
+def find(w):
+    """Returns the Repeats among the steps of a Wiring, in order."""
+    found, ranges = [], [(0, len(w.steps))]
+    while ranges:
+        begin, end = ranges.pop()
+        best = _best(w, begin, end)
+        if best is not None:
+            found.append(best)
+            ranges += (begin, best.start), (best.stop, end)
+    found.sort(key=lambda r: r.start)
+    while True:
+        good = [r for r in found if _moves_little(w, r, found)]
+        if len(good) == len(found):
+            return found
+        found = good
+
+
+def _best(w, begin, end):
+    """Returns the Repeat that saves most among steps `begin` to `end`; None if none does."""
+    for _, period, start, stop in _candidates(w.signs[begin:end]):
+        first = begin + start + _phase(w, begin + start, period)
+        for at in (first, first + period):  # the first turn may still begin otherwise
+            turns, kinds = _extent(w, at, period, (begin + stop - at) // period)
+            made = sum(w.sizes.get(i, 0) for step in w.steps[at:at + period] for i in step[4])
+            if turns < _TURNS or (turns - 1) * period < _SAVED or made < config.repeat_size * period:
+                continue
+            repeat = Repeat(w, at, period, turns, kinds)
+            if sum(w.sizes.get(slots[0], 0) for slots in repeat.outs.values()) <= _KEPT:
+                return repeat
+    return None
+
+
+def _candidates(signs):
+    """Returns [(steps saved, period, start, stop)] for the parts of `signs` that repeat themselves, the best ones first."""
+    found = []
+    for period in range(1, min(_PERIOD, len(signs) // _TURNS) + 1):
+        equal = np.concatenate(([False], signs[period:] == signs[:-period], [False]))
+        edges = np.flatnonzero(equal[1:] != equal[:-1])
+        for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist()):
+            turns = (stop - start) // period + 1
+            if turns >= _TURNS and (turns - 1) * period >= _SAVED:
+                found.append(((turns - 1) * period, period, start, stop + period))
+    return sorted(found, key=lambda c: (-c[0], c[1]))
+
+
+def _phase(w, start, period):
+    """Returns after how many steps from `start` on the fewest values go from one turn to the next."""
+    changes = [0] * (2 * period + 1)
+    for at in range(start, start + 2 * period):
+        for i in w.steps[at][4]:
+            near = max((r for r in w.reads.get(i, ()) if r < start + 2 * period), default=at)
+            if near > at:
+                changes[at + 1 - start] += 1
+                changes[near + 1 - start] -= 1
+    counts = list(itertools.accumulate(changes))[period:2 * period]
+    return counts.index(min(counts))
+
+
+def _extent(w, start, period, most):
+    """Returns how many turns from `start` on are wired alike, and the kind of each operand of a turn's steps."""
+    kinds, turns = None, 1
+    while turns < most:
+        found = _kinds(w, start, period, start + turns * period)
+        if found is None or kinds is not None and found != kinds:
+            break
+        kinds = found
+        turns += 1
+    return turns, kinds
+
+
+def _kinds(w, start, period, turn):
+    """Returns for each operand in the turn at `turn` where it comes from, compared with the one at `start`; None if nowhere.
+
+    It is None for a constant, ("inner", step, output) from this turn, ("carry", step, output) from the one before, ("same",)
+    or ("each",) from before the loop.
+    """
+    steps, made_at = w.steps, w.made_at
+    result = []
+    for j in range(period):
+        of_step = []
+        for v, w in zip(steps[start + j][2], steps[turn + j][2]):
+            at = made_at.get(w)
+            if at is None:
+                kind = None
+            elif at >= turn:
+                kind = ("inner", at - turn, steps[at][4].index(w))
+                if made_at.get(v, -1) != at - turn + start or steps[start + at - turn][4][kind[2]] != v:
+                    return None
+            elif at >= turn - period:
+                kind = ("carry", at - turn + period, steps[at][4].index(w))
+                if made_at.get(v, start) >= start:
+                    return None
+            elif at >= start:
+                return None
+            else:
+                kind = ("same",) if v == w else ("each",)
+            of_step.append(kind)
+        result.append(of_step)
+    return result
+
+
+def _moves_little(w, repeat, repeats):
+    """True where few values have to be put into arrays for the loop to be read, or are read one by one after it."""
+    kept = w.rows | {i: (at, k) for r in repeats for at, slots in r.outs.items() for k, i in enumerate(slots)}
+    moved = elements = 0
+    for slots in repeat.each.values():
+        if _n_runs([kept.get(i) or _piece(w, i) for i in slots]) > _EDGES:
+            moved += 1
+            elements += w.sizes.get(slots[0], 0)
+    by_rows = {at for r in repeats for at in range(r.start, r.stop)}
+    by_rows.update(at for at, step in enumerate(w.steps) if on_rows(step, w.template))
+    for slots in repeat.outs.values():
+        moved += sum(not all(at in by_rows for at in w.reads.get(i, ())) for i in slots) > _EDGES
+    return elements <= _STACKED and moved <= len(repeat.steps) // _MOVED
+
+
+def _piece(w, i):
+    """Returns (array, number) for a slot that is one of many pieces of an array; else None."""
+    at = w.made_at[i]
+    if at < 0:
+        return None
+    step = w.steps[at]
+    if takes_apart(step):
+        return ("pieces", at), step[4].index(i)
+    taken = _row_taken(step, w.template)
+    return taken and (("rows", step[2][0], taken[0]), taken[1])
+
+
+def _n_runs(places):
+    """Returns of how many runs of rows, or single values, `places` consists: (array, number) each, or None."""
+    n, by = 0, None
+    for before, place in itertools.pairwise([None, *places]):
+        step = place[1] - before[1] if before and place and before[0] == place[0] else None
+        if not step or by not in (None, step):
+            n, by = n + 1, None
+        else:
+            by = step
+    return n
+
+
+def _step(numbers):
+    """Returns by how much each of `numbers` differs from the one before, where that is always the same; else None."""
+    differences = {b - a for a, b in itertools.pairwise(numbers)}
+    return differences.pop() if len(differences) == 1 else None
+
+
+# -- computing --------------------------------------------------------------------------------------------
+
+
+def takes_apart(step):
+    """True for an operation that gives the equal pieces of an array."""
+    kind, outs = step[0].type, step[4]
+    return len(outs) >= _TURNS and (kind == "Unpack" or kind == "Split" and len(outs) >= _PIECES)
+
+
+def _row_taken(step, template):
+    """Returns (axis, index) for an operation that takes one row of an array along an axis; else None."""
+    op, _, args, *_ = step
+    constants = [template[i] for i in args[1:]] if op.type == "StridedSlice" else [None]
+    return row_taken(op, constants[0], constants[2]) if all(type(c) is np.ndarray for c in constants) else None
+
+
+def on_rows(step, template):
+    """True for an operation that may be one on the rows that a Repeat reads or has kept: see `take_rows`."""
+    kind = step[0].type
+    if kind == "StridedSlice":
+        return _row_taken(step, template) is not None
+    return kind == "SumOfProducts" or takes_apart(step) or len(step[2]) >= _TURNS and kind in ("AddN", "Pack", "ConcatV2")
+
+
+def rows_of(values):
+    """Returns (array, number of the first row, step to the next) where `values` are Rows of one array, in order; else None."""
+    if not all(type(v) is Row and v.stack is values[0].stack for v in values):
+        return None
+    step = _step([v.at for v in values]) if len(values) > 1 else 1
+    return (values[0].stack, values[0].at, step) if step else None
+
+
+def _stack(stack, first, step, n):
+    """Returns n rows of `stack` as an array of their own."""
+    if step < 0:
+        return stack[first + step * (n - 1):first + 1:-step][::-1]
+    return stack if n == len(stack) else stack[first:first + step * (n - 1) + 1:step]
+
+
+def _gathered(b, values):
+    """Returns `values`, Rows or arrays, as one array."""
+    runs = [[row for row, in run] for run in _runs([(v,) for v in values])]
+    parts = [_stack(*rows_of(run), len(run)) if len(run) > 1 else value(run[0])[None] for run in runs]
+    return parts[0] if len(parts) == 1 else b.np.concatenate(parts)
+
+
+def _stacks(b, repeat, env):
+    """Returns ({slot of a turn: array of a row for each turn}, True where the arrays go from the last turn to the first)."""
+    values = {i: [env[s] for s in slots] for i, slots in repeat.each.items()}
+    backwards = any(type(v[1]) is Row and type(v[2]) is Row and v[1].at > v[2].at for v in values.values())
+    return {i: _gathered(b, v[::-1] if backwards else v) for i, v in values.items()}, backwards
+
+
+def run(b, repeat, env, template, take):
+    """Computes a Repeat in a program that is traced: reads and writes `env`, arrays or Rows by slot.
+
+    Args:
+      template: constants by slot.
+      take: computes `(steps, values by slot)`.
+    """
+    stacks, backwards = _stacks(b, repeat, env)
+
+    def turn(carry, rows):
+        inner = template + [None] * (repeat.n_slots - len(template))
+        for i, s in repeat.same.items():
+            inner[i] = same[s]
+        for (i, _, _), x in zip(repeat.carried, carry):
+            inner[i] = x
+        for i, x in zip(stacks, rows):
+            inner[i] = x
+        take(repeat.steps, inner)
+        return [inner[made] for _, _, made in repeat.carried], [inner[i] for i in repeat.outs]
+
+    same = {s: value(env[s]) for s in repeat.same.values()}
+    first = [b.np.asarray(value(env[s])) for _, s, _ in repeat.carried]
+    last, rows = b.lax.scan(turn, first, list(stacks.values()), length=repeat.turns, reverse=backwards)
+    carried = {made: x for (_, _, made), x in zip(repeat.carried, last)}
+    for i, stack in zip(repeat.outs, rows):
+        for k, s in enumerate(repeat.outs[i]):
+            env[s] = Row(stack, repeat.turns - 1 - k if backwards else k, carried.get(i) if k == repeat.turns - 1 else None)
+
+
+def take_rows(b, step, env, template, turned):
+    """Computes a step that is `on_rows` without moving the rows: takes an array apart, puts one together, adds up rows, or
+    the products of the matrices that are rows. Returns False if its operands are not rows.
+
+    Args: `turned`: {(slot, axis): array with that axis in front}, to which it adds.
+    """
+    op, _, args, groups, outs, _, _, attrs, _ = step
+    values = [env[i] for i in args]
+    if takes_apart(step):
+        for i, row in zip(outs, _pieces(b, op.type, values, len(outs), attrs)):
+            env[i] = row
+        return True
+    if op.type == "StridedSlice":
+        axis, at = _row_taken(step, template)
+        if (args[0], axis) not in turned:
+            turned[args[0], axis] = b.np.moveaxis(value(values[0]), axis, 0)
+        env[outs[0]] = Row(turned[args[0], axis], at % len(turned[args[0], axis]))
+        return True
+    joined = values[:-1] if op.type == "ConcatV2" else values
+    rows = rows_of(joined)
+    if op.type in ("Pack", "ConcatV2"):
+        if rows is None:
+            return False
+        stack = _stack(*rows, len(joined))
+        if op.type == "Pack":
+            env[outs[0]] = b.np.moveaxis(stack, 0, attrs["axis"])
+        else:
+            axis = int(values[-1]) % (stack.ndim - 1)
+            dims = list(stack.shape[1:])
+            dims[axis] *= len(joined)
+            env[outs[0]] = b.np.moveaxis(stack, 0, axis).reshape(dims)
+    elif not any(type(v) is Row for v in values):
+        return False
+    elif op.type == "AddN":
+        env[outs[0]] = _sum(values)
+    else:
+        env[outs[0]] = _sum_of_products(b, values, groups, **attrs)
+    return True
+
+
+def _pieces(b, kind, values, n, attrs):
+    """Returns the Rows that an operation which `takes_apart` makes."""
+    if kind == "Unpack":
+        stack = b.np.moveaxis(value(values[0]), attrs["axis"], 0)
+    else:
+        x = value(values[1])
+        axis = int(values[0]) % x.ndim
+        stack = b.np.moveaxis(x.reshape(*x.shape[:axis], n, x.shape[axis] // n, *x.shape[axis + 1:]), axis, 0)
+    return [Row(stack, k) for k in range(n)]
+
+
+def _runs(tuples):
+    """Returns `tuples` of values in lists, each of Rows that follow one another, place by place, or of one tuple."""
+    runs = []
+    for values in tuples:
+        if runs and all(rows_of([*(row[at] for row in runs[-1][-2:]), v]) for at, v in enumerate(values)):
+            runs[-1].append(values)
+        else:
+            runs.append([values])
+    return runs
+
+
+def _grouped(tuples):
+    """Returns `tuples` of values, in whatever order, in runs as `_runs` does, and a list of those that are in none."""
+    by_stack, alone = {}, []
+    for values in tuples:
+        if all(type(v) is Row for v in values):
+            by_stack.setdefault(tuple(id(v.stack) for v in values), []).append(values)
+        else:
+            alone.append(values)
+    runs = [run for some in by_stack.values() for run in _runs(sorted(some, key=lambda values: values[0].at))]
+    return [run for run in runs if len(run) > 1], alone + [run[0] for run in runs if len(run) == 1]
+
+
+def _sum(values):
+    """Returns the sum of `values`, Rows of one array by one reduction."""
+    runs, alone = _grouped([(v,) for v in values])
+    terms = [_stack(*rows_of([v for v, in run]), len(run)).sum(0) for run in runs] + [value(v) for v, in alone]
+    return functools.reduce(operator.add, terms)
+
+
+def _sum_of_products(b, values, groups, transpose_x, transpose_y):
+    """Returns what `rewriting.products_op` does: a product of stacked rows for each run of Rows, one for all other pairs."""
+    n = groups[0]
+    pairs, others, terms = {}, [], []
+    for x, y, *how in zip(values[:n], values[n:2 * n], transpose_x, transpose_y):
+        pairs.setdefault(tuple(how), []).append((x, y))
+    for how, some in pairs.items():
+        runs, alone = _grouped(some)
+        terms += [stacked_product(b, *(_stack(*rows_of(side), len(run)) for side in zip(*run)), *how) for run in runs]
+        others += [(*map(value, pair), *how) for pair in alone]
+    if others:
+        x, y, *how = zip(*others)
+        terms.append(products_op.lower(b, x, y, (), transpose_x=how[0], transpose_y=how[1]))
+    return functools.reduce(operator.add, terms + [value(v) for v in values[2 * n:]])
