@@ -11,7 +11,7 @@ from regrad.core import dtypes
 from regrad.core import opdef as opdefs
 from regrad.core.dtypes import as_dtype
 from regrad.core.graph import FuncGraph, Graph, Operation, Tensor, get_default_graph
-from regrad.core.opdef import Known, Spec, define_op, find_op
+from regrad.core.opdef import LIST, Known, Spec, define_op, find_op
 from regrad.core.shapes import Dimension, TensorShape, as_dims
 
 const_op = define_op("Const", "", attrs={"value": None, "dtype": None},
@@ -311,7 +311,21 @@ def build(opdef, inputs, name, attrs):
             op = graph._add(opdef, inputs, attrs, name or opdef.type)
             outputs = op.outputs
             return outputs[0] if len(outputs) == 1 and opdef.single else _result(op)
+    elif opdef._fast == LIST and len(inputs) == 1 and _alike(inputs[0], opdef, graph):
+        op = graph._add(opdef, tuple(inputs[0]), attrs, name or opdef.type, (len(inputs[0]),))
+        return op.outputs[0] if opdef.single and len(op.outputs) == 1 else _result(op)
     return _build_checked(opdef, graph, inputs, name, attrs)
+
+
+def _alike(values, opdef, graph):
+    """True for a list of tensors of `graph` and of one dtype, which the op type takes."""
+    if type(values) is not list or not values or type(values[0]) is not Tensor:
+        return False
+    dtype = values[0].dtype
+    for x in values:
+        if type(x) is not Tensor or x.op.graph is not graph or x.dtype is not dtype:
+            return False
+    return not opdef.types or dtype in opdef.types.get("T", (dtype,))
 
 
 opdefs.builder = build

@@ -81,7 +81,9 @@ class DType:
     @property
     def size(self):
         """Bytes per element; 1 for strings and handles, whose elements are Python objects."""
-        return 1 if self._kind in "so" else np.dtype(self.as_numpy_dtype).itemsize
+        if self._kind in "so":
+            return 1
+        return (np.dtype(self.as_numpy_dtype) if self.np_dtype is None else self.np_dtype).itemsize
 
     @property
     def min(self):

@@ -474,7 +474,7 @@ class Graph:
             while found in self._by_name:
                 found = self.unique_name(name, absolute=True)
             return found
-        if not _OP_NAME.match(name) and not (self._scope and name and _SCOPE_NAME.match(name)):
+        if name is not opdef.type and not _OP_NAME.match(name) and not (self._scope and name and _SCOPE_NAME.match(name)):
             raise _bad_name(name)
         found = self.unique_name(name)
         while found in self._by_name:  # one that was taken as it is, of a converted input
@@ -635,25 +635,9 @@ class Graph:
         self._local = _ThreadValues(self._thread, now)
         self.__class__ = kind
 
-    @contextlib.contextmanager
     def name_scope(self, name):
-        """Prefixes the names of ops made inside the block; yields the prefix with its slash."""
-        if type(self) is Graph and threading.get_ident() != self._thread:
-            self._per_thread(_NamesPerThread)
-        old = self._scope
-        if not name:
-            new = ""
-        else:
-            if not isinstance(name, str):
-                raise TypeError(f"The name of a scope must be a string, got {name!r}.")
-            if not _SCOPE_NAME.match(name) or (not old and not _OP_NAME.match(name)):
-                raise _bad_name(name)
-            new = name[:-1] if name.endswith("/") else self.unique_name(name)
-        self._scope = new
-        try:
-            yield new + "/" if name else ""
-        finally:
-            self._scope = old
+        """Context manager: prefixes the names of ops made inside the block; yields the prefix with its slash."""
+        return _NameScope(self, name)
 
     def get_name_scope(self):
         return self._scope
@@ -1152,12 +1136,40 @@ def needed(fetches, fed=()):
             continue
         seen.add(item)
         for t in item.inputs:
-            if t.op not in seen and t not in fed:
+            if t.op not in seen and (not fed or t not in fed):
                 stack.append(t.op)
-        for c in item.control_inputs:
+        for c in item._controls:
             if c not in seen:
                 stack.append(c)
     return seen
+
+
+class _NameScope(contextlib.ContextDecorator):
+    """The block of `Graph.name_scope`."""
+
+    __slots__ = ("graph", "name", "outer")
+
+    def __init__(self, graph, name):
+        self.graph = graph
+        self.name = name
+
+    def __enter__(self):
+        graph, name = self.graph, self.name
+        if type(graph) is Graph and threading.get_ident() != graph._thread:
+            graph._per_thread(_NamesPerThread)
+        self.outer = graph._scope
+        if not name:
+            graph._scope = ""
+            return ""
+        if not isinstance(name, str):
+            raise TypeError(f"The name of a scope must be a string, got {name!r}.")
+        if not _SCOPE_NAME.match(name) or (not self.outer and not _OP_NAME.match(name)):
+            raise _bad_name(name)
+        graph._scope = scope = name[:-1] if name.endswith("/") else graph.unique_name(name)
+        return scope + "/"
+
+    def __exit__(self, *exc):
+        self.graph._scope = self.outer
 
 
 class _Controls:

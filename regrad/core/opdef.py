@@ -140,6 +140,9 @@ class _Arg:
         self.var = None if self.fixed is not None else kind
 
 
+LIST = -2  # `OpDef._fast` of those that take one list
+
+
 class OpDef:
     """One op type. Made by `define_op`; calling it builds an operation in the default graph."""
 
@@ -167,8 +170,11 @@ class OpDef:
         self.random = random
         self.extra = {}
         self.has_lists = any(a.is_list for a in self.args)
-        # The common case, worth its own path: a few inputs, all of type T.
-        self._fast = len(self.args) if all(a.var == "T" and not a.is_list for a in self.args) else -1
+        # The common cases, worth paths of their own: a few inputs, all of type T; one list of them.
+        of_type = all(a.var == "T" for a in self.args)
+        self._fast = len(self.args) if of_type and not self.has_lists else -1
+        if of_type and self.has_lists and len(self.args) == 1:
+            self._fast = LIST
         self.single = single
         self.key = type  # stands for the op type where compiled programs are looked up
         self.module = ""  # that defined it; the rules of a family's ops stand in the sibling file

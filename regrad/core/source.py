@@ -11,12 +11,18 @@ import sys
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _CONTEXTLIB = contextlib.__file__  # the frames of a `with` block on a generator
 _DEPTH = 4  # a helper that makes a layer, its caller, and two more
+_own: dict[str, bool] = {}  # file name -> whether its frames are none of the user's
 
 
 def user_frames():
     """Returns the innermost frames outside Regrad, innermost first, as ((code, offset), ...)."""
     frame = sys._getframe(1)
-    while frame is not None and ((name := frame.f_code.co_filename).startswith(_PACKAGE) or name == _CONTEXTLIB):
+    while frame is not None:
+        own = _own.get(name := frame.f_code.co_filename)
+        if own is None:
+            own = _own[name] = name.startswith(_PACKAGE) or name == _CONTEXTLIB
+        if not own:
+            break
         frame = frame.f_back
     frames = []
     while frame is not None and len(frames) < _DEPTH:

@@ -9,9 +9,9 @@ from regrad.runtime.plan import shape_only_positions
 
 def data_inputs(node):
     """Returns the values a node needs, those left out of which only the shape matters."""
-    shape_only = shape_only_positions(node.op)
+    shape_only = shape_only_positions(node.op) if node.opdef.shape_only else ()
     if not shape_only:
-        return [v for v in node.ins if v >= 0]
+        return node.ins if not node.opdef.writes else [v for v in node.ins if v >= 0]
     return [v for i, v in enumerate(node.ins) if v >= 0 and i not in shape_only]
 
 
@@ -24,7 +24,11 @@ def split(nodes, limit):
     signs, crossing = _signatures(nodes, limit)
     parts, i, phase = [], 0, None
     while len(nodes) - i > limit:
-        start, period = _repetition(signs[i:i + 3 * limit], limit)
+        window = signs[i:i + 3 * limit]
+        if phase is not None and len(window) >= 2 * phase and window == signs[i - phase:i - phase + len(window)]:
+            start, period = 0, phase  # it goes on as before
+        else:
+            start, period = _repetition(window, limit)
         if period is None:
             size, phase = limit, None
         elif phase == period and start == 0:

@@ -8,6 +8,8 @@ import threading
 
 import numpy as np
 
+from regrad.core import collecting
+
 
 def import_jax():
     """Returns the module `jax`, loaded without a trace in `np.random`, whatever other threads draw meanwhile."""
@@ -18,7 +20,8 @@ def import_jax():
 
     np.random.rand = rand
     try:
-        import jax
+        with collecting.paused():
+            import jax
 
         return jax
     finally:

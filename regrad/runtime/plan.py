@@ -74,9 +74,15 @@ class Plan:
                 self._version[variable] = v
         # A variable fetched by itself is a read like any other that waits for no assignment.
         before = {f: self._value(f) for f in fetches if isinstance(f, Tensor) and variable_of(f) is not None}
-        ops = _ordered(needed(fetches, set(fed)))
-        for op in ops:
-            self._add(op)
+        plain = {}  # op type -> whether its operations are the ordinary ones, of which there may be tens of thousands
+        for op in _ordered(needed(fetches, set(fed))):
+            ordinary = plain.get(op.opdef)
+            if ordinary is None:
+                ordinary = plain[op.opdef] = _is_plain(op.opdef)
+            if ordinary:
+                self._add_plain(op)
+            else:
+                self._add(op)
         self.fetches = [before[f] if f in before else self._value(f) if isinstance(f, Tensor) else -1 for f in fetches]
         self.size = len(self.tensors)
         gives = [(n.op, n.opdef.extra["gives"](n.op)) for n in self.nodes if "gives" in n.opdef.extra]
@@ -142,6 +148,26 @@ class Plan:
         for v, number in zip(written, outs[len(outs) - len(written):]):
             self._version[v] = self.commits[v] = number
         node = Node(op, ins, outs, needs_host(op), written)
+        self.nodes.append(node)
+        for number in outs:
+            self.producer[number] = node
+
+    def _add_plain(self, op):
+        """Adds an operation of a type that `_is_plain`."""
+        of_tensor, tensors = self._of_tensor, self.tensors
+        host = False
+        ins = []
+        for t in op.inputs:
+            number = of_tensor.get(t)
+            ins.append(self._value(t) if number is None else number)
+            host = host or t.dtype._kind in "so"
+        outs = []
+        for t in op.outputs:
+            outs.append(len(tensors))
+            of_tensor.setdefault(t, len(tensors))
+            tensors.append(t)
+            host = host or t.dtype._kind in "so"
+        node = Node(op, tuple(ins), tuple(outs), host, ())
         self.nodes.append(node)
         for number in outs:
             self.producer[number] = node
@@ -227,13 +253,25 @@ class Plan:
 def _ordered(ops):
     """Returns the operations in execution order (see the top of this file)."""
     ops = sorted(ops, key=lambda op: op.id)
-    late = set()
-    for op in ops:
-        if written_variables(op) or any(t.op in late for t in op.inputs) or any(c in late for c in op.control_inputs):
-            late.add(op)
+    late = {op for op in ops if written_variables(op)}
     if not late:
         return ops
+    for op in ops:
+        for t in op.inputs:
+            if t.op in late:
+                late.add(op)
+                break
+        else:
+            if op._controls and any(c in late for c in op._controls):
+                late.add(op)
     return [op for op in ops if op not in late] + [op for op in ops if op in late]
+
+
+def _is_plain(opdef):
+    """True for an op type whose operations compute values from values, on the host only where there are strings."""
+    extra = opdef.extra
+    return not (opdef.variable or opdef.host or opdef.writes or opdef.random or opdef.type in ("Placeholder", "FuncInput")
+                or "host_if" in extra or extra.get("has_bodies"))
 
 
 def body_graphs(op):

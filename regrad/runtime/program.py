@@ -109,24 +109,28 @@ class Stage:
         for node in nodes:
             if node.pure and self._folded(node):
                 continue
-            specs = self._specs(node)
+            specs = self._static_specs(node) or self._specs(node)
             for v, spec in zip(node.outs, specs):
                 infos[v] = spec
             left.append(node)
         return left
+
+    @staticmethod
+    def _static_specs(node):
+        """Returns the Specs of a node's outputs where the graph knows all its shapes; else None."""
+        op = node.op
+        if node.written or len(op.outputs) != len(node.outs):
+            return None
+        for t in (*op.outputs, *op.inputs):  # what is known of all of them was checked when the op was made
+            if t.dims is None or None in t.dims:
+                return None
+        return [Spec(t.dims, t.dtype) for t in op.outputs]
 
     def _specs(self, node):
         """Returns the concrete Specs of a device node's outputs."""
         op = node.op
         infos = self.infos
         outputs = op.outputs
-        if not node.written:
-            for t in (*outputs, *op.inputs):  # what is known of all of them was checked when the op was made
-                if not fully_known(t.dims):
-                    break
-            else:
-                if len(outputs) == len(node.outs):
-                    return [Spec(t.dims, t.dtype) for t in outputs]
         inputs = []
         for position, v in enumerate(node.ins):
             if v < 0:
@@ -198,10 +202,10 @@ class Stage:
         opdef, infos = node.opdef, self.infos
         if not node.pure or opdef.xla_only or opdef.extra.get("has_bodies"):
             return False
-        shape_only = shape_only_positions(node.op)
+        shape_only = shape_only_positions(node.op) if opdef.shape_only else ()
         for position, v in enumerate(node.ins):
             info = infos[v]
-            if info is None or position not in shape_only and not isinstance(info, Known):
+            if info is None or not isinstance(info, Known) and position not in shape_only:
                 return False
         if shape_only and not opdef.partial and not any(v in self.program.plan.sought for v in node.outs):
             return False  # zeros like something: the compiler makes them where they are used
@@ -433,10 +437,9 @@ def _live(nodes, outside):
     live = {v for v in outside if v >= 0}
     kept = []
     for node in reversed(nodes):
-        if any(v in live for v in node.outs) or not node.pure and not node.opdef.random:
+        if not live.isdisjoint(node.outs) or not node.pure and not node.opdef.random:
             kept.append(node)
-            shape_only = shape_only_positions(node.op)
-            live.update(v for i, v in enumerate(node.ins) if i not in shape_only)
+            live.update(data_inputs(node))
     kept.reverse()
     return kept
 

@@ -66,7 +66,7 @@ class Runner:
         if not segments or self.session.recorder is not None:
             return False
         with self.session.unlocked():
-            for segment in segments:
+            for segment in reversed(segments):  # another thread may have begun at the other end
                 try:
                     segment.executable()
                 except Exception:  # the run meets it again, and knows what to do about it

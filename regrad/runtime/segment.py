@@ -212,14 +212,15 @@ class Segment:
     def cost(self):
         """Returns an estimate of NumPy's time in nanoseconds, but for what calling it costs: whether compiling pays."""
         if self._cost is None:
-            infos = self._infos
+            infos, size = self._infos, {}  # value number -> elements, one at least
             overwritten = {self.ins[i] for i in self.donate} if self.alone else set()
             moved = products = largest = self._n_products = self._results = 0
             for node in self.nodes:
                 made = 0
                 for v in node.outs:
-                    made += size_of(infos[v].dims) or 1
-                    taken = _bytes(infos[v])
+                    size[v] = size_of(infos[v].dims) or 1
+                    made += size[v]
+                    taken = size[v] * infos[v].dtype.size
                     self._results += taken
                     if taken >= largest:
                         largest, self._largest = taken, (node.op, infos[v])
@@ -229,13 +230,14 @@ class Segment:
                 for i, v in enumerate(node.ins):
                     if v < 0 or i in rows_of and i not in node.opdef.writes:
                         continue
-                    size = size_of(infos[v].dims) or 1
-                    if i in rows_of and v in overwritten and size > config.tiny_cost:
+                    if v not in size:
+                        size[v] = size_of(infos[v].dims) or 1
+                    if i in rows_of and v in overwritten and size[v] > config.tiny_cost:
                         self._overwrites = True
-                        made -= size
+                        made -= size[v]
                         overwritten.update(node.outs)
                     else:
-                        moved += size
+                        moved += size[v]
                 moved += made
                 found = _products(node.op, node.ins, infos, made)
                 if found:
@@ -794,6 +796,9 @@ def _inlined(array):
 
 
 def _positions(op):
+    opdef = op.opdef
+    if not opdef.static and not opdef.shape_only and "has_bodies" not in opdef.extra:
+        return (), ()
     from regrad.runtime.plan import shape_only_positions, static_positions
 
     return static_positions(op), shape_only_positions(op)
