@@ -214,7 +214,8 @@ class Segment:
         if self._cost is None:
             infos, size = self._infos, {}  # value number -> elements, one at least
             overwritten = {self.ins[i] for i in self.donate} if self.alone else set()
-            moved = products = largest = self._n_products = self._results = 0
+            moved = products = self._n_products = self._results = 0
+            largest = -1
             for node in self.nodes:
                 made = 0
                 for v in node.outs:
@@ -222,7 +223,7 @@ class Segment:
                     made += size[v]
                     taken = size[v] * infos[v].dtype.size
                     self._results += taken
-                    if taken >= largest:
+                    if taken > largest:
                         largest, self._largest = taken, (node.op, infos[v])
                 if node.opdef.extra.get("free"):
                     continue
