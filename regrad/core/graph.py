@@ -1101,25 +1101,49 @@ def assigned_by(op):
         assigned = variable_of(op.inputs[i])
         if assigned is not None:
             yield assigned
-    for value in op.attrs.values() if op.opdef.extra.get("has_bodies") else ():
-        for body in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(body, FuncGraph):
-                for inner in body._ops:
-                    yield from assigned_by(inner)
+    for body in body_graphs(op):
+        for inner in body._ops:
+            yield from assigned_by(inner)
+
+
+def body_graphs(op):
+    """Returns the FuncGraphs among an operation's attributes: branches, loop bodies."""
+    if not op.opdef.extra.get("has_bodies"):
+        return ()
+    values = (v for value in op.attrs.values() for v in (value if isinstance(value, (list, tuple)) else (value,)))
+    return [v for v in values if isinstance(v, FuncGraph)]
 
 
 def assigned_before(ops):
-    """Returns the variable operations that are assigned by `ops` or by what these wait for."""
-    found, stack, seen = set(), list(ops), set(ops)
+    """Returns the variable operations that are assigned by `ops` or by what these wait for.
+
+    What each operation waits for is remembered, so that asking at every step of a growing graph stays linear.
+    """
+    return frozenset().union(*(_assigned_up_to(op) for op in ops))
+
+
+def _assigned_up_to(op):
+    graph = op.graph
+    revision, known = graph.__dict__.get("_assigned", (None, {}))
+    if revision != graph._revision:
+        revision, known = graph._assigned = (graph._revision, {})
+    stack = [op]
     while stack:
-        op = stack.pop()
-        if may_assign(op):
-            found.update(assigned_by(op))
-        for other in (*(t.op for t in op.inputs), *op.control_inputs):
-            if other not in seen:
-                seen.add(other)
-                stack.append(other)
-    return found
+        last = stack[-1]
+        if last in known:
+            stack.pop()
+            continue
+        before = {*(t.op for t in last.inputs), *last._controls}
+        missing = [other for other in before if other not in known]
+        if missing:
+            stack += missing
+            continue
+        sets = {id(s): s for s in map(known.__getitem__, before) if s}
+        if may_assign(last):
+            sets[0] = frozenset(assigned_by(last))
+        known[last] = frozenset().union(*sets.values()) if len(sets) > 1 else next(iter(sets.values()), frozenset())
+        stack.pop()
+    return known[op]
 
 
 def needed(fetches, fed=()):

@@ -13,13 +13,15 @@ no bound is needed for anything.
 """
 
 import copy
+import itertools
 
 import numpy as np
 
 from regrad.core import dtypes, nest, source
 from regrad.core.convert import constant, convert_to_tensor, use_elsewhere
 from regrad.core.errors import InvalidArgumentError
-from regrad.core.graph import FuncGraph, Operation, assigned_before, assigned_by, get_default_graph, may_assign, needed
+from regrad.core.graph import (FuncGraph, Operation, assigned_before, assigned_by, body_graphs, get_default_graph, may_assign,
+                               needed, variable_of)
 from regrad.core.host import HOST
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, define_op, spec_text
@@ -88,12 +90,35 @@ def _read_inside(graphs, inputs, repeated=False):
     if it is `repeated`, one of its own. Other variables are read before the run's assignments."""
     reads = {snapshot: storage for g in graphs for snapshot, storage in g.reads.items() if snapshot in g.captures}
     assigned = {v for g in graphs for op in g._ops for v in assigned_by(op)} if reads and repeated else set()
-    if any(sum(map(may_assign, storage._consumers)) > 1 for storage in reads.values()):  # the first one initialises it
+    if any(_assigned_twice(storage) for storage in reads.values()):  # the first one initialises it
         assigned |= assigned_before([t.op for t in inputs])
     for g in graphs:
         for snapshot, storage in reads.items():
             if storage.op in assigned and snapshot in g.captures:
                 g.read_inside(snapshot)
+
+
+def _assigned_twice(storage):
+    return len(list(itertools.islice(filter(may_assign, storage._consumers), 2))) == 2
+
+
+def _read_before(graphs, inputs, captures):
+    """Returns the captures of a loop with the storage of each variable that it does not assign read where the loop begins.
+
+    The loop's gradient then computes with that value too, whatever has assigned the variable by the time it runs.
+    """
+    assigned = {v for g in graphs for op in g._ops for v in assigned_by(op)}
+    unchanging = [t for t in captures if variable_of(t) is not None and variable_of(t) not in assigned]
+    if not unchanging or any(map(_takes_no_value, graphs)):
+        return captures
+    with get_default_graph().control_dependencies([t.op for t in inputs if not t.op.opdef.variable]):
+        read = {t: identity(t, name="read") for t in unchanging}
+    return [read.get(t, t) for t in captures]
+
+
+def _takes_no_value(graph):
+    """True for a body with an operation for which a variable need not have a value."""
+    return any(op.opdef.extra.get("uninitialized_ok") or any(map(_takes_no_value, body_graphs(op))) for op in graph._ops)
 
 
 def _new_capture(graph, tensor):
@@ -931,6 +956,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         _read_inside([cond_graph, body_graph], [limit, *start], repeated=True)
         captures = set_captures([cond_graph, body_graph], len(start))
         with after_waits([cond_graph, body_graph]):
+            captures = _read_before([cond_graph, body_graph], [limit, *start, *captures], captures)
             outputs = while_op(limit, [*start, *captures], cond=cond_graph, body=body_graph, n_carry=len(start), n_xs=0,
                                reverse=False, invariants=tuple(invariants), host=bool(ranks), name="While")
         outputs = [unasked_identity(t, name="Exit") for t in outputs[:len(start)]]

@@ -14,7 +14,7 @@ node gets the earliest stage that respects this: device nodes of stage s, then h
 
 from regrad.core.dtypes import runtime_name
 from regrad.core.errors import InvalidArgumentError
-from regrad.core.graph import FuncGraph, Tensor, needed, variable_of
+from regrad.core.graph import Tensor, body_graphs, needed, variable_of
 from regrad.core.shapes import size_of, text
 
 _MAX_KEYED = 4096  # elements of a tensor by whose value a program may be specialised
@@ -272,18 +272,6 @@ def _is_plain(opdef):
     extra = opdef.extra
     return not (opdef.variable or opdef.host or opdef.writes or opdef.random or opdef.type in ("Placeholder", "FuncInput")
                 or "host_if" in extra or extra.get("has_bodies"))
-
-
-def body_graphs(op):
-    """Returns the FuncGraphs among an operation's attributes: branches, loop bodies."""
-    if not op.opdef.extra.get("has_bodies"):
-        return ()
-    graphs = []
-    for value in op.attrs.values():
-        for v in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(v, FuncGraph):
-                graphs.append(v)
-    return graphs
 
 
 def written_variables(op):

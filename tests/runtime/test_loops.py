@@ -5,6 +5,7 @@ import pytest
 
 import regrad as tf
 from regrad import config
+from regrad.core import graph as graphs
 from regrad.ops import flow
 
 TURNS, BATCH, UNITS = 3, 2, 4
@@ -167,3 +168,31 @@ def test_second_order_through_a_loop_whose_length_an_outer_turn_decides(monkeypa
             high, low = (session.run(first, {x: v}) for v in (0.5001, 0.4999))
             np.testing.assert_allclose(found[-1][2], (high - low) / 0.0002, rtol=1e-6)
     np.testing.assert_allclose(*found, rtol=1e-12)
+
+
+def test_what_a_loop_waits_for_is_found_once_for_each_operation(monkeypatch):
+    asked = []
+    count = graphs.assigned_by
+    monkeypatch.setattr(graphs, "assigned_by", lambda op: asked.append(op) or count(op))
+
+    w = tf.get_variable("w", initializer=3.0)
+    x = w.assign(1.0) + w.assign(2.0)
+    for _ in range(30):
+        x = tf.cond(x > 0.0, lambda: x * w, lambda: x)
+    assert len(asked) < 300  # of each choice what it holds, of the 29 before it nothing
+
+
+def test_edges_that_change_are_waited_for():
+    w = tf.get_variable("w", initializer=3.0)
+    x = tf.identity(tf.constant(1.0))
+
+    def power():
+        return tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a * w), [0, x])[1]
+
+    late = w.assign(7.0).op
+    power()
+    x.op._add_control_input(late)
+    after = power()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(after) == 49.0

@@ -481,4 +481,32 @@ with tf.variable_scope('r', initializer=tf.constant_initializer(0.2)):
         c[0], c[1], x, sequence_length=[3, 2], dtype=tf.float32
     )
 result = run([f, b, sf, sb])"""),
+    Row("a variable assigned between a computation and its gradient", """
+def repeated(step):
+    return lambda x: tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, step(a, i)), [0, x])[1]
+models = [
+    lambda x: x * w * w,
+    lambda x: tf.cond(x > 0, lambda: x * w.read_value() * w, lambda: x),
+    repeated(lambda a, i: a * w),
+    repeated(lambda a, i: a * w.read_value()),
+    repeated(lambda a, i: tf.cond(i > 0, lambda: a * w, lambda: a)),
+    repeated(lambda a, i: repeated(lambda b, j: b * w)(a)),
+    repeated(lambda a, i: a * tf.gather(w * tf.ones([3]), i)),
+    lambda x: tf.reduce_sum(tf.map_fn(lambda t: t * w * w, tf.stack([x, x]))),
+    lambda x: tf.scan(lambda a, t: a * t * w, tf.stack([x, x]))[1],
+]
+fetches = []
+for assigned_before in (False, True):
+    for n, model in enumerate(models):
+        with tf.variable_scope('m%d%d' % (n, assigned_before)):
+            w = tf.get_variable('w', initializer=3.0, use_resource=True)
+            x = tf.constant(2.0)
+            with tf.control_dependencies([tf.assign(w, 4.0)] if assigned_before else []):
+                y = model(tf.identity(x))
+            with tf.control_dependencies([y]):
+                late = tf.assign(w, 10.0)
+            with tf.control_dependencies([late]):
+                one = tf.identity(1.0)
+            fetches.append([y, *tf.gradients(y, [x, w], one)])
+result = run(fetches)"""),
 ]
