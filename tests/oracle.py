@@ -143,8 +143,10 @@ class Names(types.ModuleType):
             return _raw(tf, name[:-3])
         name = RENAMED.get(name, name)
         later = sys.modules["tensorflow"]  # what only version 2 has
+        tables = importlib.import_module("tensorflow.python.ops.lookup_ops")  # what stood in tf.contrib
         for space in (tf, tf.math, tf.linalg, tf.signal, tf.nn, tf.bitwise, tf.strings, tf.image, tf.random, tf.sparse,
-                      tf.quantization, tf.math.special, tf.debugging, tf.errors, tf.dtypes, later.linalg, later.math):
+                      tf.quantization, tf.math.special, tf.debugging, tf.errors, tf.dtypes, later.linalg, later.math,
+                      tf.lookup, tables):
             if hasattr(space, name):
                 return getattr(space, name)
         if f"{self.__name__}.{name}" in sys.modules:

@@ -111,7 +111,8 @@ _TREE = {
         linalg.linear_operator_full_matrix=linalg linalg.linear_operator_identity=linalg
         linalg.linear_operator_low_rank_update=linalg linalg.linear_operator_lower_triangular=linalg
         linalg.linear_operator_util
-        linalg_grad=ops.linalg_grad linalg_ops=linalg linalg_ops_impl=linalg list_ops logging_ops=ops.check lookup_ops
+        linalg_grad=ops.linalg_grad linalg_ops=linalg linalg_ops_impl=linalg list_ops logging_ops=ops.check
+        lookup_ops=ops.lookup
         losses=losses losses.losses=losses losses.losses_impl=losses losses.util=losses manip_ops=manip
         map_fn=ops.functional math_grad=ops.math_grad math_ops=ops.math math_ops_impl metrics=metrics
         metrics_impl=compat.metrics nn=nn nn_grad=ops.nn_grad nn_impl=nn nn_ops=nn numerics op_selector optional_grad
@@ -146,7 +147,7 @@ _TREE = {
 
 _NAMESPACES = """autograph bitwise contrib data distribute distributions errors initializers layers linalg logging losses math
     nn random train signal spectral strings summary image test gfile app flags manip sets metrics keras io debugging dtypes
-    estimator quantization graph_util nest python_io queue sparse version
+    estimator quantization graph_util lookup nest python_io queue sparse version
     io.gfile nn.rnn_cell keras.backend keras.initializers keras.layers keras.regularizers""".split()
 
 _STANDARD = {"contextlib", "inspect", "generated", "regrad"}  # targets that are no parts of Regrad

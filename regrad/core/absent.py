@@ -19,7 +19,6 @@ ABSENT = {
     "keras.models": "compose functions of tf.layers, and train with an optimizer of tf.train",
     "keras.optimizers": "tf.train has the optimizers",
     "load_op_library": "tf.define_op makes op types, in Python or in C++",
-    "lookup": "look words up in a Python dictionary, and feed the indices",
     "optimizers": "tf.train has the optimizers",
     "ragged": "pad the rows to one length, and mask",
     "RaggedTensor": "pad the rows to one length, and mask",

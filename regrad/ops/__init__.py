@@ -15,7 +15,7 @@ FAMILIES = (
     "cumulative", "cumulative_grad", "diag", "diag_grad", "distort", "einsum", "einsum_grad", "fft",
     "fft_grad", "files", "flow", "flow_grad", "fractional", "fractional_grad", "functional", "generate",
     "generate_grad", "handles", "hashing", "image", "image_grad", "indexing", "indexing_grad",
-    "inplace", "inplace_grad", "layout", "layout_grad", "linalg", "linalg_grad", "math", "math_grad",
+    "inplace", "inplace_grad", "layout", "layout_grad", "linalg", "linalg_grad", "lookup", "math", "math_grad",
     "matmul", "matmul_grad", "nn", "nn_grad", "norm", "norm_grad", "operators", "partition",
     "partition_grad", "pool", "pool_grad", "quantise", "quantise_grad", "quantised", "queues", "ragged",
     "ragged_grad", "random", "random_grad", "readers", "reduce", "reduce_grad", "script", "segment",

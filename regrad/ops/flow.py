@@ -20,8 +20,17 @@ import numpy as np
 from regrad.core import dtypes, nest, source
 from regrad.core.convert import constant, convert_to_tensor, use_elsewhere
 from regrad.core.errors import InvalidArgumentError
-from regrad.core.graph import (FuncGraph, Operation, assigned_before, assigned_by, body_graphs, get_default_graph, may_assign,
-                               needed, variable_of)
+from regrad.core.graph import (
+    FuncGraph,
+    Operation,
+    assigned_before,
+    assigned_by,
+    body_graphs,
+    get_default_graph,
+    may_assign,
+    needed,
+    variable_of,
+)
 from regrad.core.host import HOST
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, define_op, spec_text

@@ -178,7 +178,7 @@ def test_what_a_loop_waits_for_is_found_once_for_each_operation(monkeypatch):
     w = tf.get_variable("w", initializer=3.0)
     x = w.assign(1.0) + w.assign(2.0)
     for _ in range(30):
-        x = tf.cond(x > 0.0, lambda: x * w, lambda: x)
+        x = tf.cond(x > 0.0, lambda x=x: x * w, lambda x=x: x)
     assert len(asked) < 300  # of each choice what it holds, of the 29 before it nothing
 
 

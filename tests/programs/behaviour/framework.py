@@ -349,4 +349,20 @@ run(tf.case([(tf.equal(x, 1), lambda: 1)]), {x: 7})""", asked=False),
     _refused("arrays for one output", "InvalidArgumentError", "expects to see 1 values",
              "run(tf.py_func(lambda x: (x, x), [tf.ones([2])], tf.float32))"),
     _refused("an empty graph", "RuntimeError", "graph is empty", "tf.Session(graph=tf.Graph()).run('x')"),
+    Row("words through a table into a model", """
+words = tf.lookup.KeyValueTensorInitializer(['a', 'b', 'c'], [0, 1, 2], tf.string, tf.int64)
+table = tf.lookup.StaticVocabularyTable(words, 2)
+texts = tf.data.Dataset.from_tensor_slices(['a c', 'b q', 'c a']).map(lambda t: table.lookup(tf.string_split([t]).values))
+ids = tf.data.make_initializable_iterator(texts)
+batch = ids.get_next()
+e = tf.get_variable('e', initializer=np.arange(10.0).reshape(5, 2), dtype=tf.float64, use_resource=True)
+loss = tf.reduce_sum(tf.square(tf.nn.embedding_lookup(e, batch)))
+step = tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
+sparse = table.lookup(tf.SparseTensor([[0, 1], [2, 0]], ['c', 'a'], [3, 2]))
+result = [table.name, table.key_dtype.name, [t.op.type for t in [batch, loss]],
+          sorted(o.op.type if hasattr(o, 'op') else o.type for o in tf.get_collection(tf.GraphKeys.TABLE_INITIALIZERS))]
+with tf.Session() as s:
+    s.run([tf.global_variables_initializer(), tf.tables_initializer()])
+    s.run(ids.initializer)
+    result += [[s.run([batch, loss, step])[:2] for _ in range(3)], s.run(e), s.run([sparse.indices, sparse.values, table.size()])]"""),
 ]
