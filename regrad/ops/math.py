@@ -42,14 +42,20 @@ def of_values(function):
 
 def unary(op_type, function, types=NUMERIC, partial=False):
     """Defines an op of one tensor, of the same shape and dtype, computed by `b.np.<function>`."""
-    return define_op(op_type, "x", infer=same, types={"T": types}, partial=partial,
-                     lower=lambda b, x: getattr(b.np, function)(x))
+    return by_numpy(getattr(np, function), define_op(op_type, "x", infer=same, types={"T": types}, partial=partial,
+                                                     lower=lambda b, x: getattr(b.np, function)(x)))
+
+
+def by_numpy(function, op):
+    """Notes that NumPy's `function` of the op's operands is its lowering on the host; returns the op."""
+    op.extra["numpy"] = lambda op, known: function
+    return op
 
 
 def binary(op_type, function, types=NUMERIC, partial=False):
     """Defines an op of two tensors of one dtype, with broadcasting, computed by `b.np.<function>`."""
-    return define_op(op_type, "x, y", infer=broadcasted, types={"T": types}, partial=partial,
-                     lower=lambda b, x, y: getattr(b.np, function)(x, y))
+    return by_numpy(getattr(np, function), define_op(op_type, "x, y", infer=broadcasted, types={"T": types}, partial=partial,
+                                                     lower=lambda b, x, y: getattr(b.np, function)(x, y)))
 
 
 # -- sums and products -----------------------------------------------------------------
@@ -365,7 +371,7 @@ def reciprocal_no_nan(x, name=None):
 
 
 # -- powers and roots -------------------------------------------------------------------
-square_op = define_op("Square", "x", infer=same, types={"T": NUMERIC}, lower=lambda b, x: x * x)
+square_op = by_numpy(np.square, define_op("Square", "x", infer=same, types={"T": NUMERIC}, lower=lambda b, x: x * x))
 squareddifference_op = define_op("SquaredDifference", "x, y", infer=broadcasted, types={"T": INEXACT | INDEX},
                                  lower=lambda b, x, y: _squared_difference(b, x - y))
 sqrt_op = unary("Sqrt", "sqrt", INEXACT)

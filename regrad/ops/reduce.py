@@ -65,6 +65,18 @@ def _mean(b, x, axis, keepdims):
 
 
 sum_op = _reduction("Sum", reducing.total, partial=True)
+
+
+def _numpy_sum(op, known):
+    """Returns what computes a sum on the host, its axes being known: see `runtime.direct`."""
+    x = op.inputs[0]
+    if x.dims is None or x.dtype.name not in ("float32", "float64"):  # NumPy adds up small integers in larger ones
+        return None
+    axes = axes_of(known[1], len(x.dims))
+    return functools.partial(np.add.reduce, axis=axes if len(axes) < len(x.dims) else None, keepdims=op.attrs["keep_dims"])
+
+
+sum_op.extra["numpy"] = _numpy_sum
 mean_op = _reduction("Mean", _mean)
 prod_op = _reduction("Prod", lambda b, x, axis, keepdims: reducing.reduce(
     b, functools.partial(b.np.prod, dtype=x.dtype), b.np.multiply, x, axis, keepdims), partial=True)

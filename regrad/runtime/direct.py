@@ -209,11 +209,20 @@ class _Writer:
         slots |= dict(zip(segment.in_slots, given))
         for v in segment.ins:
             self._as_array(self.value[v])
-        if segment.steps and not self.quiet:
+        if not self.quiet and any(op.type != "Identity" for op, *_ in segment.steps):
             self._line("    with errstate(all='ignore'):")
         indent = "    " if self.quiet else "        "
         for op, lower, refs, groups, outs, _, _, attrs, refusal in segment.steps:
             operands = [slots.get(i, "None") for i in refs]
+            plain = self._plain(op, segment.template, refs) if groups is None and refusal is None else None
+            if op.type == "Identity":
+                slots[outs[0]] = operands[0]
+                continue
+            if plain is not None:
+                slots[outs[0]] = f"{prefix}{outs[0]}"
+                given = ", ".join(o for k, o in enumerate(operands) if k not in op.opdef.static)
+                self._line(f"{indent}{slots[outs[0]]} = {self._object(plain)}({given})", op)
+                continue
             call = self._call(lower, op, operands if groups is None else op_arguments(op, operands), attrs)
             names = [f"{prefix}{i}" for i in outs]
             slots |= dict(zip(outs, names))
@@ -226,6 +235,12 @@ class _Writer:
             if len(outs) == 1:
                 self._line(f"{indent}if type({made}) in SEVERAL: {made} = {made}[0]")
         self.value |= {v: slots[i] for v, i in zip(segment.outs, segment.out_slots)}
+
+    @staticmethod
+    def _plain(op, template, refs):
+        """Returns NumPy's own function of the operands, those left out that are static, where that is the lowering; or None."""
+        form = op.opdef.extra.get("numpy")
+        return form and form(op, {k: template[i] for k, i in enumerate(refs) if k in op.opdef.static})
 
     def _host(self, node, infos):
         op, shape_only, operands = node.op, shape_only_positions(node.op), []
@@ -241,6 +256,11 @@ class _Writer:
                 operands.append(self._object(ShapeOf(info.dims, info.dtype.as_numpy_dtype)))
             else:
                 return False
+        plain = self._plain(op, (), ())
+        if plain is not None:
+            name = self.value[node.outs[0]] = f"v{node.outs[0]}"
+            self._line(f"    {name} = {self._object(plain)}({', '.join(operands)})", op)
+            return True
         call = self._call(node.opdef.lower, op, op_arguments(op, operands), declared_attrs(op))
         outs = [f"v{v}" for v in node.outs]
         targets = f"{', '.join(outs)}, = " if outs else ""

@@ -39,26 +39,31 @@ class Runner:
           The fetched values in order, NumPy or device arrays; None for an operation.
         """
         try:
-            program = self.program(arrays)
+            program = self.sole or self.program(arrays)
         except MustRunOnHost as found:
             self._plan_again(found)
             program = self._ready(arrays)
         session = self.session
         if program.cold and program.direct is None and self._compile_unlocked(program):
             program = self._ready(arrays)  # other threads ran meanwhile
+        run = self._run_direct if program.direct is not None and self._plain() else self.run_body
         session.executing += 1
         try:
             if not program.donates:
-                results, assigned = self.run_body(arrays, program)
-                session.state.update(assigned)
+                results, assigned = run(arrays, program)
+                if assigned:
+                    session.state.update(assigned)
                 return results
             # Old values may have been overwritten, and then there is no way back: an interrupt waits for the new ones.
             with uninterrupted:
-                results, assigned = self.run_body(arrays, program)
+                results, assigned = run(arrays, program)
                 session.state.update(assigned)
             return results
         finally:
             session.executing -= 1
+
+    def _run_direct(self, arrays, program):
+        return program.direct(arrays, self.session.state)
 
     def _compile_unlocked(self, program):
         """Compiles what the next run of `program` needs while other threads may use the session; True if there was anything."""
@@ -125,7 +130,7 @@ class Runner:
     def _execute(self, program, arrays, done):
         plan, session = self.plan, self.session
         if program.direct is not None and self._plain():
-            return program.direct(arrays, session.state)
+            return self._run_direct(arrays, program)
         env = [None] * program.size
         for v, a in zip(plan.feeds, arrays):
             env[v] = a if type(a) is np.ndarray else self._readable(v, a)

@@ -19,6 +19,7 @@ from regrad.runtime.runner import Runner
 from regrad.runtime.trace import ConfigProto, Recorder, RunOptions
 
 _sessions: weakref.WeakSet = weakref.WeakSet()
+_ndarray, _OBJECTS = np.ndarray, np.dtype(object)
 _MAX_RUNNERS = 4096  # plans kept per session; a program that builds new ops for every run would grow without end
 
 
@@ -98,8 +99,8 @@ class Session:
           tf.errors.OpError: something failed while running. No variable has changed then.
         """
         with self._lock:
-            self._check_open()
-            if not self.graph._ops:
+            if self._closed or not self.graph._ops:
+                self._check_open()
                 raise RuntimeError(self._empty())
             self.runs += 1
             if self._revision != self.graph._revision:
@@ -109,9 +110,9 @@ class Session:
             runner = self._runner(structure, tensors)
             if options is not None or self._timeout:
                 return self._run_with(runner, structure, arrays, options, run_metadata)
-            self._wait_first(runner.plan)
-            values = runner.run(arrays)
-            return structure.rebuild([own(v) for v in values])
+            if runner.plan.waiting or runner.plan.filling:
+                self._wait_first(runner.plan)
+            return structure.rebuild([own(v) for v in runner.run(arrays)])
 
     def _run_with(self, runner, structure, arrays, options, metadata):
         """Runs as RunOptions and the session's ConfigProto say: within a time, or recording its steps."""
@@ -175,20 +176,22 @@ class Session:
         return found
 
     def _feeds(self, feed_dict):
-        if feed_dict is None or isinstance(feed_dict, (dict, list, tuple)) and not feed_dict:
+        if feed_dict is None:
             return (), ()
+        if type(feed_dict) is not dict:
+            if isinstance(feed_dict, (list, tuple)) and not feed_dict:
+                return (), ()
+            checked_feeds(feed_dict)
         tensors, arrays = [], []
         graph = self.graph
-        if type(feed_dict) is not dict:
-            checked_feeds(feed_dict)
         special = graph._feedable_off or graph._buckets
         for key, value in feed_dict.items():
             if type(key) is Tensor and key.op.graph is graph and not (
                     special and (key in graph._feedable_off or key in graph._buckets)):
                 tensors.append(key)
                 # The usual case at once: an array of just that dtype and shape, or of the shape that was fed before.
-                if type(value) is np.ndarray and value.dtype is key.dtype.np_dtype and not value.dtype.hasobject and (
-                        value.shape == key.dims or (key.dims, value.shape) == self._fed.get(key)):
+                if type(value) is _ndarray and (dtype := value.dtype) is key.dtype.np_dtype and dtype is not _OBJECTS and (
+                        (shape := value.shape) == key.dims or (key.dims, shape) == self._fed.get(key)):
                     arrays.append(value)
                 else:
                     arrays.append(feed_array(key, value))
@@ -344,10 +347,12 @@ class Session:
                 if revision != self.graph._revision:
                     self._forget_plans()
                     runner, revision = self._runner(structure, tuple(tensors)), self._revision
-                arrays = [feed_array(t, v) for t, v in zip(tensors, values)]
+                arrays = [v if type(v) is _ndarray and v.shape == t.dims and v.dtype is t.dtype.np_dtype is not _OBJECTS
+                          else feed_array(t, v) for t, v in zip(tensors, values)]
                 if options is not None or self._timeout:
                     return self._run_with(runner, structure, arrays, options, run_metadata)
-                self._wait_first(runner.plan)
+                if runner.plan.waiting or runner.plan.filling:
+                    self._wait_first(runner.plan)
                 return structure.rebuild([own(v) for v in runner.run(arrays)])
 
         return function
