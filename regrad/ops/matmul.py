@@ -6,6 +6,7 @@ from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import broadcast, text
+from regrad.runtime.products import product
 
 
 def _inner(a, b, adims, bdims, ta, tb):
@@ -26,8 +27,7 @@ def _matmul_infer(a, b, *, transpose_a, transpose_b):
 
 
 def _matmul_lower(b, x, y, *, transpose_a, transpose_b):
-    # NumPy multiplies bfloat16 in float32.
-    return b.np.matmul(x.T if transpose_a else x, y.T if transpose_b else y).astype(x.dtype, copy=False)
+    return product(b, x, y, transpose_a, transpose_b)
 
 
 matmul_op = define_op("MatMul", "a, b", attrs={"transpose_a": False, "transpose_b": False}, types={"T": NUMERIC},

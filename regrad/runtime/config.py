@@ -21,6 +21,8 @@ Attributes:
     compiled run; without effect in a process that has used JAX on its own before).
   threads: how many threads a compiled program may use; None for one per core (as for `synchronous`).
   onednn: float32 convolutions are computed by oneDNN where its library is installed.
+  native: float32 products of matrices that XLA would leave to one core are shared by all, where the C file that does it
+    was built (runtime/products.py).
   kept_ops: operations in the programs that are kept for one plan, one program for each shape it is fed with (32 in any
     case), and twice as many in the compiled segments that the process keeps; those used last.
   recompile_warning: a plan specialised for more shapes than this says so once, naming the feed that varies; 0 never does.
@@ -49,6 +51,7 @@ keep_memory = True
 synchronous = True
 threads = None
 onednn = True
+native = True
 kept_ops = 50_000
 recompile_warning = 16
 
@@ -87,7 +90,7 @@ def compiler_options(operations, library_reduces=False):
     return options | {"xla_cpu_experimental_ynn_fusion_type": ",".join(f"LIBRARY_FUSION_TYPE_{kind}" for kind in kinds)}
 
 
-_KINDS = {"keep_memory": bool, "synchronous": bool, "onednn": bool, "threads": (int, type(None)),
+_KINDS = {"keep_memory": bool, "synchronous": bool, "onednn": bool, "native": bool, "threads": (int, type(None)),
           "cache_dir": (str, os.PathLike, type(None))}
 _NUMBERS = tuple(name for name, value in globals().items() if type(value) is int)
 

@@ -1,8 +1,8 @@
 """Functions of other libraries called by compiled programs, on the program's own memory: XLA's foreign function interface.
 
 XLA calls a *handler* with a frame that says where operands, results and attributes lie (`xla/ffi/api/c_api.h`, version 0.3 of
-its binary interface, which XLA keeps for a year at least). The handler here is Python's, called by ctypes with the GIL taken:
-some 10 us a call, so it is for work that takes longer and gives the GIL back while it computes.
+its binary interface, which XLA keeps for a year at least). A handler is a C function of a library, or one made here that calls
+Python by ctypes with the GIL taken: some 10 us a call, so it is for work that takes longer and gives the GIL back meanwhile.
 """
 
 import ctypes
@@ -12,8 +12,8 @@ import struct
 
 from regrad.runtime.loading import import_jax
 
-# target: the module, below `regrad`, whose `execute(key, addresses)` computes it.
-TARGETS = {"regrad_onednn": "runtime.onednn"}
+# target: the module, below `regrad`, whose `execute(key, addresses)` computes it, or whose `handler()` is a C function.
+TARGETS = {"regrad_onednn": "runtime.onednn", "regrad_product": "runtime.products"}
 
 _METADATA, _EXECUTE, _INTERNAL = 1, 3, 13  # enumerators of the interface
 _VERSION = struct.pack("=ii", 0, 3)
@@ -75,9 +75,12 @@ def register(target):
     """Makes a target of TARGETS known to XLA: before a program that calls it is compiled, or loaded from the disk.
 
     Returns:
-      The handler, kept because XLA holds its address; None where this XLA has no such interface.
+      The handler, kept because XLA holds its address; None where there is none, or this XLA has no such interface.
     """
-    handler = _handler(importlib.import_module(f"regrad.{TARGETS[target]}").execute)
+    module = importlib.import_module(f"regrad.{TARGETS[target]}")
+    handler = module.handler() if hasattr(module, "handler") else _handler(module.execute)
+    if handler is None:
+        return None
     try:
         ffi = import_jax().ffi
         ffi.register_ffi_target(target, ffi.pycapsule(handler), platform="cpu")
@@ -93,17 +96,17 @@ def register_all_in(data):
             register(target)
 
 
-def call(target, key, shape, dtype, *operands):
+def call(target, shape, dtype, *operands, **attributes):
     """Returns the result of `target` in a program that is being traced.
 
     Args:
       target: one of TARGETS, registered.
-      key: str that tells it what to compute; an attribute of the call.
       shape, dtype: of the result.
       operands: arrays, laid out row by row.
+      attributes: what tells it what to compute: `key`, a str, where the handler is Python's; else as it wants them.
     """
     jax = import_jax()
-    return jax.ffi.ffi_call(target, jax.ShapeDtypeStruct(shape, dtype), vmap_method="sequential")(*operands, key=key)
+    return jax.ffi.ffi_call(target, jax.ShapeDtypeStruct(shape, dtype), vmap_method="sequential")(*operands, **attributes)
 
 
 def raise_interrupt():

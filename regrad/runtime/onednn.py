@@ -152,7 +152,7 @@ def convolution(b, kind, first, second, shape, windows):
     numbers = [*x, *w, *(v for window in windows for v in (window.stride, window.dilation, window.lo, window.hi, window.out))]
     key = f"{kind} {len(windows)} {config.threads or 0} {' '.join(map(str, numbers))}"
     if not b.is_host:
-        return foreign.call(TARGET, key, shape, np.float32, first, second)
+        return foreign.call(TARGET, shape, np.float32, first, second, key=key)
     arrays = [np.ascontiguousarray(first), np.ascontiguousarray(second), np.empty(shape, np.float32)]
     execute(key.encode(), [a.ctypes.data for a in arrays])
     return arrays[2]

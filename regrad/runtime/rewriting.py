@@ -8,6 +8,7 @@ from regrad.core.graph import Operation
 from regrad.core.opdef import Known, OpDef, Spec
 from regrad.core.shapes import size_of
 from regrad.runtime.plan import Node
+from regrad.runtime.products import product
 
 
 def rewritten(nodes, infos, outside):
@@ -61,7 +62,7 @@ def _products_lower(b, x, y, rest, *, transpose_x, transpose_y):
     """Returns the sum of the products of each of `x` and of `y`, and of `rest`: stacked, it is one product."""
     x = b.np.concatenate([m if t else m.T for m, t in zip(x, transpose_x)])
     y = b.np.concatenate([m.T if t else m for m, t in zip(y, transpose_y)])
-    total = b.np.matmul(x.T, y)
+    total = product(b, x, y, transpose_x=True)
     for more in rest:
         total = total + more
     return total
@@ -72,7 +73,7 @@ def stacked_product(b, xs, ys, transpose_x, transpose_y):
     xs = xs if transpose_x else b.np.swapaxes(xs, 1, 2)
     ys = b.np.swapaxes(ys, 1, 2) if transpose_y else ys
     xs, ys = (s.reshape(-1, s.shape[2]) for s in (xs, ys))
-    return b.np.matmul(xs.T, ys)
+    return product(b, xs, ys, transpose_x=True)
 
 
 def _products_infer(x, y, rest, *, transpose_x, transpose_y):
@@ -187,7 +188,7 @@ def _part_lower(b, x, y, *, transpose_a, transpose_b, axis, start, stop):
         x = x[:, part] if transpose_a else x[part]
     else:
         y = y[part] if transpose_b else y[:, part]
-    return b.np.matmul(x.T if transpose_a else x, y.T if transpose_b else y).astype(x.dtype, copy=False)
+    return product(b, x, y, transpose_a, transpose_b)
 
 
 def _part_infer(x, y, *, transpose_a, transpose_b, axis, start, stop):

@@ -1,0 +1,269 @@
+/* Products of float32 matrices for compiled programs, on all threads of XLA's own pool (runtime/products.py).
+
+XLA calls `regrad_product` with a frame that says where operands, results and attributes lie (`xla/ffi/api/c_api.h`, version
+0.3 of its binary interface); what is used of it is declared here, so that building takes a C compiler and nothing else.
+
+A product is cut into blocks of the result. The calling thread asks the pool for help and starts; whoever comes takes the
+next block. So it never waits for a thread to wake up, only for those that are at work, and nothing can wait in a circle. */
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- a block of a product -------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const float *x, *y; /* [rows, inner] by strides; [inner, columns], or [columns, inner] if y is transposed */
+    float *z;
+    int64_t rows, columns, inner, x_row, x_inner, y_transposed;
+} Product;
+
+enum { DEPTH = 256, MOST_TALL = 8, MOST_WIDE = 32, HIGH = 8, STRIP = 16 }; /* a block is HIGH tiles high, one wide */
+#define INLINE static inline __attribute__((always_inline))
+
+/* sums = x y for as many rows of x as a tile is tall, as many columns of y as it is wide, and `depth` terms. */
+typedef void Tile(const float *const *x, int64_t x_inner, const float *y, int64_t depth, float sums[][MOST_WIDE]);
+
+/* Copies y[from:from+depth, column:column+n] to `panel`, row by row, filled up with zeros to `width`. */
+INLINE void pack(const Product *p, int64_t from, int64_t depth, int64_t column, int n, const int width, float *panel)
+{
+    if (n < width)
+        memset(panel, 0, depth * width * sizeof(float));
+    if (p->y_transposed)
+        for (int64_t k0 = 0; k0 < depth; k0 += STRIP)
+            for (int c = 0; c < n; c++) {
+                const float *y = p->y + (column + c) * p->inner + from + k0;
+                float *to = panel + k0 * width + c;
+                if (depth - k0 >= STRIP)
+                    for (int k = 0; k < STRIP; k++)
+                        to[k * width] = y[k];
+                else
+                    for (int k = 0; k < depth - k0; k++)
+                        to[k * width] = y[k];
+            }
+    else
+        for (int64_t k = 0; k < depth; k++) {
+            const float *y = p->y + (from + k) * p->columns + column;
+            if (n == width) /* known to the compiler: a few moves instead of a call */
+                memcpy(panel + k * width, y, width * sizeof(float));
+            else
+                memcpy(panel + k * width, y, n * sizeof(float));
+        }
+}
+
+/* Computes the block of the result that begins at a row and a column. */
+INLINE void compute(const Product *p, int64_t row, int64_t column, Tile *tile, const int tall, const int width)
+{
+    float panel[DEPTH * MOST_WIDE] __attribute__((aligned(64)));
+    int64_t last = p->rows - row < HIGH * tall ? p->rows : row + HIGH * tall;
+    int n = p->columns - column < width ? p->columns - column : width;
+    for (int64_t from = 0; from < p->inner; from += DEPTH) {
+        int64_t depth = p->inner - from < DEPTH ? p->inner - from : DEPTH;
+        pack(p, from, depth, column, n, width, panel);
+        for (int64_t r = row; r < last; r += tall) {
+            const float *x[MOST_TALL];
+            float sums[MOST_TALL][MOST_WIDE];
+            for (int i = 0; i < tall; i++) /* beyond the end the last row is computed again */
+                x[i] = p->x + (r + i < last ? r + i : last - 1) * p->x_row + from * p->x_inner;
+            if (p->x_inner == 1) /* known as well */
+                tile(x, 1, panel, depth, sums);
+            else
+                tile(x, p->x_inner, panel, depth, sums);
+            for (int i = 0; i < tall && r + i < last; i++) {
+                float *z = p->z + (r + i) * p->columns + column;
+                if (from == 0 && n == width)
+                    memcpy(z, sums[i], width * sizeof(float));
+                else
+                    for (int c = 0; c < n; c++)
+                        z[c] = from ? z[c] + sums[i][c] : sums[i][c];
+            }
+        }
+    }
+}
+
+typedef struct {
+    int tall, width;
+    void (*compute)(const Product *, int64_t row, int64_t column);
+} Kernel;
+
+/* A tile of TALL rows and two vectors of WIDTH numbers, whose sums stay in registers, and what computes blocks by it. */
+#define KERNEL(NAME, TARGET, WIDTH, TALL)                                                                                   \
+    typedef float NAME##_vector __attribute__((vector_size(4 * WIDTH), aligned(4), may_alias));                             \
+    INLINE void NAME##_tile(const float *const *x, int64_t x_inner, const float *y, int64_t depth, float sums[][MOST_WIDE]) \
+    {                                                                                                                       \
+        NAME##_vector s[TALL][2] = {{{0}}};                                                                                 \
+        for (int64_t k = 0; k < depth; k++, y += 2 * WIDTH) {                                                               \
+            const NAME##_vector *row = (const NAME##_vector *)y;                                                            \
+            for (int i = 0; i < TALL; i++) {                                                                                \
+                s[i][0] += x[i][k * x_inner] * row[0];                                                                      \
+                s[i][1] += x[i][k * x_inner] * row[1];                                                                      \
+            }                                                                                                               \
+        }                                                                                                                   \
+        for (int i = 0; i < TALL; i++)                                                                                      \
+            memcpy(sums[i], s[i], sizeof s[i]);                                                                             \
+    }                                                                                                                       \
+    TARGET static void NAME##_compute(const Product *p, int64_t row, int64_t column)                                        \
+    {                                                                                                                       \
+        compute(p, row, column, NAME##_tile, TALL, 2 * WIDTH);                                                              \
+    }                                                                                                                       \
+    static const Kernel NAME##_kernel = {TALL, 2 * WIDTH, NAME##_compute};
+
+/* The sums take half to three quarters of the registers: 32 of 16 numbers, 16 of 8, 32 or 16 of 4. */
+#if defined __x86_64__ && !defined NO_AVX512
+KERNEL(avx512, __attribute__((target("avx512f"))), 16, 8)
+#endif
+#if defined __x86_64__ && !defined NO_AVX2
+KERNEL(avx2, __attribute__((target("avx2,fma"))), 8, 6)
+#endif
+#ifdef __aarch64__
+KERNEL(any, , 4, 8)
+#else
+KERNEL(any, , 4, 4)
+#endif
+
+/* Returns the one for this processor. */
+static Kernel kernel(void)
+{
+#if defined __x86_64__ && !defined NO_AVX512
+    if (__builtin_cpu_supports("avx512f"))
+        return avx512_kernel;
+#endif
+#if defined __x86_64__ && !defined NO_AVX2
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return avx2_kernel;
+#endif
+    return any_kernel;
+}
+
+/* -- XLA's interface ------------------------------------------------------------------------------------------------- */
+
+enum { METADATA = 1, EXECUTE = 3 };
+
+typedef struct { size_t size; void *extensions; int type; void *data; int64_t rank, *dims; } Buffer;
+typedef struct { size_t size; void *extensions; int64_t count; int *types; Buffer **items; } Buffers;
+typedef struct { int type; void *value; } Scalar;
+typedef struct { size_t size; void *extensions; int64_t count; int *types; void **names; Scalar **items; } Attributes;
+typedef struct { size_t size; void *extensions; int major, minor; } Version;
+typedef struct { size_t size; Version version; } Metadata;
+typedef struct { size_t size; int type; void *next; Metadata *metadata; } Extension;
+typedef struct { size_t size; void *extensions, *error; } Destroy;
+typedef struct { size_t size; void *extensions, *context; void (*task)(void *); void *data; } Schedule;
+typedef struct { size_t size; void *extensions, *context; int64_t *threads; } Threads;
+
+typedef struct {
+    size_t size;
+    void *extensions;
+    Version version;
+    void *internal, *create_error, *error_message;
+    void (*destroy_error)(Destroy *);
+    void *other[8];
+    void *(*schedule)(Schedule *);
+    void *(*threads)(Threads *);
+} Interface;
+
+typedef struct {
+    size_t size;
+    Extension *extensions;
+    const Interface *xla;
+    void *context;
+    int stage;
+    Buffers operands, results;
+    Attributes attributes;
+} Frame;
+
+/* True if XLA did what it was asked. */
+static int done(const Interface *xla, void *error)
+{
+    if (error)
+        xla->destroy_error(&(Destroy){sizeof(Destroy), NULL, error});
+    return !error;
+}
+
+/* -- sharing the blocks ---------------------------------------------------------------------------------------------- */
+
+enum { LEAST = 500000 }; /* products of numbers that are worth a thread: some 10 us */
+
+typedef struct {
+    Product product;
+    Kernel kernel;
+    int64_t across, blocks; /* how many blocks beside each other, and in all */
+    atomic_llong next, finished;
+    atomic_int users; /* threads that may still look at it; the last frees it */
+} Job;
+
+static void work(Job *job)
+{
+    int64_t block, mine = 0;
+    while ((block = atomic_fetch_add(&job->next, 1)) < job->blocks) {
+        job->kernel.compute(&job->product, block / job->across * HIGH * job->kernel.tall,
+                            block % job->across * job->kernel.width);
+        mine++;
+    }
+    if (mine)
+        atomic_fetch_add(&job->finished, mine);
+}
+
+static void leave(Job *job)
+{
+    if (atomic_fetch_sub(&job->users, 1) == 1)
+        free(job);
+}
+
+static void help(void *job)
+{
+    work(job);
+    leave(job);
+}
+
+/* Returns how many threads of XLA's pool may work on `blocks` blocks of so many products of numbers in all. */
+static int64_t threads_for(const Interface *xla, void *context, int64_t blocks, int64_t products)
+{
+    int64_t threads, most = products / LEAST < blocks ? products / LEAST : blocks;
+    if (most < 2 || xla->size < sizeof *xla || !done(xla, xla->threads(&(Threads){sizeof(Threads), NULL, context, &threads})))
+        return 1;
+    return threads < most ? threads : most;
+}
+
+static void run(const Interface *xla, void *context, const Product *p)
+{
+    Kernel k = kernel();
+    int64_t across = (p->columns + k.width - 1) / k.width;
+    int64_t blocks = across * ((p->rows + HIGH * k.tall - 1) / (HIGH * k.tall));
+    int64_t threads = threads_for(xla, context, blocks, p->rows * p->columns * p->inner);
+    Job own = {.product = *p, .kernel = k, .across = across, .blocks = blocks};
+    Job *job = threads > 1 ? malloc(sizeof *job) : NULL; /* a helper may look at it when this call is over */
+    if (!job) {
+        work(&own);
+        return;
+    }
+    *job = own;
+    atomic_store(&job->users, threads);
+    for (int64_t i = 1; i < threads; i++)
+        if (!done(xla, xla->schedule(&(Schedule){sizeof(Schedule), NULL, context, help, job})))
+            leave(job);
+    work(job);
+    while (atomic_load(&job->finished) < blocks)
+        sched_yield();
+    leave(job);
+}
+
+/* z = x y, the operands transposed as the bits 1 and 2 of the one attribute say. */
+void *regrad_product(Frame *frame)
+{
+    if (frame->extensions) { /* XLA asks which version of its interface this is for */
+        if (frame->extensions->type == METADATA) {
+            frame->extensions->metadata->version.major = 0;
+            frame->extensions->metadata->version.minor = 3;
+        }
+    } else if (frame->stage == EXECUTE) {
+        Buffer *x = frame->operands.items[0], *y = frame->operands.items[1], *z = frame->results.items[0];
+        int transposed = *(int32_t *)frame->attributes.items[0]->value, x_transposed = transposed & 1;
+        int64_t rows = z->dims[0], inner = x->dims[!x_transposed];
+        Product product = {x->data, y->data, z->data, rows, z->dims[1], inner,
+                           x_transposed ? 1 : inner, x_transposed ? rows : 1, transposed & 2};
+        run(frame->xla, frame->context, &product);
+    }
+    return NULL;
+}

@@ -1,0 +1,198 @@
+"""Products of matrices that `products.c` computes on XLA's threads: values, which ones, and what is done without it."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import regrad as tf
+from regrad.core.host import HOST
+from regrad.runtime import backend, foreign, products, segment
+
+SOURCE = Path(products.__file__).with_name("products.c")
+KERNELS = {"this processor's": (), "vectors of 8": ("-DNO_AVX512",), "vectors of 4": ("-DNO_AVX512", "-DNO_AVX2")}
+SHAPES = [(1, 5, 3), (128, 128, 128), (131, 77, 300)]  # rows, columns, inner: less than a tile, blocks, blocks and rests
+needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+needs_library = pytest.mark.skipif(products._library() is None and shutil.which("cc") is None, reason="no C compiler")
+
+
+def _compiled(folder, flags=()):
+    path = folder / "products.so"
+    flags = ["-O3", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", *flags]
+    subprocess.run(["cc", *flags, str(SOURCE), "-o", str(path)], check=True)
+    return ctypes.CDLL(str(path))
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    """The library, installed or compiled now."""
+    found = products._library()
+    if found is None:
+        found = _compiled(tmp_path_factory.mktemp("products"))
+        foreign.register.cache_clear()
+    return found
+
+
+@pytest.fixture
+def native(library, monkeypatch):
+    """It is used, as on a machine of several cores."""
+    monkeypatch.setattr(products, "_library", lambda: library)
+    monkeypatch.setattr(tf.config, "native", True)
+    monkeypatch.setattr(products.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(tf.config, "cache_dir", None)
+    monkeypatch.setattr(tf.config, "host_runs", 0)
+    segment.clear_cache()
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The shapes of the products that are handed over while programs are traced."""
+    made, call = [], foreign.call
+
+    def counted(target, shape, *args, **attributes):
+        if target == products.TARGET:
+            made.append(shape)
+        return call(target, shape, *args, **attributes)
+
+    monkeypatch.setattr(foreign, "call", counted)
+    return made
+
+
+@needs_compiler
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_products_of_all_shapes_by_all_kernels(kernel, tmp_path):
+    built = _compiled(tmp_path, KERNELS[kernel])
+    target = f"regrad_product {kernel}"
+    jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(built.regrad_product), platform="cpu")
+    rng = np.random.default_rng(0)
+    for rows, columns, inner in SHAPES:
+        for transposed in range(4):
+            x = rng.standard_normal((inner, rows) if transposed & 1 else (rows, inner), np.float32)
+            y = rng.standard_normal((columns, inner) if transposed & 2 else (inner, columns), np.float32)
+            z = foreign.call(target, (rows, columns), np.float32, x, y, transposed=np.int32(transposed))
+            x, y = x.T if transposed & 1 else x, y.T if transposed & 2 else y
+            error = np.abs(z - np.matmul(x.astype("d"), y))
+            assert (error <= inner * 2.0**-24 * np.matmul(abs(x), abs(y))).all()  # what rounding may do in any order
+
+
+@needs_library
+def test_which_products_it_computes(native, monkeypatch):
+    def serves(*args, **kwargs):
+        return products.serves(backend.XLA, *args, **kwargs)
+
+    assert serves(64, 512, 192, np.float32)
+    assert not serves(64, 512, 192, np.float64)
+    assert not products.serves(HOST, 64, 512, 192, np.float32)
+    assert not serves(64, 64, 64, np.float32)  # done before another thread is awake
+    assert not serves(1024, 1024, 1024, np.float32)  # XLA shares it out itself
+    assert not serves(8, 1024, 1024, np.float32)  # not worth packing
+    assert serves(1024, 10, 128, np.float32, transpose_x=True)
+    assert not serves(1024, 10, 128, np.float32)
+    monkeypatch.setattr(tf.config, "threads", 1)
+    assert not serves(64, 512, 192, np.float32)
+    monkeypatch.setattr(tf.config, "threads", 2)
+    assert serves(64, 512, 192, np.float32)
+    monkeypatch.setattr(tf.config, "native", False)
+    assert not serves(64, 512, 192, np.float32)
+
+
+def test_without_the_library_xla_computes(monkeypatch):
+    monkeypatch.setattr(products, "_library", lambda: None)
+    assert not products.available() and products.handler() is None
+    assert not products.serves(backend.XLA, 64, 512, 192, np.float32)
+
+
+def test_a_library_for_another_machine_is_none(tmp_path, monkeypatch):
+    (tmp_path / "_products.so").write_bytes(b"not a library")
+    monkeypatch.setattr(products, "__file__", str(tmp_path / "products.py"))
+    assert products._library.__wrapped__() is None
+
+
+@needs_library
+def test_where_xla_has_no_such_interface_xla_computes(native, monkeypatch):
+    monkeypatch.setattr(foreign, "register", lambda target: None)
+    assert products.available() and not products.serves(backend.XLA, 64, 512, 192, np.float32)
+
+
+PROGRAM = """
+import numpy as np
+import regrad as tf
+
+rng = np.random.default_rng(0)
+x = tf.placeholder(tf.float32, [{steps}, 64, 64])
+w = tf.constant(rng.standard_normal((192, 256)).astype("f") / 16)
+turn = lambda h, x: tf.tanh(tf.matmul(tf.tanh(tf.matmul(tf.concat([x, h], 1), w)), w, transpose_b=True)[:, :128])
+h = tf.zeros([64, 128])
+if {loop}:
+    h = tf.foldl(turn, x, h)
+else:
+    for row in tf.unstack(x):
+        h = turn(h, row)
+y = tf.reduce_sum(tf.square(h))
+fetches = [y, *tf.gradients(y, [x, w])]
+session = tf.Session()
+feed = {{x: rng.standard_normal(x.shape.as_list()).astype("f")}}
+"""
+
+
+def _program(loop, steps=3):
+    names = {}
+    with tf.Graph().as_default():
+        exec(PROGRAM.format(loop=loop, steps=steps), names)
+    return lambda: names["session"].run(names["fetches"], names["feed"])
+
+
+@needs_library
+@pytest.mark.parametrize("loop", [True, False], ids=["loop", "unrolled"])
+def test_programs_with_it_and_without(loop, native, calls, monkeypatch):
+    with_it = _program(loop)()
+    assert {(64, 256), (64, 192)} <= set(calls)
+    n = len(calls)
+    monkeypatch.setattr(tf.config, "native", False)
+    segment.clear_cache()
+    without = _program(loop)()
+    assert len(calls) == n
+    for a, b in zip(with_it, without):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5 * np.abs(b).max())
+
+
+@needs_library
+def test_eight_threads_get_what_one_gets(native, calls):
+    run = _program(loop=True, steps=50)
+    expected, got = run(), {}
+
+    def work(i):
+        got[i] = [run() for _ in range(3)]
+
+    threads = [threading.Thread(target=work, args=[i]) for i in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert calls and len(got) == 8
+    for results in got.values():
+        for result in results:
+            for a, b in zip(result, expected):
+                np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.skipif(not products.available(), reason="it was not built when Regrad was installed, or there is one core")
+def test_a_second_process_takes_programs_that_call_it_from_the_disk(tmp_path):
+    code = "import regrad as tf\ntf.config.host_runs = 0; {switch}\n" + PROGRAM.format(loop=True, steps=3) + """
+from regrad.runtime import segment
+print(session.run(y, feed), segment.compile_count)
+"""
+    lines = []
+    for switch in ("", "", "tf.config.native = False"):  # the last has another program
+        done = subprocess.run([sys.executable, "-c", code.replace("{switch}", switch)],
+                              env={**os.environ, "REGRAD_CACHE_DIR": str(tmp_path)}, capture_output=True, text=True, check=True)
+        lines.append(done.stdout.split())
+    assert lines[0][0] == lines[1][0]
+    assert int(lines[0][1]) > int(lines[1][1]) == 0 < int(lines[2][1])
