@@ -48,6 +48,28 @@ def library_gains(jaxpr):
     return _total(jaxpr) > 0
 
 
+# Loops over these are as fast or faster without LLVM's unswitching, which it does from level 3 on: it copies a loop for each
+# condition that stays the same in it. Maxima, windows and padding are up to seven times as fast with it.
+_NOT_UNSWITCHED = {
+    "abs", "add", "add_any", "and", "broadcast_in_dim", "concatenate", "convert_element_type", "copy", "cummin", "div",
+    "dot_general", "dynamic_slice", "dynamic_update_slice", "eq", "exp", "gather", "integer_pow", "iota", "jit", "log",
+    "logistic", "lt", "max", "mul", "ne", "neg", "not", "or", "pjit", "pow", "reduce_sum", "reshape", "rev", "rsqrt", "scan",
+    "scatter", "scatter-add", "select_n", "shift_left", "shift_right_arithmetic", "sign", "slice", "sort", "split", "sqrt",
+    "square", "squeeze", "sub", "tanh", "transpose", "while"}
+
+
+def level(jaxpr):
+    """Returns how hard LLVM is to optimise a traced program, 2 or 3."""
+    return 2 if all(name in _NOT_UNSWITCHED for name in _primitives(jaxpr)) else 3
+
+
+def _primitives(jaxpr):
+    for eqn in jaxpr.eqns:
+        yield eqn.primitive.name
+        for inner in _within(eqn.params.values()):
+            yield from _primitives(inner)
+
+
 def _total(jaxpr):
     total = 0.0
     for eqn in jaxpr.eqns:

@@ -104,3 +104,14 @@ def test_a_program_is_weighed_with_its_loops_and_calls():
              for f in (lambda x, rows: x.sum(), lambda x, rows: rows.astype(int).sum(0), turns(0), turns(1),
                        lambda x, rows: (x.sum(), x.max()))]
     assert gains == [True, False, True, False, False]
+
+
+def test_maxima_windows_and_padding_are_optimised_hardest():
+    import jax
+    import jax.numpy as jnp
+
+    x = np.zeros((3, 4), np.float32)
+    functions = [lambda x: jnp.tanh(x * 2).sum(), lambda x: x.max(), lambda x: jnp.pad(x, 1),
+                 lambda x: jax.lax.fori_loop(0, 3, lambda i, y: y * y, x),
+                 lambda x: jax.lax.fori_loop(0, 3, lambda i, y: y + y.max(), x)]
+    assert [reductions.level(jax.jit(f).trace(x).jaxpr) for f in functions] == [2, 3, 3, 2, 3]
