@@ -196,3 +196,15 @@ print(session.run(y, feed), segment.compile_count)
         lines.append(done.stdout.split())
     assert lines[0][0] == lines[1][0]
     assert int(lines[0][1]) > int(lines[1][1]) == 0 < int(lines[2][1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.complex64])
+@pytest.mark.parametrize("transpose_y", [False, True])
+def test_a_long_first_operand_is_turned_beforehand(dtype, transpose_y):
+    rng = np.random.default_rng(0)
+    x, y = (9 * rng.standard_normal((300, 7))).astype(dtype), (9 * rng.standard_normal((300, 5))).astype(dtype)
+    traced = jax.jit(lambda x, y: products.product(backend.XLA, x, y, True, transpose_y)).trace(x, y.T if transpose_y else y)
+    assert ("optimization_barrier" in str(traced.jaxpr)) == (dtype == np.float32)
+    got = traced.lower().compile()(x, y.T if transpose_y else y)
+    assert got.dtype == dtype
+    np.testing.assert_allclose(got, x.T @ y, rtol=1e-4, atol=1e-2)
