@@ -6,6 +6,7 @@ They run on the host: without repetition, how long a draw takes depends on what 
 
 import collections
 import csv
+import functools
 
 import numpy as np
 
@@ -61,10 +62,14 @@ def _expected(p, num_sampled, unique, tries):
 def _sampler(op_type, probabilities, attrs=None):
     """Defines a sampler from `probabilities(classes, **attrs)`, a function of an array of classes."""
 
+    @functools.lru_cache(maxsize=4)
+    def distribution(range_max, **more):
+        p = probabilities(range_max, **more)
+        return p, np.cumsum(p)
+
     def lower(b, rng, true_classes, *, num_true, num_sampled, unique, range_max, seed, seed2, **more):
         random = np.random.Generator(np.random.Philox([int(v) for v in np.asarray(rng)]))
-        p = probabilities(range_max, **more)
-        cumulative = np.cumsum(p)
+        p, cumulative = distribution(range_max, **more)
 
         def draw(n):
             return np.searchsorted(cumulative, random.random(n) * cumulative[-1],

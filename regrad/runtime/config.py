@@ -2,6 +2,7 @@
 
 Attributes:
   whole_ops: so many device operations between host steps are compiled as one segment.
+  longest_ops: so many are, unless pieces of them repeat.
   segment_ops: device operations per compiled segment, where there are more.
   call_ops: operations that XLA optimises together, at most, in a segment of more than `apart_ops`.
   repeat_size: operations that repeat themselves in such a segment, unrolled turns of a recurrent network for example, become
@@ -38,6 +39,7 @@ import sys
 import types
 
 whole_ops = 2048
+longest_ops = 16_384
 segment_ops = 200
 call_ops = 32
 apart_ops = 300

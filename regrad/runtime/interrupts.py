@@ -38,3 +38,22 @@ class _Uninterrupted:
 
 
 uninterrupted = _Uninterrupted()
+
+
+class Deferred:
+    """Context manager: from `begin()` on, Ctrl-C in the main thread is answered when the block is left."""
+
+    __slots__ = ("begun",)
+
+    def __enter__(self):
+        self.begun = False
+        return self
+
+    def begin(self):
+        if not self.begun:
+            uninterrupted.__enter__()
+            self.begun = True
+
+    def __exit__(self, *exc):
+        if self.begun:
+            uninterrupted.__exit__(*exc)

@@ -18,6 +18,7 @@ from regrad.core.graph import Tensor, body_graphs, needed, variable_of
 from regrad.core.shapes import size_of, text
 
 _MAX_KEYED = 4096  # elements of a tensor by whose value a program may be specialised
+_SAME = {"Identity", "StopGradient"}  # what they give is the value they are given, under its number
 
 
 class Node:
@@ -131,6 +132,9 @@ class Plan:
             raise InvalidArgumentError(
                 None, op, f"You must feed a value for placeholder tensor '{op.name}' with dtype {runtime_name(t.dtype)}"
                 f"{'' if t.dims is None else f' and shape {text(t.dims)}'}: run(..., feed_dict={{{op.name}: value}}).")
+        if opdef.type in _SAME:
+            self._of_tensor.setdefault(op.outputs[0], self._value(op.inputs[0]))
+            return
         written = written_variables(op)
         # A variable that is only overwritten needs no old value, and may be uninitialised.
         ins = tuple(-1 if i in opdef.writes and not opdef.reads else self._value(t) for i, t in enumerate(op.inputs))

@@ -50,10 +50,13 @@ class Program:
                 self.infos[v] = Known(np.asarray(value), dtype) if v in keyed else Spec(value.shape, dtype)
         self.runs = 0
         self.direct = None  # a function that does it all, for a small program that has run a few times
-        self.root_only = len(plan.stages) == 1  # nothing runs after the compiled segments
-        self.donates = False  # whether a segment overwrites what a variable held
         self.root = Stage(self, 0, self.infos, patience)
         self.cold = True  # something may still have to be compiled
+
+    @property
+    def donates(self):
+        """True when the first stage overwrites what a variable held."""
+        return self.root.donates
 
     def number(self):
         """Returns the number of a value that the plan does not know."""
@@ -81,6 +84,7 @@ class Stage:
       next: the next Stage, when `waits` is empty.
       children: the next Stages, otherwise.
       patience: see `Segment`.
+      donates: some segment overwrites old values of variables.
     """
 
     def __init__(self, program, index, infos, patience=1):
@@ -96,6 +100,7 @@ class Stage:
         nodes = self._specialise(device)
         self.hosts = [n for n in self.hosts if not self._folded(n)]
         self.waits = self._waits()
+        self.donates = False
         self._cut(nodes)
         if not self.waits and index + 1 < len(plan.stages):
             self.next = Stage(program, index + 1, infos, patience)
@@ -331,9 +336,15 @@ class Stage:
 
     def cut(self, nodes):
         """Returns segments of bounded size; the values between them and around them are found, equal ones become loops."""
-        parts = [nodes]
         if len(nodes) > config.whole_ops:
-            parts = aligned(split(nodes, config.segment_ops), config.segment_ops)
+            segments = self._computing(aligned(split(nodes, config.segment_ops), config.segment_ops))
+            # Pieces that do not repeat take longer to compile than one program, and their values longer to go from call to call.
+            if len(nodes) > config.longest_ops or 2 * _unlike(segments) < len(nodes):
+                return segments
+        return self._computing([nodes])
+
+    def _computing(self, parts):
+        """Returns segments for `parts`, lists of nodes."""
         part_of = {v: i for i, part in enumerate(parts) for n in part for v in n.outs}
         if len(parts) > 1:
             parts = [recomputing(i, part, parts, part_of, self.infos) for i, part in enumerate(parts)]
@@ -361,7 +372,7 @@ class Stage:
                 segment.beside = beside
         for segment in segments:
             segment.patience = self.patience
-            segment.alone = len(segments) == 1
+            segment.alone = len(segments) == 1 and not self.index  # NumPy gives views, which an earlier stage may have given
         return segments
 
     def _donate(self, segments):
@@ -370,7 +381,7 @@ class Stage:
         Only where nothing can fail afterwards: a run that fails must leave every variable as it was.
         """
         plan = self.program.plan
-        if any(hosts for _, hosts in plan.stages[self.index:]) or not getattr(self.program, "root_only", False):
+        if not isinstance(self.program, Program) or self.index + 1 < len(plan.stages) or plan.stages[self.index][1]:
             return
         fetched = set(plan.fetches)
         replaced = {}  # old value of a variable -> the new one, made like it
@@ -384,7 +395,7 @@ class Stage:
             if segment.refusals:
                 break  # where a segment may fail, it and those before it keep the old values
             segment.overwrite({v: replaced.pop(v) for v in segment.ins if v in replaced})
-            self.program.donates |= bool(segment.donate)
+            self.donates |= bool(segment.donate)
             if segment.bounds:
                 break  # it may be refused before it begins
 
@@ -442,6 +453,11 @@ def _live(nodes, outside):
             live.update(data_inputs(node))
     kept.reverse()
     return kept
+
+
+def _unlike(segments):
+    """Returns how many operations the different ones among segments and loops of them compute."""
+    return sum({segment.key: len(segment.steps) for segment in segments}.values())
 
 
 def _unread(plan, v):

@@ -11,7 +11,7 @@ from regrad.core.opdef import Known
 from regrad.core.shapes import fully_known
 from regrad.runtime import buffers, config, direct
 from regrad.runtime.bodies import HostBodies, MustRunOnHost
-from regrad.runtime.interrupts import uninterrupted
+from regrad.runtime.interrupts import Deferred
 from regrad.runtime.plan import shape_only_positions
 from regrad.runtime.program import Program, uninitialized
 from regrad.runtime.segment import ShapeOf, declared_attrs, explained, freeze, random_blocks, results_of_host
@@ -46,23 +46,22 @@ class Runner:
         session = self.session
         if program.cold and program.direct is None and self._compile_unlocked(program):
             program = self._ready(arrays)  # other threads ran meanwhile
-        run = self._run_direct if program.direct is not None and self._plain() else self.run_body
+        run = self._run_direct if program.direct is not None and self._plain(program) else self.run_body
         session.executing += 1
         try:
-            if not program.donates:
-                results, assigned = run(arrays, program)
-                if assigned:
-                    session.state.update(assigned)
-                return results
-            # Old values may have been overwritten, and then there is no way back: an interrupt waits for the new ones.
-            with uninterrupted:
-                results, assigned = run(arrays, program)
+            if not self.commits:
+                return run(arrays, program, None)[0]
+            # Once old values may be overwritten there is no way back: an interrupt waits for the new ones.
+            with Deferred() as interrupts:
+                results, assigned = run(arrays, program, interrupts)
                 session.state.update(assigned)
             return results
         finally:
             session.executing -= 1
 
-    def _run_direct(self, arrays, program):
+    def _run_direct(self, arrays, program, interrupts):
+        if program.donates:
+            interrupts.begin()
         return program.direct(arrays, self.session.state)
 
     def _compile_unlocked(self, program):
@@ -78,12 +77,13 @@ class Runner:
                     return True
         return True
 
-    def run_body(self, arrays, program=None):
+    def run_body(self, arrays, program=None, interrupts=None):
         """Executes the plan, made anew when an operation turns out not to compile.
 
         Args:
           arrays: as for `run`.
           program: the program for them, if the caller has it.
+          interrupts: what defers them from where old values of variables are overwritten.
 
         Returns:
           The fetched values, and {variable: new value}, which is not committed.
@@ -91,7 +91,7 @@ class Runner:
         done = {}  # host operation with effects -> what it gave: it does not run again when the plan is made again
         while True:
             try:
-                return self._execute(program or self.program(arrays), arrays, done)
+                return self._execute(program or self.program(arrays), arrays, done, interrupts)
             except MustRunOnHost as found:
                 program = None
                 self._plan_again(found)
@@ -127,10 +127,12 @@ class Runner:
             key = (key, *(freeze(np.asarray(state[op])) for op in plan.keyed_reads))
         return self.programs.find(key) or self._specialise(arrays, key)
 
-    def _execute(self, program, arrays, done):
+    def _execute(self, program, arrays, done, interrupts):
         plan, session = self.plan, self.session
-        if program.direct is not None and self._plain():
-            return self._run_direct(arrays, program)
+        if program.direct is not None and self._plain(program):
+            return self._run_direct(arrays, program, interrupts)
+        if program.donates:
+            interrupts.begin()
         env = [None] * program.size
         for v, a in zip(plan.feeds, arrays):
             env[v] = a if type(a) is np.ndarray else self._readable(v, a)
@@ -142,6 +144,11 @@ class Runner:
         while stage is not None:
             infos = stage.infos  # in the end those of the last, which know what all of them have worked out
             segments = stage.ready()
+            if stage.donates:
+                for segment in segments:  # what fails to compile does so before anything is overwritten
+                    if not segment.compiled and not segment.on_host():
+                        segment.executable()
+                interrupts.begin()
             if len(segments) > 1 and not segments[-1].on_host():
                 with session.xla_context():  # once for all of them
                     for segment in segments:
@@ -161,7 +168,7 @@ class Runner:
             else:
                 stage = stage.next
         program.runs += 1
-        if program.runs in direct.AFTER and program.direct is None and self._plain():
+        if program.runs in direct.AFTER and program.direct is None and self._plain(program):
             program.direct = direct.direct(program, self)
         results = []
         for v in plan.fetches:
@@ -180,9 +187,9 @@ class Runner:
             assigned[variable] = value
         return results, assigned
 
-    def _plain(self):
+    def _plain(self, program):
         """True unless the run is recorded, or another waits that may still need what this one would overwrite."""
-        return self.session.recorder is None and not self.session.suspended
+        return self.session.recorder is None and (self.session.executing <= 1 or not program.donates)
 
     def _known(self, v, infos):
         """Returns the value of a folded number, or explains a variable without one."""
@@ -246,13 +253,13 @@ class Runner:
         if self.session.recorder is not None:
             results = self._recorded(segment, args, seeds, on_host)
         elif on_host:
-            if self.session.suspended:  # a run that waits may still need what this one would overwrite
+            if self.session.executing > 1:  # a run that waits, for this one perhaps, may still need what it would overwrite
                 owned = None
             else:
                 owned += [args[i] for i in segment.donate]
             results = segment.run_host(args, seeds, owned)
         else:
-            if self.session.suspended:  # a run that waits may still need what this one would overwrite
+            if self.session.executing > 1:  # a run that waits, for this one perhaps, may still need what it would overwrite
                 for i in segment.donate:
                     args[i] = copy_on_device(args[i])
             with self.session.xla_context():

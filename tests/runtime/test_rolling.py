@@ -74,7 +74,7 @@ def run(build, dtype, **settings_):
 @pytest.mark.parametrize("build", [chain, second_order, layers, two_back], ids=lambda f: f.__name__)
 def test_a_loop_gives_what_one_segment_gives(build, host):
     (whole, *_), none = run(build, np.float64, host_runs=9)
-    rolled, loops = run(build, np.float64, whole_ops=30, segment_ops=24, **host)
+    rolled, loops = run(build, np.float64, whole_ops=30, segment_ops=24, longest_ops=0, **host)
     assert none == 0 and loops >= 2
     for results in rolled:
         for got, want in zip(results, whole):
@@ -104,13 +104,14 @@ def test_whatever_repeats_gives_what_one_segment_gives(link, size):
         return [values[-1], values[9], *tf.gradients(values[-1] + values[5], [x, w], unconnected_gradients="zero")]
 
     (whole, *_), _ = run(build, np.float64, host_runs=9)
-    rolled, _ = run(build, np.float64, host_runs=0, whole_ops=size, segment_ops=size)
+    rolled, _ = run(build, np.float64, host_runs=0, whole_ops=size, segment_ops=size, longest_ops=0)
     for got, want in zip(rolled[0], whole):
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
 
 
 def test_loops_behind_a_size_that_data_decide(monkeypatch):
     monkeypatch.setattr(tf.config, "whole_ops", 30)
+    monkeypatch.setattr(tf.config, "longest_ops", 0)
     monkeypatch.setattr(tf.config, "segment_ops", 24)
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.placeholder(tf.float64, [4])

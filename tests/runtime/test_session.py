@@ -234,6 +234,7 @@ def test_what_only_values_refuse_stops_a_compiled_run(session, compiled):
 def test_equal_segments_compile_once(session, compiled, monkeypatch):
     monkeypatch.setattr(tf.config, "segment_ops", 16)
     monkeypatch.setattr(tf.config, "whole_ops", 32)
+    monkeypatch.setattr(tf.config, "longest_ops", 0)
     x = tf.placeholder(tf.float32, [5])
     y = x
     for _ in range(200):
@@ -248,6 +249,7 @@ def test_equal_segments_compile_once(session, compiled, monkeypatch):
 def test_cut_into_segments_or_calls_or_not_the_result_is_the_same(session, compiled, monkeypatch, n, whole):
     monkeypatch.setattr(tf.config, "segment_ops", 32)
     monkeypatch.setattr(tf.config, "whole_ops", whole)
+    monkeypatch.setattr(tf.config, "longest_ops", 0)
     x = tf.placeholder(tf.float64, [4])
     y = x
     for i in range(n):
@@ -262,6 +264,21 @@ def test_cut_into_segments_or_calls_or_not_the_result_is_the_same(session, compi
     np.testing.assert_allclose(got, dz, rtol=1e-10)
 
 
+@pytest.mark.parametrize(("kinds", "longest", "segments"), [(1, 1000, "few"), (40, 1000, 1), (40, 50, "many")])
+def test_what_does_not_repeat_is_compiled_as_one(session, compiled, monkeypatch, kinds, longest, segments):
+    for name, value in (("whole_ops", 32), ("segment_ops", 16), ("longest_ops", longest)):
+        monkeypatch.setattr(tf.config, name, value)
+    rng, functions = np.random.default_rng(0), (tf.sin, tf.tanh, tf.square, tf.negative)
+    y = x = tf.placeholder(tf.float64, [4])
+    for _ in range(80):
+        y = functions[rng.integers(4) if kinds > 1 else 0](y) * 1.5
+    session.run(y, {x: np.ones(4)})
+    (runner,) = {r for r in session._runners.values() if y in r.plan.asked}
+    (program,) = runner.programs.values()
+    count = len(program.root.segments)
+    assert count == segments if segments == 1 else 1 < count <= 4 if segments == "few" else count > 4
+
+
 def test_variables_are_overwritten_in_place(session, compiled):
     v = tf.Variable(np.ones(50_000, np.float32))
     session.run(v.initializer)
@@ -271,6 +288,49 @@ def test_variables_are_overwritten_in_place(session, compiled):
     session.run(bump)
     assert old.is_deleted()
     assert session.run(v)[0] == 3.0
+
+
+def test_variables_are_overwritten_in_place_behind_host_functions(session, compiled):
+    """Reading a variable before a host function copies nothing, and the new value takes the old one's memory."""
+    v = tf.Variable(np.ones(50_000, np.float32))
+    session.run(v.initializer)
+    fail = []
+
+    def checked(a):
+        if fail:
+            raise ValueError("as asked")
+        return a
+
+    first = tf.py_func(checked, [v[0]], tf.float32)
+    first.set_shape([])
+    bump = v.assign_add(tf.identity(v) * 0.0 + first).op
+    session.run(bump)
+    old = session.state[v.op]
+    session.run(bump)
+    assert old.is_deleted()
+    old = session.state[v.op]
+    fail.append(True)
+    with pytest.raises(ValueError, match="as asked"):
+        session.run(bump)
+    assert not old.is_deleted()
+    np.testing.assert_array_equal(session.run(v), np.full(50_000, 4.0))
+
+
+def test_a_run_inside_a_run_overwrites_nothing_that_the_outer_one_reads(session, compiled):
+    v = tf.Variable(np.ones(50_000, np.float32))
+    session.run(v.initializer)
+    bump = v.assign_add(np.ones(50_000, np.float32)).op
+
+    def nested(a):
+        session.run(bump)
+        return a
+
+    two = tf.py_func(nested, [2.0], tf.float32)
+    two.set_shape([])
+    twice = tf.reduce_max(v * two)
+    for n in range(1, 15):  # more often than until the inner run is one function
+        assert session.run(twice) == 2.0 * n
+    assert session.run(v)[0] == 15.0
 
 
 def test_the_users_jax_configuration_is_untouched(session, compiled):
