@@ -106,7 +106,7 @@ def _form(b, kind, x_shape, w_shape, dtype, windows):
     if b.is_host:
         return "onednn" if by_onednn else "taps"
     if x_shape[-1] != w_shape[-2]:
-        return "xla"
+        return "onednn" if by_onednn else "xla"
     if kind == onednn.BY_INPUT and n_taps <= _TAPS:
         image = math.prod(w.out for w in windows)
         if few or not by_onednn and (image <= 64 or x_shape[0] * image <= 1024):
@@ -166,18 +166,27 @@ def by_filter(b, x, shape, dy, windows):
 
 
 # -- depthwise ---------------------------------------------------------------------------------------------
-# A sum over the filter's taps of the shifted input times one number per channel: what XLA makes of a
-# convolution in groups of one channel takes 20 to 40 times as long on a CPU.
+# oneDNN's convolution in groups of one channel; else a sum over the filter's taps of the shifted input times one number per
+# channel: what XLA makes of such a convolution takes 20 to 40 times as long on a CPU.
+
+
+def _in_groups(w_shape):
+    """Returns the shape, [*window, 1, out], of a depthwise filter as that of a convolution in groups of one channel."""
+    return *w_shape[:-2], 1, math.prod(w_shape[-2:])
 
 
 def depthwise(b, x, w, windows):
     """Returns each channel of `x` convolved with its own filters `w` [*window, channels, multiplier]."""
-    y = sum(tap[..., None] * m for tap, m in zip(taps(b, x, windows), _matrices(w)))
-    return y.reshape(*y.shape[:-2], math.prod(y.shape[-2:]))
+    shape = (x.shape[0], *(v.out for v in windows), math.prod(w.shape[-2:]))
+    if onednn.serves(b, x.shape, _in_groups(w.shape), x.dtype, windows):
+        return onednn.convolution(b, onednn.FORWARD, x, w.reshape(_in_groups(w.shape)), shape, windows)
+    return sum(tap[..., None] * m for tap, m in zip(taps(b, x, windows), _matrices(w))).reshape(shape)
 
 
 def depthwise_by_input(b, shape, w, dy, windows):
     """Returns the transpose of `depthwise` in `x`, which has `shape`."""
+    if onednn.serves(b, shape, _in_groups(w.shape), dy.dtype, windows):
+        return onednn.convolution(b, onednn.BY_INPUT, w.reshape(_in_groups(w.shape)), dy, shape, windows)
     dy = dy.reshape(*dy.shape[:-1], *w.shape[-2:])
     terms = (untap(b, b.np.sum(dy * m, axis=-1, dtype=dy.dtype), windows, at)
              for m, at in zip(_matrices(w), places(windows)))
@@ -186,6 +195,8 @@ def depthwise_by_input(b, shape, w, dy, windows):
 
 def depthwise_by_filter(b, x, shape, dy, windows):
     """Returns the transpose of `depthwise` in `w`, which has `shape`."""
+    if onednn.serves(b, x.shape, _in_groups(shape), x.dtype, windows):
+        return onednn.convolution(b, onednn.BY_FILTER, x, dy, _in_groups(shape), windows).reshape(shape)
     dy = dy.reshape(*dy.shape[:-1], *shape[-2:])
     axes = tuple(range(dy.ndim - 2))
     return b.np.stack([b.np.sum(tap[..., None] * dy, axis=axes, dtype=dy.dtype)

@@ -2,7 +2,8 @@
 
 It computes them near the arithmetic's limit of the processor and needs a millisecond to make a convolution ready, where XLA's
 compiler needs some hundred. NumPy's lowerings call it on their arrays, compiled programs through `runtime.foreign`.
-Everything here is float32; convolutions are channels last, with one group of channels.
+Everything here is float32; convolutions are channels last. A filter of fewer input channels than the image has makes groups of
+them, and a depthwise filter is one of a single input channel.
 """
 
 import ctypes
@@ -20,6 +21,7 @@ TARGET = "regrad_onednn"
 FORWARD, BY_INPUT, BY_FILTER = "forward", "by_input", "by_filter"  # the three products of a convolution
 _DISTRIBUTION, _LIBRARY = "onednn-cpu-gomp", "libdnnl.so.3"
 _LEAST = 4_000_000  # products of numbers; calling and waking threads takes what XLA needs for these
+_LEAST_IN_GROUPS = 100_000  # XLA needs ten to several hundred times as long for them
 
 _FLOAT32, _ANY, _DIRECT, _TRAINING, _IN_ORDER, _CPU, _USER = 3, 1, 1, 64, 1, 1, 1  # enumerators of dnnl_types.h
 _SCRATCHPAD, _SCRATCHPAD_LAYOUT = 80, 136
@@ -129,16 +131,16 @@ def callable_from(b):
     return config.onednn and _library() is not None and (b.is_host or foreign.register(TARGET) is not None)
 
 
-def fast(b, dtype, products):
+def fast(b, dtype, products, groups=1):
     """True where a convolution of so many products of numbers is worth a call."""
-    return dtype == np.float32 and products >= _LEAST and callable_from(b)
+    return dtype == np.float32 and products >= (_LEAST if groups == 1 else _LEAST_IN_GROUPS) and callable_from(b)
 
 
 def serves(b, x_shape, w_shape, dtype, windows):
     """True where oneDNN may convolve `x_shape` [batch, *spatial, channels] with `w_shape` [*window, in, out]."""
-    if x_shape[-1] != w_shape[-2] or any(min(w.lo, w.hi) < 0 for w in windows):
+    if not w_shape[-2] or any(min(w.lo, w.hi) < 0 for w in windows):
         return False
-    return fast(b, dtype, x_shape[0] * math.prod(w.out for w in windows) * math.prod(w_shape))
+    return fast(b, dtype, x_shape[0] * math.prod(w.out for w in windows) * math.prod(w_shape), x_shape[-1] // w_shape[-2])
 
 
 def convolution(b, kind, first, second, shape, windows):
@@ -184,8 +186,9 @@ class _Convolution:
     def __init__(self, library, kind, x, w, strides, dilations, lo, hi, out, threads):
         self.library, self.threads = library, threads
         library.limit(threads)
-        source, plain, destination = _image(library, x), _filter(library, w), _image(library, [x[0], *out, w[-1]])
-        wanted = library.any_layout([w[-1], w[-2], *w[:-2]])
+        dims, in_memory = _filter(w, x[-1] // w[-2])
+        plain, wanted = library.layout(dims, in_memory), library.any_layout(dims)
+        source, destination = _image(library, x), _image(library, [x[0], *out, w[-1]])
         window = [_Dims(*strides), _Dims(*(d - 1 for d in dilations)), _Dims(*lo), _Dims(*hi)]
         make, attributes = library.make, library.attributes
         forward = make("convolution_forward_primitive_desc_create", library.engine, _TRAINING, _DIRECT, source, wanted, None,
@@ -251,7 +254,13 @@ def _image(library, shape):
     return library.layout([shape[0], shape[-1], *shape[1:-1]], [strides[0], strides[-1], *strides[1:-1]])
 
 
-def _filter(library, shape):
-    """Returns the layout of a filter [*window, in, out], whose dimensions oneDNN names out, in, window."""
+def _filter(shape, groups):
+    """Returns the dimensions, out, in, window, with the groups before them if there are several, and the strides of a filter
+    [*window, in, out].
+    """
     strides = [math.prod(shape[i + 1:]) for i in range(len(shape))]
-    return library.layout([shape[-1], shape[-2], *shape[:-2]], [strides[-1], strides[-2], *strides[:-2]])
+    dims, strides = [shape[-1], shape[-2], *shape[:-2]], [strides[-1], strides[-2], *strides[:-2]]
+    if groups == 1:
+        return dims, strides
+    of_each = shape[-1] // groups
+    return [groups, of_each, *dims[1:]], [of_each, *strides]

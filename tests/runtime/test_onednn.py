@@ -29,27 +29,36 @@ CASES = {
     "one place": ((16, 16, 16, 24), (1, 1), 48, 1, 1, "SAME"),
     "3-D": ((2, 8, 9, 10, 12), (3, 3, 3), 16, 1, 1, "SAME"),
     "1-D": ((32, 300, 16), (5,), 32, 1, 1, "SAME"),
+    "4 groups of channels": ((5, 17, 16, 32), (3, 3), 24, 2, 1, "SAME"),
+    "depthwise": ((5, 17, 16, 33), (3, 5), 33, 1, 1, "SAME"),
+    "two filters for each channel": ((20, 17, 16, 33), (3, 3), 66, 2, 1, [(1, 1), (0, 2)]),
+    "depthwise and dilated": ((15, 17, 16, 33), (3, 3), 33, 1, 2, "VALID"),
 }
+GROUPS = {"4 groups of channels": 4, "depthwise": 33, "two filters for each channel": 33, "depthwise and dilated": 33}
 
 
-def _data(shape, window, channels, stride, dilation, padding):
+def _data(shape, window, channels, stride, dilation, padding, groups=1):
     spatial = len(window)
     explicit = () if isinstance(padding, str) else (0, 0, *(v for pair in padding for v in pair), 0, 0)
     windows = conv_windows(shape, window, FORMATS[spatial][0], (1, *[stride] * spatial, 1), (1, *[dilation] * spatial, 1),
                            padding if isinstance(padding, str) else "EXPLICIT", explicit)
-    arrays = (shape, (*window, shape[-1], channels), (shape[0], *(w.out for w in windows), channels))
+    arrays = (shape, (*window, shape[-1] // groups, channels), (shape[0], *(w.out for w in windows), channels))
     return windows, *(RNG.randn(*a).astype(np.float32) for a in arrays)
 
 
 def _three(b, x, w, dy, windows):
+    if w.shape[-2] == 1 < x.shape[-1]:
+        w = w.reshape(*w.shape[:-2], x.shape[-1], -1)
+        return (convolve.depthwise(b, x, w, windows), convolve.depthwise_by_input(b, x.shape, w, dy, windows),
+                convolve.depthwise_by_filter(b, x, w.shape, dy, windows))
     return (convolve.forward(b, x, w, windows), convolve.by_input(b, x.shape, w, dy, windows),
             convolve.by_filter(b, x, w.shape, dy, windows))
 
 
 @needs_library
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("case", CASES)
 def test_it_is_the_definition_on_the_host_and_compiled(case, monkeypatch):
-    windows, x, w, dy = _data(*case)
+    windows, x, w, dy = _data(*CASES[case], GROUPS.get(case, 1))
     assert onednn.serves(HOST, x.shape, w.shape, x.dtype, windows)
     exact = _three(HOST, *(a.astype(np.float64) for a in (x, w, dy)), windows)
     compiled = backend.compile_function(lambda x, w, dy: _three(backend.XLA, x, w, dy, windows),
@@ -66,7 +75,6 @@ def test_what_it_does_not_serve():
     assert onednn.serves(HOST, x.shape, w.shape, np.float32, windows) == library
     assert not onednn.serves(HOST, x.shape, w.shape, np.float64, windows)
     assert not onednn.serves(HOST, (1, *x.shape[1:]), w.shape, np.float32, windows)  # too small to be worth a call
-    assert not onednn.serves(HOST, (*x.shape[:-1], 40), w.shape, np.float32, windows)  # groups of channels
 
 
 NET = """
