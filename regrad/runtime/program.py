@@ -338,7 +338,7 @@ class Stage:
         """Returns segments of bounded size; the values between them and around them are found, equal ones become loops."""
         if len(nodes) > config.whole_ops:
             segments = self._computing(aligned(split(nodes, config.segment_ops), config.segment_ops))
-            # Pieces that do not repeat take longer to compile than one program, and their values longer to go from call to call.
+            # Pieces that do not repeat take longer to compile than one program, and their values go from call to call.
             if len(nodes) > config.longest_ops or 2 * _unlike(segments) < len(nodes):
                 return segments
         return self._computing([nodes])

@@ -46,9 +46,9 @@ class Runner:
         session = self.session
         if program.cold and program.direct is None and self._compile_unlocked(program):
             program = self._ready(arrays)  # other threads ran meanwhile
-        run = self._run_direct if program.direct is not None and self._plain(program) else self.run_body
         session.executing += 1
         try:
+            run = self._run_direct if program.direct is not None and self._plain(program) else self.run_body
             if not self.commits:
                 return run(arrays, program, None)[0]
             # Once old values may be overwritten there is no way back: an interrupt waits for the new ones.
