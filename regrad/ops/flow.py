@@ -615,7 +615,7 @@ def _scan(b, turns, first, captures, xs, body, reverse):
         return _like(b, values[:len(kept)], state), tuple(b.np.asarray(v) for v in values[len(kept):])
 
     count = b.np.arange(turns, dtype="int32")
-    state, ys = b.lax.scan(step, tuple(first[i] for i in kept), (count[::-1] if reverse else count, tuple(xs)),
+    state, ys = b.scan(step, tuple(first[i] for i in kept), (count[::-1] if reverse else count, tuple(xs)),
                            length=turns, reverse=reverse)
     last, ys = list(first), list(ys)
     for i, v in zip(kept, state):

@@ -16,6 +16,8 @@ jax = import_jax()
 import jax.numpy as jnp  # noqa: E402
 from jax.experimental.xla_metadata import set_xla_metadata  # noqa: E402
 
+from regrad.runtime import scanning  # noqa: E402
+
 
 class XlaBackend:
     """jax.numpy and lax under the names that lowerings use; `core.host.HostBackend` is its twin.
@@ -61,6 +63,12 @@ class XlaBackend:
     def apart(*values):
         """Returns `values`, computed before what uses them: XLA fuses nothing into them, nor them into anything."""
         return XLA.call(lambda *given: given, values)
+
+
+    @staticmethod
+    def scan(turn, first, rows, length, reverse=False):
+        """Does what `jax.lax.scan` does, with less to do in each turn (runtime/scanning.py)."""
+        return scanning.scan(turn, first, rows, length, reverse)
 
 
 XLA = XlaBackend()

@@ -335,7 +335,7 @@ def run(b, repeat, env, template, take):
 
     same = {s: value(env[s]) for s in repeat.same.values()}
     first = [b.np.asarray(value(env[s])) for _, s, _ in repeat.carried]
-    last, rows = b.lax.scan(turn, first, list(stacks.values()), length=repeat.turns, reverse=backwards)
+    last, rows = b.scan(turn, first, list(stacks.values()), length=repeat.turns, reverse=backwards)
     carried = {made: x for (_, _, made), x in zip(repeat.carried, last)}
     for i, stack in zip(repeat.outs, rows):
         for k, s in enumerate(repeat.outs[i]):

@@ -88,7 +88,7 @@ class Rolled(Segment):
             return [outs[q] for q in self.carried], [outs[q] for q in self.rows]
 
         first = [args[kind[2]] for kind in self.inputs if kind[0] == "carry"]
-        carry, rows = b.lax.scan(turn, first, slices, length=len(self.parts))
+        carry, rows = b.scan(turn, first, slices, length=len(self.parts))
         return rows, carry
 
     def _by_turns(self, b, args):
