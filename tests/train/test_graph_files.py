@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import regrad as tf
+from regrad.core import graph_proto
 
 # Written by TensorFlow 2.21: convolutions, normalisation, pooling, slices, and the gradient of all that; its variables are
 # constants. Beside the bytes lie an input and what TensorFlow answered.
@@ -99,3 +100,15 @@ def test_names_that_are_taken_are_made_unique():
 
     assert [op.name for op in tf.get_default_graph().get_operations()] == ["Const", "mul/y", "mul", "x", "mul/y_1", "mul_1"]
     assert out.name == "mul_1:0"
+
+
+def test_bytes_of_a_graph_are_those_of_its_message():
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    w = tf.get_variable("w", [3, 2])
+    with tf.device("/cpu:0"):
+        y = tf.cond(tf.reduce_sum(x) > 0.0, lambda: tf.matmul(x, w), lambda: tf.py_func(lambda a: a[:, :2], [x], tf.float32))
+    tf.attach(tf.split(y, 2, axis=1)[0], lambda op, dy: dy)
+    tf.constant(["a", "b"]), tf.nn.max_pool(tf.ones([1, 4, 4, 1]), [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+    for shapes in (False, True):
+        graph_def = tf.get_default_graph().as_graph_def(add_shapes=shapes)
+        assert graph_def.SerializeToString() == graph_proto.graph_proto(graph_def).SerializeToString()
