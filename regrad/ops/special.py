@@ -92,6 +92,21 @@ def _polygamma(b, a, x):
     return b.np.where((a == b.np.floor(a)) & (a >= 0), value, np.nan)
 
 
+def _zeta_on_host(special, x, q):
+    x, q = np.broadcast_arrays(x, q)
+    values = np.asarray(special.zeta(x, q))
+    # The poles, which SciPy takes for infinities of one sign: of an odd power there are two.
+    return np.where((q <= 0) & (q == np.floor(q)), np.where((x == 1) | (np.mod(x, 2) == 0), np.inf, np.nan), values)
+
+
+def _polygamma_on_host(special, a, x):
+    a, x = np.broadcast_arrays(a, x)
+    n = np.where(a == 0, np.ones_like(a), a)
+    of_order = (1 - 2 * np.mod(n + 1, 2)) * np.exp(special.gammaln(n + 1)) * _zeta_on_host(special, n + 1, x)
+    value = np.where(a == 0, np.where(x == 0, np.nan, special.psi(x)), of_order)
+    return np.where((a == np.floor(a)) & (a >= 0), value, np.nan)
+
+
 def _betainc_infer(*xs):
     full = [x.dims for x in xs if x.dims != ()]
     for dims in full[1:]:
@@ -102,8 +117,8 @@ def _betainc_infer(*xs):
 lgamma_op = _special("Lgamma", _lax("lgamma"), host="gammaln")
 digamma_op = _special("Digamma", _lax("digamma"),
                       host=lambda special, x: np.where(x == 0, np.nan, special.psi(x)))
-polygamma_op = _special("Polygamma", _polygamma, "a, x")
-zeta_op = _special("Zeta", _zeta, "x, q")
+polygamma_op = _special("Polygamma", _polygamma, "a, x", host=_polygamma_on_host)
+zeta_op = _special("Zeta", _zeta, "x, q", host=_zeta_on_host)
 igamma_op = _special("Igamma", _incomplete("igamma", 0), "a, x", host="gammainc")
 igammac_op = _special("Igammac", _incomplete("igammac", 1), "a, x", host="gammaincc")
 igammagrada_op = _special("IgammaGradA", _lax("igamma_grad_a"), "a, x")
