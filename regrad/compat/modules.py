@@ -148,7 +148,8 @@ _TREE = {
 _NAMESPACES = """autograph bitwise contrib data distribute distributions errors initializers layers linalg logging losses math
     nn random train signal spectral strings summary image test gfile app flags manip sets metrics keras io debugging dtypes
     estimator quantization graph_util lookup nest python_io queue sparse version
-    io.gfile nn.rnn_cell keras.backend keras.initializers keras.layers keras.regularizers""".split()
+    io.gfile nn.rnn_cell keras.activations keras.backend keras.constraints keras.initializers keras.layers keras.models
+    keras.regularizers""".split()
 
 _STANDARD = {"contextlib", "inspect", "generated", "regrad"}  # targets that are no parts of Regrad
 _BELOW = {"python.training": "train", "python.layers": "layers"}  # what stands for modules without "="

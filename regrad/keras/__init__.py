@@ -1,16 +1,20 @@
-"""`tf.keras`: of Keras, its settings (`backend`), initializers and regularizers, and layers, which are those of `tf.layers`."""
+"""`tf.keras`: of Keras, what builds graphs: layers and models to be called, initializers, regularizers, and its settings."""
+
+import importlib
 
 from regrad.keras import initializers, regularizers
 
-__all__ = ["backend", "initializers", "layers", "regularizers"]
+_BASE = ("Input", "Model", "Sequential")
+__all__ = ["Input", "Model", "Sequential", "activations", "backend", "constraints", "initializers", "layers", "models",
+           "regularizers"]
 
 
 def __getattr__(name):
-    if name in ("backend", "layers"):  # when they are used: they need operations
-        import importlib
-
+    if name in _BASE:
+        return getattr(importlib.import_module("regrad.keras.base"), name)
+    if name in __all__:  # when they are used: they need operations
         return importlib.import_module(f"regrad.keras.{name}")
     from regrad.core.absent import hint
 
-    others = ": of Keras there are initializers, regularizers and layers; tf.losses has losses, tf.train optimizers"
+    others = ": of Keras there are layers, models, initializers and regularizers; tf.losses has losses, tf.train optimizers"
     raise AttributeError(f"module 'regrad.keras' has no attribute {name!r}{hint('regrad.keras', name) or others}", name=name)

@@ -6,7 +6,7 @@ from regrad.core.context import get_default_session
 from regrad.core.dtypes import as_dtype
 from regrad.core.graph import reset_default_graph
 
-_settings = {"epsilon": 1e-7, "floatx": "float32", "image_data_format": "channels_last"}
+_settings: dict = {"epsilon": 1e-7, "floatx": "float32", "image_data_format": "channels_last"}
 
 
 def epsilon():
@@ -50,9 +50,28 @@ def set_image_data_format(data_format):
     _settings["image_data_format"] = str(data_format)
 
 
+def set_session(session):
+    """Makes `session` the one in which values are got and set where there is no default session."""
+    _settings["session"] = session
+
+
+def learning_phase():
+    """Returns what Keras's layers take for `training` by default: a placeholder, False where it is not fed."""
+    from regrad.keras import base
+
+    return base.learning_phase()
+
+
+def set_learning_phase(value):
+    """Makes `value`, 0 or 1, what Keras's layers of the default graph take for `training` by default."""
+    from regrad.keras import base
+
+    base.set_learning_phase(value)
+
+
 def get_session():
-    """Returns the default session; RuntimeError where there is none."""
-    session = get_default_session()
+    """Returns the default session, or that of `set_session`; RuntimeError where there is none."""
+    session = get_default_session() or _settings.get("session")
     if session is None:
         raise RuntimeError("tf.keras.backend.get_session: there is no default session; `with tf.Session() as sess:` opens one.")
     return session

@@ -1,7 +1,63 @@
-"""`tf.keras.layers`: the layers of `tf.layers`, and Keras's base of layers that change another."""
+"""`tf.keras.layers`: layers as Keras has them, those of `tf.layers` among them."""
 
-from regrad.layers import *  # noqa: F403
-from regrad.layers.base import Layer
+import inspect
+
+from regrad import nn
+from regrad.core import nest
+from regrad.core.convert import convert_to_tensor
+from regrad.core.dtypes import int32
+from regrad.core.shapes import TensorShape
+from regrad.keras.backend import image_data_format
+from regrad.keras.base import Layer
+from regrad.layers import convolutional, core, normalization, pooling
+from regrad.layers.base import InputSpec, activation_of, normalize
+from regrad.nn.embedding import embedding_lookup
+from regrad.ops import array, layout, math, reduce
+from regrad.ops.image import resize_bilinear, resize_nearest_neighbor
+
+
+def _adapted(of, phases=False, **defaults):
+    """Returns Keras's form of a layer of `tf.layers`; `defaults` are arguments whose defaults differ, or were not optional."""
+    parameters = list(inspect.signature(of).parameters.values())
+
+    def init(self, *args, **kwargs):
+        names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        given = dict(zip(names, args)) | kwargs
+        for name, value in defaults.items():
+            if given.get(name) is None:
+                given[name] = value(given) if callable(value) else value
+        super(made, self).__init__(**given)
+
+    made = type(of.__name__, (Layer, of), {"__init__": init, "__doc__": of.__doc__, "__module__": __name__,
+                                           "_in_phases": phases})
+    return made
+
+
+def _format(given):
+    return image_data_format()
+
+
+def _of_pool(rank):
+    return {"pool_size": 2 if rank == 1 else (2,) * rank, "strides": lambda given: given["pool_size"], "data_format": _format}
+
+
+Dense = _adapted(core.Dense)
+Flatten = _adapted(core.Flatten, data_format=_format)
+Dropout = _adapted(core.Dropout, phases=True)
+BatchNormalization = _adapted(normalization.BatchNormalization, phases=True)
+Conv1D = Convolution1D = _adapted(convolutional.Conv1D)
+Conv2D = Convolution2D = _adapted(convolutional.Conv2D, data_format=_format)
+Conv3D = Convolution3D = _adapted(convolutional.Conv3D, data_format=_format)
+Conv2DTranspose = Convolution2DTranspose = _adapted(convolutional.Conv2DTranspose, data_format=_format)
+Conv3DTranspose = Convolution3DTranspose = _adapted(convolutional.Conv3DTranspose, data_format=_format)
+SeparableConv1D = SeparableConvolution1D = _adapted(convolutional.SeparableConv1D)
+SeparableConv2D = SeparableConvolution2D = _adapted(convolutional.SeparableConv2D, data_format=_format)
+MaxPooling1D = MaxPool1D = _adapted(pooling.MaxPooling1D, **_of_pool(1))
+MaxPooling2D = MaxPool2D = _adapted(pooling.MaxPooling2D, **_of_pool(2))
+MaxPooling3D = MaxPool3D = _adapted(pooling.MaxPooling3D, **_of_pool(3))
+AveragePooling1D = AvgPool1D = _adapted(pooling.AveragePooling1D, **_of_pool(1))
+AveragePooling2D = AvgPool2D = _adapted(pooling.AveragePooling2D, **_of_pool(2))
+AveragePooling3D = AvgPool3D = _adapted(pooling.AveragePooling3D, **_of_pool(3))
 
 
 class Wrapper(Layer):
@@ -12,7 +68,7 @@ class Wrapper(Layer):
     """
 
     def __init__(self, layer, name=None, **kwargs):
-        if not isinstance(layer, Layer):
+        if not hasattr(layer, "add_weight"):
             raise TypeError(f"{type(self).__name__} wraps a layer, got {layer!r}.")
         super().__init__(name=name, **kwargs)
         self.layer = layer
@@ -22,3 +78,377 @@ class Wrapper(Layer):
             self.layer.build(input_shape)
             self.layer.built = True
         self.built = True
+
+
+class TimeDistributed(Wrapper):
+    """Calls a layer with each step [batch, time, ...] of the inputs, all at once."""
+
+    def build(self, input_shape=None):
+        self.built = True
+
+    def call(self, inputs):
+        steps = inputs.dims[1] if inputs.dims[1] is not None else array.shape(inputs)[1]
+        rows = array.reshape(inputs, array.concat([[-1], array.shape(inputs)[2:]], 0))
+        rows.set_shape([None, *inputs.dims[2:]])
+        found = self.layer(rows)
+        out = array.reshape(found, array.concat([[-1, steps], array.shape(found)[1:]], 0))
+        out.set_shape([inputs.dims[0], inputs.dims[1], *found.dims[1:]])
+        return out
+
+
+class Activation(Layer):
+    """A function of the inputs, or its name ("relu")."""
+
+    def __init__(self, activation, **kwargs):
+        super().__init__(**kwargs)
+        self.activation = activation_of(activation)
+
+    def call(self, inputs):
+        return array.identity(inputs) if self.activation is None else self.activation(inputs)
+
+
+class Lambda(Layer):
+    """A function of the inputs as a layer.
+
+    Args:
+      function: of the inputs, and of `arguments` by name.
+    """
+
+    def __init__(self, function, output_shape=None, mask=None, arguments=None, **kwargs):
+        super().__init__(**kwargs)
+        self.function, self.arguments = function, arguments or {}
+
+    def call(self, inputs):
+        return self.function(inputs, **self.arguments)
+
+
+class Embedding(Layer):
+    """Rows of the variable "embeddings" [input_dim, output_dim] for integer inputs.
+
+    Args:
+      embeddings_initializer, embeddings_regularizer, embeddings_constraint: as for `Dense`.
+      input_length: accepted.
+    """
+
+    def __init__(self, input_dim, output_dim, embeddings_initializer="uniform", embeddings_regularizer=None,
+                 activity_regularizer=None, embeddings_constraint=None, mask_zero=False, input_length=None, **kwargs):
+        if mask_zero:
+            raise ValueError("Embedding: there are no masks; multiply by tf.cast(tf.not_equal(ids, 0), tf.float32).")
+        if "input_shape" not in kwargs and "batch_input_shape" not in kwargs:
+            kwargs["input_shape"] = (input_length,)
+        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        self.input_dim, self.output_dim = input_dim, output_dim
+        self.embeddings_initializer, self.embeddings_regularizer = embeddings_initializer, embeddings_regularizer
+        self.embeddings_constraint = embeddings_constraint
+
+    def build(self, input_shape):
+        self.embeddings = self.add_weight("embeddings", [self.input_dim, self.output_dim],
+                                          initializer=self.embeddings_initializer, regularizer=self.embeddings_regularizer,
+                                          constraint=self.embeddings_constraint)
+        self.built = True
+
+    def call(self, inputs):
+        return embedding_lookup(self.embeddings, inputs if inputs.dtype.is_integer else math.cast(inputs, int32))
+
+
+class Reshape(Layer):
+    """Gives each example another shape, of which one size may be -1."""
+
+    def __init__(self, target_shape, **kwargs):
+        super().__init__(**kwargs)
+        self.target_shape = tuple(target_shape)
+
+    def call(self, inputs):
+        out = array.reshape(inputs, [array.shape(inputs)[0], *self.target_shape])
+        if -1 not in self.target_shape:
+            out.set_shape([inputs.dims[0], *self.target_shape])
+        return out
+
+
+class Permute(Layer):
+    """Swaps the axes of each example, counted from 1."""
+
+    def __init__(self, dims, **kwargs):
+        super().__init__(**kwargs)
+        self.dims = tuple(dims)
+
+    def call(self, inputs):
+        return array.transpose(inputs, [0, *self.dims])
+
+
+class RepeatVector(Layer):
+    """Gives vectors [batch, size] `n` times, [batch, n, size]."""
+
+    def __init__(self, n, **kwargs):
+        super().__init__(**kwargs)
+        self.n = n
+        self.input_spec = InputSpec(ndim=2)
+
+    def call(self, inputs):
+        return layout.tile(array.expand_dims(inputs, 1), [1, self.n, 1])
+
+
+class LeakyReLU(Layer):
+    """`alpha` times the inputs where they are negative."""
+
+    def __init__(self, alpha=0.3, **kwargs):
+        super().__init__(**kwargs)
+        self.alpha = alpha
+
+    def call(self, inputs):
+        return nn.leaky_relu(inputs, alpha=self.alpha)
+
+
+class ReLU(Layer):
+    """The inputs where they are above `threshold`, at most `max_value`, and `negative_slope` times what is below."""
+
+    def __init__(self, max_value=None, negative_slope=0, threshold=0, **kwargs):
+        super().__init__(**kwargs)
+        self.max_value, self.negative_slope, self.threshold = max_value, negative_slope, threshold
+
+    def call(self, inputs):
+        if self.threshold == 0 and not self.negative_slope:
+            return nn.relu6(inputs) if self.max_value == 6 else nn.relu(inputs) if self.max_value is None else math.minimum(
+                nn.relu(inputs), math.cast(self.max_value, inputs.dtype))
+        above = inputs * math.cast(inputs > self.threshold, inputs.dtype)
+        if self.max_value is not None:
+            above = math.minimum(above, math.cast(self.max_value, inputs.dtype))
+        return above - self.negative_slope * nn.relu(self.threshold - inputs)
+
+
+class ELU(Layer):
+    """`alpha` (exp(x) - 1) where the inputs are negative."""
+
+    def __init__(self, alpha=1.0, **kwargs):
+        super().__init__(**kwargs)
+        self.alpha = alpha
+
+    def call(self, inputs):
+        found = nn.elu(inputs)
+        return found if self.alpha == 1 else nn.relu(inputs) + self.alpha * (found - nn.relu(inputs))
+
+
+class PReLU(Layer):
+    """The variable "alpha" times the inputs where they are negative; `shared_axes` have one alpha."""
+
+    def __init__(self, alpha_initializer="zeros", alpha_regularizer=None, alpha_constraint=None, shared_axes=None, **kwargs):
+        super().__init__(**kwargs)
+        self.of_alpha = {"initializer": alpha_initializer, "regularizer": alpha_regularizer, "constraint": alpha_constraint}
+        self.shared_axes = list(nest.flatten(shared_axes)) if shared_axes is not None else []
+
+    def build(self, input_shape):
+        sizes = [1 if i in self.shared_axes else d for i, d in enumerate(TensorShape(input_shape).as_list())][1:]
+        self.alpha = self.add_weight("alpha", sizes, **self.of_alpha)
+        self.built = True
+
+    def call(self, inputs):
+        return nn.relu(inputs) - self.alpha * nn.relu(-inputs)
+
+
+class Softmax(Layer):
+    """The softmax along an axis."""
+
+    def __init__(self, axis=-1, **kwargs):
+        super().__init__(**kwargs)
+        self.axis = axis
+
+    def call(self, inputs):
+        return nn.softmax(inputs, axis=self.axis)
+
+
+class GaussianNoise(Layer):
+    """Adds normal numbers while training."""
+
+    _in_phases = True
+
+    def __init__(self, stddev, **kwargs):
+        super().__init__(**kwargs)
+        self.stddev = stddev
+
+    def call(self, inputs, training=None):
+        from regrad.ops.random import random_normal
+
+        return core.smart_cond(training, lambda: inputs + random_normal(array.shape(inputs), stddev=self.stddev,
+                                                                       dtype=inputs.dtype), lambda: array.identity(inputs))
+
+
+class LayerNormalization(Layer):
+    """Normalises each example over some axes, then scales by "gamma" and shifts by "beta".
+
+    Args:
+      axis: those axes, the last by default, which have their own gamma and beta.
+      epsilon: added to the variance.
+    """
+
+    def __init__(self, axis=-1, epsilon=0.001, center=True, scale=True, beta_initializer="zeros", gamma_initializer="ones",
+                 beta_regularizer=None, gamma_regularizer=None, beta_constraint=None, gamma_constraint=None, **kwargs):
+        super().__init__(**kwargs)
+        self.axis, self.epsilon = list(nest.flatten(axis)), epsilon
+        self.of_beta = center and (beta_initializer, beta_regularizer, beta_constraint)
+        self.of_gamma = scale and (gamma_initializer, gamma_regularizer, gamma_constraint)
+
+    def build(self, input_shape):
+        sizes = TensorShape(input_shape).as_list()
+        self.axis = [a % len(sizes) for a in self.axis]
+        self._sizes = [d if i in self.axis else 1 for i, d in enumerate(sizes)]
+        for name, of in (("gamma", self.of_gamma), ("beta", self.of_beta)):
+            shape = [sizes[a] for a in self.axis]
+            setattr(self, name, self.add_weight(name, shape, None, *of[:2], constraint=of[2]) if of else None)
+        self.built = True
+
+    def call(self, inputs):
+        mean, variance = nn.moments(inputs, self.axis, keep_dims=True)
+        shaped = [v if v is None else array.reshape(v, self._sizes) for v in (self.beta, self.gamma)]
+        return nn.batch_normalization(inputs, mean, variance, *shaped, self.epsilon)
+
+
+# -- several inputs ------------------------------------------------------------------------------------------
+
+
+class _Merge(Layer):
+    """Makes one tensor of a list of them."""
+
+    def call(self, inputs):
+        if not isinstance(inputs, (list, tuple)) or len(inputs) < 2:
+            raise ValueError(f"A merge layer should be called on a list of at least 2 inputs, got {inputs}.")
+        return self.merged(list(inputs))
+
+
+def _merge(name, doc, merged):
+    return type(name, (_Merge,), {"__doc__": doc, "__module__": __name__, "merged": lambda self, inputs: merged(inputs)})
+
+
+def _folded(function):
+    def merged(inputs):
+        found = inputs[0]
+        for t in inputs[1:]:
+            found = function(found, t)
+        return found
+
+    return merged
+
+
+Add = _merge("Add", "The sum of tensors.", _folded(math.add))
+Subtract = _merge("Subtract", "The first of two tensors less the second.", _folded(math.subtract))
+Multiply = _merge("Multiply", "The product of tensors, element by element.", _folded(math.multiply))
+Average = _merge("Average", "The mean of tensors.", lambda inputs: _folded(math.add)(inputs) / len(inputs))
+Maximum = _merge("Maximum", "The larger of tensors, element by element.", _folded(math.maximum))
+Minimum = _merge("Minimum", "The smaller of tensors, element by element.", _folded(math.minimum))
+
+
+class Concatenate(_Merge):
+    """Joins tensors along an axis, the last by default."""
+
+    def __init__(self, axis=-1, **kwargs):
+        super().__init__(**kwargs)
+        self.axis = axis
+
+    def merged(self, inputs):
+        return array.concat(inputs, self.axis)
+
+
+def add(inputs, **kwargs):
+    """Returns the sum of tensors, of a layer `Add`."""
+    return Add(**kwargs)(inputs)
+
+
+def multiply(inputs, **kwargs):
+    """Returns the product of tensors, of a layer `Multiply`."""
+    return Multiply(**kwargs)(inputs)
+
+
+def concatenate(inputs, axis=-1, **kwargs):
+    """Returns tensors joined along an axis, of a layer `Concatenate`."""
+    return Concatenate(axis=axis, **kwargs)(inputs)
+
+
+# -- images ----------------------------------------------------------------------------------------------------
+
+
+class _Spatial(Layer):
+    """What layers over `rank` spatial axes share."""
+
+    rank = 2
+
+    def __init__(self, data_format=None, **kwargs):
+        super().__init__(**kwargs)
+        self.data_format = data_format or image_data_format()
+        self.input_spec = InputSpec(ndim=self.rank + 2)
+
+    @property
+    def _axes(self):
+        first = 2 if self.data_format == "channels_first" else 1
+        return list(range(first, first + self.rank))
+
+
+def _global(name, rank, function, what):
+    return type(name, (_Spatial,), {
+        "rank": rank, "__module__": __name__, "__doc__": f"The {what} over {rank} spatial ax{'i' if rank == 1 else 'e'}s.",
+        "call": lambda self, inputs: function(inputs, self._axes)})
+
+
+GlobalAveragePooling1D = GlobalAvgPool1D = _global("GlobalAveragePooling1D", 1, reduce.reduce_mean, "mean")
+GlobalAveragePooling2D = GlobalAvgPool2D = _global("GlobalAveragePooling2D", 2, reduce.reduce_mean, "mean")
+GlobalMaxPooling1D = GlobalMaxPool1D = _global("GlobalMaxPooling1D", 1, reduce.reduce_max, "maximum")
+GlobalMaxPooling2D = GlobalMaxPool2D = _global("GlobalMaxPooling2D", 2, reduce.reduce_max, "maximum")
+
+
+class ZeroPadding2D(_Spatial):
+    """Puts zeros around images.
+
+    Args:
+      padding: how many: an int, (vertical, horizontal), or ((top, bottom), (left, right)).
+    """
+
+    def __init__(self, padding=(1, 1), data_format=None, **kwargs):
+        super().__init__(data_format, **kwargs)
+        padding = (padding, padding) if isinstance(padding, int) else padding
+        self.padding = [normalize(p, 2, "padding") for p in padding]
+
+    def call(self, inputs):
+        around = dict(zip(self._axes, self.padding))
+        return layout.pad(inputs, [around.get(i, (0, 0)) for i in range(4)])
+
+
+class Cropping2D(_Spatial):
+    """Cuts the edges of images off; `cropping` as `padding` of ZeroPadding2D."""
+
+    def __init__(self, cropping=((0, 0), (0, 0)), data_format=None, **kwargs):
+        super().__init__(data_format, **kwargs)
+        cropping = (cropping, cropping) if isinstance(cropping, int) else cropping
+        self.cropping = [normalize(p, 2, "cropping") for p in cropping]
+
+    def call(self, inputs):
+        cut = dict(zip(self._axes, self.cropping))
+        return inputs[tuple(slice(*(cut[i][0], -cut[i][1] or None)) if i in cut else slice(None) for i in range(4))]
+
+
+class UpSampling2D(_Spatial):
+    """Enlarges images by whole factors.
+
+    Args:
+      size: the factors, an int or (vertical, horizontal).
+      interpolation: "nearest" or "bilinear".
+    """
+
+    def __init__(self, size=(2, 2), data_format=None, interpolation="nearest", **kwargs):
+        super().__init__(data_format, **kwargs)
+        if interpolation not in ("nearest", "bilinear"):
+            raise ValueError(f'interpolation must be "nearest" or "bilinear", got {interpolation!r}.')
+        self.size, self.interpolation = normalize(size, 2, "size"), interpolation
+
+    def call(self, inputs):
+        first = self.data_format == "channels_first"
+        images = array.transpose(inputs, [0, 2, 3, 1]) if first else inputs
+        sizes = [d and d * n for d, n in zip(images.dims[1:3], self.size)]
+        given = array.shape(images)[1:3] * convert_to_tensor(list(self.size)) if None in sizes else sizes
+        if self.interpolation == "nearest":
+            out = resize_nearest_neighbor(images, given)
+        else:
+            out = resize_bilinear(images, given, half_pixel_centers=True)
+        out.set_shape([images.dims[0], *sizes, images.dims[3]])
+        return array.transpose(out, [0, 3, 1, 2]) if first else out
+
+
+__all__ = sorted(name for name, value in list(globals().items()) if isinstance(value, type) and issubclass(value, Layer)
+                 and not name.startswith("_") or name in ("Input", "InputSpec", "add", "concatenate", "multiply"))

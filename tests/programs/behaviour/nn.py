@@ -291,4 +291,100 @@ result = run([loss, tf.gradients(loss, z)[0]])"""),
 tf.summary.scalar('a', 1.0)
 m = tf.summary.merge_all()
 result = type(run(m)).__name__"""),
+    Row("names of Keras's layers and their variables", """
+L, K = tf.keras.layers, tf.keras
+x = tf.placeholder(tf.float32, [None, 8])
+made = [L.Dense(4, activation='relu'), L.Dense(2, name='fc'), L.Dense(2, name='fc')]
+y = made[1](made[0](x))
+made[2](y)
+with tf.variable_scope('s'):
+    made += [L.Dense(3, kernel_regularizer=K.regularizers.l2(0.1)), L.Dense(3)]
+    z = made[3](y)
+    made[3](y), made[4](z)
+with tf.variable_scope('s', reuse=tf.AUTO_REUSE):
+    made.append(L.Dense(3, activation=tf.nn.tanh))
+    made[5](z)
+with tf.name_scope('ns'):
+    made.append(L.Dense(3))
+    o = made[6](z)
+bn = L.BatchNormalization()
+bn(tf.ones([2, 4, 4, 3]))
+class Mine(L.Layer):
+    def __init__(self, n, **more):
+        super(Mine, self).__init__(**more)
+        self.n = n
+    def build(self, shape):
+        self.w = self.add_weight(name='w', shape=(shape[-1], self.n), initializer='uniform')
+        super(Mine, self).build(shape)
+    def call(self, x):
+        return tf.matmul(x, self.w)
+mine = Mine(3)
+result = [[l.name for l in made], [v.name for v in tf.global_variables()], [v.name for v in tf.trainable_variables()],
+          [l.name for l in made[3].losses], tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES), y.name, o.name, z.name,
+          [v.name for v in bn.trainable_weights], len(bn.updates), tf.get_collection(tf.GraphKeys.UPDATE_OPS),
+          mine(x).name, mine.w.name, mine.name]"""),
+    Row("names of Keras's models", """
+L, K = tf.keras.layers, tf.keras
+x = tf.placeholder(tf.float32, [None, 8])
+plain, with_input = K.Sequential([L.Dense(4), L.Dense(2)]), K.Sequential([L.Dense(4, input_shape=(8,)), L.Dense(2)])
+inputs = K.Input(shape=(8,))
+outputs = L.Dense(1)(L.Concatenate()([L.Dense(5)(inputs), inputs]))
+model = K.Model(inputs=inputs, outputs=outputs)
+class Own(K.Model):
+    def __init__(self):
+        super(Own, self).__init__()
+        self.first, self.second = L.Dense(3), L.Dense(2)
+    def call(self, x):
+        return self.second(self.first(x))
+own = Own()
+result = [[m.name, m(x).name, [v.name for v in m.trainable_weights], [l.name for l in m.layers]]
+          for m in (plain, with_input, model, own)] + [[t.name for t in with_input.inputs + with_input.outputs], inputs.name]"""),
+    Row("values of Keras's layers", """
+L, K = tf.keras.layers, tf.keras
+rows, image = np.arange(12.0).reshape(3, 4) / 6 - 1, np.sin(np.arange(96.0)).reshape(2, 4, 4, 3)
+same = dict(kernel_initializer=tf.constant_initializer(0.3))
+made = [
+    (rows, [L.Dense(3, activation='tanh', use_bias=False, **same), L.Dense(2, **same), L.Activation('softmax'), L.LeakyReLU(),
+            L.LeakyReLU(0.1), L.ReLU(), L.ReLU(0.5), L.ReLU(0.5, 0.1, 0.2), L.ELU(), L.ELU(0.5), L.Softmax(),
+            L.PReLU(alpha_initializer=tf.constant_initializer(0.2)), L.LayerNormalization(), L.Reshape((2, 2)), L.RepeatVector(2),
+            L.Lambda(lambda t, by: t * by, arguments={'by': 3.0}), L.Dropout(0.5), L.GaussianNoise(1.0), L.Flatten()]),
+    (image, [L.Conv2D(2, 3, padding='same', activation='relu', **same), L.Conv2D(2, (2, 1), strides=2, **same), L.MaxPooling2D(),
+             L.MaxPool2D(3, 1, 'same'), L.AveragePooling2D((2, 1)), L.GlobalAveragePooling2D(), L.GlobalMaxPooling2D(),
+             L.ZeroPadding2D(), L.ZeroPadding2D(((1, 0), (2, 1))), L.Cropping2D(1), L.Cropping2D(((0, 1), (1, 0))), L.UpSampling2D(),
+             L.UpSampling2D((1, 3), interpolation='bilinear'), L.Permute((2, 3, 1)), L.Flatten(), L.BatchNormalization(),
+             L.Conv2DTranspose(2, 2, strides=2, **same), L.TimeDistributed(L.Dense(2, **same)),
+             L.SeparableConv2D(2, 2, depthwise_initializer='ones', pointwise_initializer='ones')]),
+    ([rows, rows * rows, rows + 1], [L.Add(), L.Multiply(), L.Average(), L.Maximum(), L.Minimum(), L.Concatenate(), L.Concatenate(0)]),
+    ([rows, rows * rows], [L.Subtract()]),
+    (np.array([[0, 2], [1, 1]]), [L.Embedding(3, 2, embeddings_initializer='ones')]),
+]
+fetches = []
+for x, layers in made:
+    for layer in layers:
+        given = [tf.constant(v, tf.float32) for v in x] if isinstance(x, list) else tf.constant(x, tf.float32 if x.dtype.kind == 'f' else None)
+        y = layer(given)
+        fetches += [y, y.shape.as_list(), [tf.shape(v) for v in layer.weights]]
+flat = [f for f in fetches if not isinstance(f, list) or f and hasattr(f[0], 'op')]
+result = [run(flat), [f for f in fetches if isinstance(f, list) and not (f and hasattr(f[0], 'op'))]]""", tolerance=1e-4),
+    Row("a Keras model that TensorFlow 1 trains", """
+L, K = tf.keras.layers, tf.keras
+x, wanted = tf.placeholder(tf.float32, [None, 4]), tf.placeholder(tf.float32, [None, 2])
+ones = dict(kernel_initializer='ones', kernel_regularizer=K.regularizers.l2(0.01))
+model = K.Sequential([L.Dense(3, activation='tanh', **ones), L.BatchNormalization(momentum=0.5), L.Dropout(0.3),
+                      L.Dense(2, kernel_constraint=K.constraints.max_norm(0.5), **ones)])
+loss = tf.losses.mean_squared_error(wanted, model(x)) + tf.add_n(model.losses)
+with tf.control_dependencies(model.updates):
+    step = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+feed = {x: np.arange(12.0).reshape(3, 4) / 6 - 1, wanted: np.eye(3)[:, :2]}
+with tf.Session() as s:
+    s.run(tf.global_variables_initializer())
+    result = [[s.run([loss, step], feed)[0] for _ in range(3)]]
+    K.backend.set_session(s)
+    kept = model.get_weights()
+    result += [kept, [w.shape for w in kept], len(model.losses), len(model.updates)]
+    model.set_weights([0.5 * w for w in kept])
+    result += [s.run(loss, feed), K.backend.get_value(model.weights[0])]
+    frozen = model.layers[0]
+    frozen.trainable = False
+    result += [[v.name for v in model.trainable_weights], [v.name for v in frozen.non_trainable_weights]]""", tolerance=1e-4),
 ]
