@@ -421,7 +421,7 @@ class Uncut(Segment):
 
     def __init__(self, stage, nodes, outs):
         super().__init__(nodes, stage.infos, outs)
-        self.alone = True
+        self.alone = not stage.index
         self.patience = stage.patience
         self._stage = stage
         self._parts = None
