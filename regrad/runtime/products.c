@@ -20,7 +20,7 @@ typedef struct {
     int64_t rows, columns, inner, x_row, x_inner, y_transposed;
 } Product;
 
-enum { DEPTH = 256, MOST_TALL = 8, MOST_WIDE = 32, HIGH = 8, STRIP = 16 }; /* a block is HIGH tiles high, one wide */
+enum { DEPTH = 256, MOST_TALL = 8, MOST_WIDE = 32, HIGH = 24, STRIP = 16 }; /* a block is HIGH tiles high, one wide */
 #define INLINE static inline __attribute__((always_inline))
 
 /* sums = x y for as many rows of x as a tile is tall, as many columns of y as it is wide, and `depth` terms. */

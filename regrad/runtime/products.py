@@ -19,6 +19,7 @@ _LEAST, _MOST = 2_000_000, 12_000_000  # products of numbers: below, waking a th
 _ROWS, _COLUMNS = 32, 64  # at least: of fewer, rearranging y takes the time
 _TURNED = 128  # terms from which on XLA is faster at x' y when it has turned x first: YNNPACK does not take it as it is
 _NARROW, _LEAST_NARROW, _MOST_NARROW = 32, 1_000_000, 50_000_000  # columns of x' y for which XLA takes twice the time
+_MOST_LONG = 400_000_000  # products of numbers in x' y with sums longer than its sides, at which XLA is the slower, too
 
 
 @functools.cache
@@ -52,6 +53,8 @@ def serves(b, rows, columns, inner, dtype, transpose_x=False):
     products = rows * columns * inner
     if transpose_x and columns <= _NARROW:
         worth = _LEAST_NARROW <= products <= _MOST_NARROW
+    elif transpose_x and inner >= rows + columns:
+        worth = _LEAST <= products <= _MOST_LONG and columns >= _COLUMNS
     else:
         worth = _LEAST <= products <= _MOST and rows >= _ROWS and columns >= _COLUMNS
     return worth and available() and foreign.register(TARGET) is not None

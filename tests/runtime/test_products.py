@@ -95,6 +95,8 @@ def test_which_products_it_computes(native, monkeypatch):
     assert not serves(8, 1024, 1024, np.float32)  # not worth packing
     assert serves(1024, 10, 128, np.float32, transpose_x=True)
     assert not serves(1024, 10, 128, np.float32)
+    assert serves(192, 512, 3200, np.float32, transpose_x=True)
+    assert not serves(192, 512, 3200, np.float32)
     monkeypatch.setattr(tf.config, "threads", 1)
     assert not serves(64, 512, 192, np.float32)
     monkeypatch.setattr(tf.config, "threads", 2)
