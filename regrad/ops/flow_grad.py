@@ -7,14 +7,17 @@ functions ...) become further outputs of the forward operation, saved when it ru
 
 from regrad.autodiff import walking
 from regrad.core.convert import convert_to_tensor
+from regrad.core.dtypes import int64
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.core.graph import FuncGraph, Tensor, assigned_by, get_default_graph, needed, variable_of
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec
 from regrad.core.shapes import fully_known, size_of
-from regrad.ops.array import identity, zeros_like
+from regrad.ops.array import concat, fill, identity, shape, size, zeros, zeros_like
 from regrad.ops.flow import case_op, if_op, set_captures, while_op
+from regrad.ops.generate import range as range_of
 from regrad.ops.indexing import add_slices
+from regrad.ops.math import cast, maximum
 
 # Not worth computing twice. Everything impure is saved in any case.
 _EXPENSIVE = ("MatMul", "BatchMatMulV2", "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", "Conv3D", "Einsum",
@@ -190,20 +193,82 @@ def _branches_grad(op, *dys):
     used = [k for k in range(len(wanted)) if any(r[k] is not None for r in results)]
     if not used:
         return [None] * len(op.inputs)
-    for g, grads in zip(grad_graphs, results):
+    in_rows = {k for k in used if _reads_variable(captures[wanted[k]]) and all(
+        r[k] is None or isinstance(r[k], IndexedSlices) for r in results)}
+    rows = {k: _row_parts(grad_graphs, [r[k] for r in results], captures[wanted[k]]) for k in in_rows}
+    for j, (g, grads) in enumerate(zip(grad_graphs, results)):
         with g.as_default():
-            g.outputs = [identity(_local(g, grads[k])) if grads[k] is not None
-                         else zeros_like(g.capture(captures[wanted[k]])) for k in used]
+            g.outputs = []
+            for k in used:
+                if k in in_rows:
+                    g.outputs += map(identity, rows[k][j])
+                else:
+                    g.outputs.append(identity(_local(g, grads[k])) if grads[k] is not None
+                                     else zeros_like(g.capture(captures[wanted[k]])))
     for g in grad_graphs:
         g.forget_unread()
     _save(op, grad_graphs, own)
     outers = set_captures(grad_graphs, 0)
     kind = if_op if op.type == "If" else case_op
     made = kind(op.inputs[0], outers, branches=tuple(grad_graphs), n_saved=(0,) * len(branches), name="If")
-    out = [None] * len(captures)
-    for k, t in zip(used, made):
-        out[wanted[k]] = t
+    out, made = [None] * len(captures), iter(made)
+    for k in used:
+        found = next(made)
+        out[wanted[k]] = IndexedSlices(found, next(made), shape(_plain(captures[wanted[k]]))) if k in in_rows else found
     return [None, *out]
+
+
+def _reads_variable(t):
+    """True for a variable's value, in a body too: where its gradient is in rows, an optimizer leaves other rows alone."""
+    while variable_of(t) is None:
+        if t.op.type == "Identity":
+            t = t.op.inputs[0]
+        elif t.op.type == "FuncInput" and isinstance(t.graph, FuncGraph):
+            t = next((outer for outer, inner in t.graph.captures.items() if inner is t), None)
+            if t is None:
+                return False
+        else:
+            return False
+    return True
+
+
+def _row_parts(graphs, grads, capture):
+    """Returns (values, indices) of each branch's gradient by a variable, as far as may be of one shape in all of them.
+
+    As in TensorFlow a branch without a gradient gives all rows, of zeros. Where branches have another number of rows, further
+    rows of zeros for an index that is there anyway change nothing.
+    """
+    parts = []
+    for g, dy in zip(graphs, grads):
+        with g.as_default():
+            if dy is None:
+                values = zeros_like(g.capture(capture))
+                parts.append([values, range_of(shape(values)[0])])
+            else:
+                parts.append([_local(g, dy.values), _local(g, dy.indices)])
+    counts = [indices.dims[0] if indices.dims else None for _, indices in parts]
+    total = capture.dims[0] if capture.dims and None in grads else None
+    most = max(counts) if None not in counts else total
+    wide = any(indices.dtype is int64 for _, indices in parts)
+    for g, part, dy, count in zip(graphs, parts, grads, counts):
+        with g.as_default():
+            if wide:
+                part[1] = cast(part[1], int64)
+            if dy is not None and most is not None and count not in (0, most):
+                part[:] = _with_more_rows(*part, most)
+    return parts
+
+
+def _with_more_rows(values, indices, count):
+    """Returns rows of which there are `count` at least: zeros at the first index (at 0 where there is none)."""
+    known = indices.dims[0] if indices.dims else None
+    more = maximum(count - size(indices), 0) if known is None else max(count - known, 0)
+    zeros_below = zeros(concat([[more], shape(values)[1:]], 0), values.dtype)
+    first = concat([indices, zeros([1], indices.dtype)], 0)[0]
+    out = concat([values, zeros_below], 0), concat([indices, fill([more], first)], 0)
+    if known is not None:
+        out[1].set_shape([known + more])
+    return out
 
 
 def _local(graph, g):

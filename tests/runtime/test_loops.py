@@ -196,3 +196,23 @@ def test_edges_that_change_are_waited_for():
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         assert session.run(after) == 49.0
+
+
+def test_branches_that_read_other_numbers_of_rows_are_compiled(monkeypatch):
+    monkeypatch.setattr(config, "host_runs", 0)
+    monkeypatch.setattr(config, "tiny_ops", 0)
+    e = tf.get_variable("e", initializer=np.ones([6, 2], np.float32))
+    ids, flag = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.bool, [])
+    few, many = tf.constant([1, 1]), tf.constant([3, 0, 2], tf.int64)
+    one = tf.cond(flag, lambda: 2.0 * tf.gather(e, few), lambda: tf.gather(e, many)[:2])
+    other = tf.cond(flag, lambda: tf.gather(e, ids), lambda: tf.zeros([2, 2]))
+    found = [tf.gradients(tf.reduce_sum(y * y), e)[0] for y in (one, other)]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for value, rows in ((True, [[1] * 3, [5, 4, *[5] * 4]]), (False, [[3, 0, 2], list(range(6))])):
+            got = session.run(found, {ids: [5, 4], flag: value})
+            assert [g.indices.tolist() for g in got] == rows
+            dense = session.run([tf.convert_to_tensor(g) for g in found], {ids: [5, 4], flag: value})
+            assert dense[0][:, 0].tolist() == ([0, 16, 0, 0, 0, 0] if value else [2, 0, 0, 2, 0, 0])
+            assert dense[1][:, 0].tolist() == ([0, 0, 0, 0, 2, 2] if value else [0] * 6)
+    assert not any(op.__dict__.get("_host") for op in tf.get_default_graph().get_operations() if op.type == "If")

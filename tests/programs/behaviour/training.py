@@ -242,4 +242,29 @@ for f in (
         s.run(f())
         out.append(s.run(v))
 result = out"""),
+    Row("rows of a variable read in a branch, and the others", """
+def zeros():
+    return tf.zeros([3, 2])
+models = [
+    lambda e: tf.cond(f, lambda: tf.gather(e, ids), zeros),
+    lambda e: tf.cond(f, zeros, lambda: tf.gather(e, [1, 1, 3])),
+    lambda e: tf.cond(f, lambda: tf.reduce_sum(tf.gather(e, ids) ** 2), lambda: 0.0),
+    lambda e: tf.cond(f, lambda: tf.cond(ids[0] > 0, lambda: tf.gather(e, ids), zeros), zeros),
+    lambda e: tf.switch_case(tf.cast(f, tf.int32), [zeros, lambda: tf.gather(e, ids), zeros]),
+    lambda e: tf.cond(f, lambda: tf.gather(e, ids), zeros) + tf.gather(e, [4, 1, 4]),
+]
+ids, f = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.bool, [])
+steps, variables, kinds = [], [], []
+for n, model in enumerate(models):
+    for optimizer in (tf.train.MomentumOptimizer(0.1, 0.9), tf.train.FtrlOptimizer(0.1), tf.train.AdamOptimizer(0.1)):
+        e = tf.get_variable('e%d' % len(steps), initializer=np.arange(10.0, dtype=np.float32).reshape(5, 2), use_resource=True)
+        loss = tf.reduce_sum(0.1 * model(e) ** 2)
+        kinds.append(isinstance(tf.gradients(loss, e)[0], tf.IndexedSlices))
+        steps.append(optimizer.minimize(loss, var_list=[e]))
+        variables.append(e)
+with tf.Session() as s:
+    s.run(tf.global_variables_initializer())
+    for rows, flag in (([1, 1, 3], True), ([1, 1, 2], True), ([4, 1, 2], False), ([0, 2, 0], True)):
+        s.run(steps, {ids: rows, f: flag})
+    result = [kinds, s.run(variables)]""", tolerance=1e-4),
 ]
