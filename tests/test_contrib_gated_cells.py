@@ -31,6 +31,21 @@ def ugrnn(w, x, h):
     return new, new
 
 
+def minimal(w, x, h):
+    n = x.shape[1]
+    z = np.tanh(x @ w["kernel"][:n])
+    u = sig(np.concatenate([z, h], 1) @ w["kernel"][n:] + w["bias"])
+    new = u * h + (1 - u) * z
+    return new, new
+
+
+def chaos_free(w, x, h):
+    n = h.shape[1]
+    keep, let_in = split(sig(x @ w["kernel"][:, :2 * n] + h @ w["recurrent_kernel"] + w["bias"]), 2)
+    new = keep * np.tanh(h) + let_in * np.tanh(x @ w["kernel"][:, 2 * n:])
+    return new, new
+
+
 def intersection(w, x, h):
     gh, a, gy, y = split(lin(w, x, h), 4)
     gh, gy = sig(gh + 1), sig(gy + 1)
@@ -210,6 +225,7 @@ CELLS = [
         2, True, True, 0.9, num_frequency_blocks=[3], couple_input_forget_gates=True, backward_slice_offset=1, **SLICES),
      both_ways, np.split(S, 6, 1) * 2),
     ("UGRNNCell", lambda r: r.UGRNNCell(4), ugrnn, [H]),
+    ("MinimalRNNCell", lambda r: r.MinimalRNNCell(4), minimal, [H]), ("CFNCell", lambda r: r.CFNCell(4), chaos_free, [H]),
     ("IntersectionRNNCell", lambda r: r.IntersectionRNNCell(4), intersection, [H]),
     ("NASCell", lambda r: r.NASCell(4, 2, use_bias=True), nas, [C, H[:, :2]]),
     ("CoupledInputForgetGateLSTMCell", lambda r: r.CoupledInputForgetGateLSTMCell(4, True, num_proj=2, proj_clip=0.2), coupled,

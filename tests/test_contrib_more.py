@@ -168,3 +168,38 @@ def test_small_layers_and_summaries():
     with pytest.raises(ValueError, match="not a multiple"):
         layers.maxout(x, 3)
     assert tf.contrib.framework.load_variable is tf.train.load_variable
+
+
+# -- lookup -----------------------------------------------------------------------------------------------
+
+
+def test_lookup_by_its_older_names():
+    lookup = tf.contrib.lookup
+    assert all(callable(getattr(lookup, name)) or name == "FastHashSpec" for name in lookup.__all__)
+    words, numbers = tf.constant(["b", "q"]), tf.constant([1, 7], tf.int64)
+    places = lookup.string_to_index(words, mapping=["a", "b"], default_value=-5)
+    texts = lookup.index_to_string(numbers, mapping=["a", "b"], default_value="?")
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.FailedPreconditionError, match=r"Run tf.tables_initializer\(\)"):
+            session.run(places)
+        session.run(tf.tables_initializer())
+        assert session.run(places).tolist() == [1, -5] and session.run(texts).tolist() == [b"b", b"?"]
+    with tf.Session() as other, pytest.raises(tf.errors.FailedPreconditionError):
+        other.run(places)  # what a table holds is a session's
+
+
+def test_tables_of_one_shared_name_are_one():
+    def made(value, shared_name="t"):
+        filled = tf.contrib.lookup.KeyValueTensorInitializer(["a"], [value], value_dtype=tf.int64)
+        return tf.contrib.lookup.HashTable(filled, -1, shared_name=shared_name)
+
+    first, second, apart = made(3), made(4), made(5, None)
+    with tf.Session() as session:
+        session.run(first.init)
+        session.run([second.init, apart.init])  # the first stays as it was filled
+        assert session.run([t.lookup(tf.constant("a")) for t in (first, second, apart)]) == [3, 3, 5]
+    wrong = tf.contrib.lookup.MutableHashTable(tf.string, tf.int64, -1, shared_name="t")
+    with tf.Session() as session:
+        session.run(first.init)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="has the shared name 't'"):
+            session.run(wrong.size())

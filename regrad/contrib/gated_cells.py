@@ -6,7 +6,8 @@ from regrad.contrib.cells import Linear, linear, normalised
 from regrad.contrib.grid_cells import sharded_variable
 from regrad.core import nest
 from regrad.core.graph import get_default_graph
-from regrad.nn.rnn_cell import LSTMStateTuple, RNNCell, _Wrapper
+from regrad.layers.base import activation_of
+from regrad.nn.rnn_cell import LSTMStateTuple, RNNCell, _LayerCell, _Wrapper
 from regrad.ops import array, clip, math, nn, norm
 from regrad.ops.compare import less, where
 from regrad.ops.matmul import matmul
@@ -53,6 +54,65 @@ class UGRNNCell(_OneState):
             g, c = array.split(linear([inputs, state], 2 * self._num_units, True), 2, axis=1)
         g = math.sigmoid(g + self._forget_bias)
         state = g * state + (1.0 - g) * self._activation(c)
+        return state, state
+
+
+class _OfUnits(_LayerCell):
+    """A cell of units with initializers of its weights."""
+
+    def __init__(self, units, activation="tanh", kernel_initializer="glorot_uniform", bias_initializer="ones", name=None,
+                 dtype=None, reuse=None, **kwargs):
+        super().__init__(units, activation_of(activation), reuse, name, dtype, **kwargs)
+        self.units, self._initializer, self._bias_initializer = units, kernel_initializer, bias_initializer
+
+    state_size = property(lambda self: self.units)
+    output_size = property(lambda self: self.units)
+
+
+class MinimalRNNCell(_OfUnits):
+    """One gate over what the input alone gives (Chen 2017, arXiv:1711.06788).
+
+    z = activation(x W); u = sigmoid([z, h] V + b); h' = u h + (1 - u) z. W and V are one variable, "kernel".
+
+    Args:
+      units: size of the state and the output.
+      activation, kernel_initializer, bias_initializer: functions and initializers, or their names.
+    """
+
+    def build(self, input_shape):
+        n = self._input_size(input_shape)
+        self.kernel = self.add_weight("kernel", [n + 2 * self.units, self.units], initializer=self._initializer)
+        self.bias = self.add_weight("bias", [self.units], initializer=self._bias_initializer)
+        self.built = True
+
+    def call(self, inputs, state):
+        of_inputs, of_gate = array.split(self.kernel, [_width(inputs), 2 * self.units], axis=0)
+        new = self._activation(matmul(inputs, of_inputs))
+        u = math.sigmoid(nn.bias_add(matmul(array.concat([new, state], 1), of_gate), self.bias))
+        state = u * state + (1 - u) * new
+        return state, state
+
+
+class CFNCell(_OfUnits):
+    """The chaos-free network (Laurent and von Brecht 2016, arXiv:1612.06212).
+
+    [t, e] = sigmoid(x V + h U + b); h' = t activation(h) + e activation(x W). V and W are one variable, "kernel".
+
+    Args:
+      units, activation, kernel_initializer, bias_initializer: as for MinimalRNNCell.
+    """
+
+    def build(self, input_shape):
+        self.kernel = self.add_weight("kernel", [self._input_size(input_shape), 3 * self.units], initializer=self._initializer)
+        self.recurrent_kernel = self.add_weight("recurrent_kernel", [self.units, 2 * self.units], initializer=self._initializer)
+        self.bias = self.add_weight("bias", [2 * self.units], initializer=self._bias_initializer)
+        self.built = True
+
+    def call(self, inputs, state):
+        of_gates, new = array.split(matmul(inputs, self.kernel), [2 * self.units, self.units], axis=1)
+        gates = math.sigmoid(nn.bias_add(of_gates + matmul(state, self.recurrent_kernel), self.bias))
+        keep, let_in = array.split(gates, 2, axis=1)
+        state = keep * self._activation(state) + let_in * self._activation(new)
         return state, state
 
 

@@ -9,8 +9,8 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
         stack_bidirectional_rnn""",
     "regrad.contrib.fused_rnn": "FusedRNNCellAdaptor TimeReversedFusedRNN",
     "regrad.contrib.gated_cells": """
-        CoupledInputForgetGateLSTMCell GLSTMCell GRUBlockCell GRUBlockCellV2 HighwayWrapper IndRNNCell IndyGRUCell IndyLSTMCell
-        IntersectionRNNCell NASCell PhasedLSTMCell SRUCell UGRNNCell WeightNormLSTMCell""",
+        CFNCell CoupledInputForgetGateLSTMCell GLSTMCell GRUBlockCell GRUBlockCellV2 HighwayWrapper IndRNNCell IndyGRUCell
+        IndyLSTMCell IntersectionRNNCell MinimalRNNCell NASCell PhasedLSTMCell SRUCell UGRNNCell WeightNormLSTMCell""",
     "regrad.contrib.grid_cells": "BidirectionalGridLSTMCell GridLSTMCell TimeFreqLSTMCell",
     "regrad.nn.rnn": "static_bidirectional_rnn static_rnn static_state_saving_rnn transpose_batch_time=_transposed",
     "regrad.nn.rnn_cell": """
