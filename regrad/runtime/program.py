@@ -336,12 +336,12 @@ class Stage:
 
     def cut(self, nodes):
         """Returns segments of bounded size; the values between them and around them are found, equal ones become loops."""
-        if len(nodes) > config.whole_ops:
-            segments = self._computing(aligned(split(nodes, config.segment_ops), config.segment_ops))
-            # Pieces that do not repeat take longer to compile than one program, and their values go from call to call.
-            if len(nodes) > config.longest_ops or 2 * _unlike(segments) < len(nodes):
-                return segments
-        return self._computing([nodes])
+        whole = self._computing([nodes]) if len(nodes) <= config.longest_ops else None
+        if whole and (len(nodes) <= config.whole_ops or whole[0].unlike() <= config.whole_ops):
+            return whole
+        segments = self._computing(aligned(split(nodes, config.segment_ops), config.segment_ops))
+        # Pieces that do not repeat take longer to compile than one program, and their values go from call to call.
+        return segments if whole is None or 2 * _unlike(segments) < len(nodes) else whole
 
     def _computing(self, parts):
         """Returns segments for `parts`, lists of nodes."""

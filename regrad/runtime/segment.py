@@ -74,7 +74,7 @@ class Segment:
         self._begin()
         self._infos = infos
         self._lay_out(infos)
-        apart = config.apart_ops < len(nodes) <= config.whole_ops  # a longer one is cut before it is compiled
+        apart = type(self) is Segment and config.apart_ops < len(nodes) <= config.longest_ops  # may hold Repeats
         self._made = [[(infos[v].dims, infos[v].dtype.name) for v in n.outs] for n in nodes] if apart else ()
         self.bounds = _bounds(nodes, self.ins, infos)
         self.portable = all(numpy_can(n.op) for n in nodes)
@@ -349,20 +349,9 @@ class Segment:
     def _pieces(self):
         """Returns the Repeats among the steps and, for the others, [(steps, slots read, slots made for later steps)]."""
         n, steps = len(self.steps), self.steps
-        made_at = dict.fromkeys((*self.in_slots, *self.seed_slots), -1)
-        made_at.update((i, at) for at, step in enumerate(steps) for i in step[4])
-        reads = {}
-        for at, step in enumerate(steps):
-            for i in step[2]:
-                reads.setdefault(i, []).append(at)
-        for i in self.out_slots:
-            reads.setdefault(i, []).append(n)
+        made_at, reads = self._flow()
         last_use = {i: found[-1] for i, found in reads.items()}
-        found = []
-        if self._made:
-            rows = {i: ("seeds", k) for k, i in enumerate(self.seed_slots)}
-            signs = np.array(self._signs())
-            found = repeats.find(repeats.Wiring(steps, signs, made_at, reads, self._sizes(), rows, self.template))
+        found = self._repeats(made_at, reads)
         crossing = _crossing(made_at, last_use, n)
         pieces, start = [], 0
         for repeat in (*found, None):
@@ -377,6 +366,30 @@ class Segment:
                 pieces.append(repeat)
                 start = repeat.stop
         return pieces
+
+    def _flow(self):
+        """Returns {slot: step that makes it, -1 for what is given} and {slot: steps that read it, the end for results}."""
+        n, steps = len(self.steps), self.steps
+        made_at = dict.fromkeys((*self.in_slots, *self.seed_slots), -1)
+        made_at.update((i, at) for at, step in enumerate(steps) for i in step[4])
+        reads = {}
+        for at, step in enumerate(steps):
+            for i in step[2]:
+                reads.setdefault(i, []).append(at)
+        for i in self.out_slots:
+            reads.setdefault(i, []).append(n)
+        return made_at, reads
+
+    def _repeats(self, made_at, reads):
+        if not self._made:
+            return []
+        rows = {i: ("seeds", k) for k, i in enumerate(self.seed_slots)}
+        signs = np.array(self._signs())
+        return repeats.find(repeats.Wiring(self.steps, signs, made_at, reads, self._sizes(), rows, self.template))
+
+    def unlike(self):
+        """Returns how many steps XLA is given to compile: of those that repeat themselves, one turn."""
+        return len(self.steps) - sum(r.stop - r.start - len(r.steps) for r in self._repeats(*self._flow()))
 
     def _signs(self):
         """Returns a number for each step: equal where type, attributes, constants, and shapes of results are."""

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import regrad as tf
-from regrad.runtime import repeats
+from regrad.runtime import repeats, segment
 from regrad.runtime.segment import clear_cache
 
 BATCH, WIDTH, UNITS, TURNS = 3, 4, 5, 14
@@ -92,10 +92,10 @@ PROGRAMS = {
 }
 
 
-def run(build, loops):
+def run(build, loops, **others):
     """Returns what a run gives, of the compiled program with loops or by NumPy, and the loops."""
     found, find = [], repeats.find
-    names = {"host_runs": 0 if loops else 9, "tiny_ops": 0, "cache_dir": None, "repeat_size": 0, "apart_ops": 30}
+    names = {"host_runs": 0 if loops else 9, "tiny_ops": 0, "cache_dir": None, "repeat_size": 0, "apart_ops": 30, **others}
     before = {name: getattr(tf.config, name) for name in names}
     try:
         for name, number in names.items():
@@ -134,6 +134,16 @@ OPERATIONS = {  # of two values of the turn, its row, and what is the same in al
     "constant": lambda a, b, row, same: 0.7 * a,
 }
 READINGS = {"sum": tf.add_n, "stack": tf.stack, "last": lambda values: values[-1], "third": lambda values: values[3]}
+
+
+def test_a_program_that_is_short_but_for_its_repeats_is_not_cut():
+    want, _ = run(PROGRAMS["two layers"], False)
+    before = segment.compile_count
+    got, loops = run(PROGRAMS["two layers"], True, whole_ops=400)  # of 900 operations
+    # The initial values are one more; the loops are found twice, to decide and to compile.
+    assert segment.compile_count - before == 2 and len(loops) == 4
+    for g, w in zip(got, want):
+        np.testing.assert_allclose(g, w, rtol=1e-9, atol=1e-12)
 
 
 @st.composite
