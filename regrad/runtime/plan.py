@@ -274,8 +274,8 @@ def _ordered(ops):
 def _is_plain(opdef):
     """True for an op type whose operations compute values from values, on the host only where there are strings."""
     extra = opdef.extra
-    return not (opdef.variable or opdef.host or opdef.writes or opdef.random or opdef.type in ("Placeholder", "FuncInput")
-                or "host_if" in extra or extra.get("has_bodies"))
+    return not (opdef.variable or opdef.host or opdef.writes or opdef.random or opdef.type in _SAME
+                or opdef.type in ("Placeholder", "FuncInput") or "host_if" in extra or extra.get("has_bodies"))
 
 
 def written_variables(op):

@@ -303,7 +303,8 @@ def test_variables_are_overwritten_in_place_behind_host_functions(session, compi
 
     first = tf.py_func(checked, [v[0]], tf.float32)
     first.set_shape([])
-    bump = v.assign_add(tf.identity(v) * 0.0 + first).op
+    bump = v.assign_add(tf.stop_gradient(tf.identity(v)) * 0.0 + first).op
+    assert not {n.op.type for n in session.plan(bump).nodes} & {"Identity", "StopGradient"}
     session.run(bump)
     old = session.state[v.op]
     session.run(bump)
