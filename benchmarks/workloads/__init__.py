@@ -21,6 +21,8 @@ ORDER = (
     "dann",
     "lstm",
     "embedding",
+    "maml",
+    "separable",
     "vgg16_train",
     "vgg16_guided",
     "graph_build",
