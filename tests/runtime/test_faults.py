@@ -33,11 +33,14 @@ def compiled(monkeypatch):
     monkeypatch.setattr(tf.config, "tiny_ops", 0)
 
 
-def _net(width, batch=4):
-    x = tf.placeholder(tf.float32, [batch, width])
+def _net(width, batch=4, behind_host=False):
+    fed = x = tf.placeholder(tf.float32, [batch, width])
+    if behind_host:
+        x = tf.py_func(lambda a: a, [fed], tf.float32)
+        x.set_shape(fed.shape)
     w = tf.Variable(np.linspace(-0.1, 0.1, width * width, dtype=np.float32).reshape(width, width))
     y = tf.reduce_sum(tf.square(tf.tanh(tf.matmul(x, w)) - 0.5))
-    return x, w, tf.train.MomentumOptimizer(0.01, 0.9).minimize(y)
+    return fed, w, tf.train.MomentumOptimizer(0.01, 0.9).minimize(y)
 
 
 def test_an_interrupt_in_a_host_function_stops_the_run_and_changes_nothing(session):
@@ -60,9 +63,10 @@ def test_an_interrupt_in_a_host_function_stops_the_run_and_changes_nothing(sessi
     np.testing.assert_array_equal(session.run(step), [3.0, 4.0])
 
 
-def test_an_interrupt_while_variables_are_overwritten_comes_after_them(session, compiled, monkeypatch):
+@pytest.mark.parametrize("behind", [False, True], ids=["", "behind a host function"])
+def test_an_interrupt_while_variables_are_overwritten_comes_after_them(session, compiled, monkeypatch, behind):
     """Ctrl-C in the middle of a compiled step that overwrites its variables: all of them have the new values."""
-    x, w, step = _net(16)
+    x, w, step = _net(16, behind_host=behind)
     variables = tf.global_variables()
     feed = {x: np.ones([4, 16], np.float32)}
 
@@ -71,7 +75,8 @@ def test_an_interrupt_while_variables_are_overwritten_comes_after_them(session, 
             session.run(tf.global_variables_initializer())
             session.run(step, feed)
             programs = [p for r in session._runners.values() for p in r.programs.values()]
-            (segment,) = {s for p in programs for s in p.root.segments if s.donate}
+            stages = [s for p in programs for s in (p.root, p.root.next) if s is not None]
+            (segment,) = {s for stage in stages for s in stage.segments if s.donate}
             if interrupt:
                 run = segment.run_compiled
 
