@@ -1,7 +1,7 @@
 """Settings of the runtime; `regrad.config` is this module.
 
 Attributes:
-  whole_ops: so many device operations between host steps are compiled as one segment, those that repeat themselves counted once.
+  whole_ops: so many device operations between host steps are compiled as one segment, of those that repeat themselves one turn.
   longest_ops: so many are, unless pieces of them repeat.
   segment_ops: device operations per compiled segment, where there are more.
   call_ops: operations that XLA optimises together, at most, in a segment of more than `apart_ops`.
