@@ -299,18 +299,13 @@ def _stack(stack, first, step, n):
     return stack if n == len(stack) else stack[first:first + step * (n - 1) + 1:step]
 
 
-def _gathered(b, values):
-    """Returns `values`, Rows or arrays, as one array."""
+def _rows_for_turns(b, values):
+    """Returns (array, number of the first row, step to the next) of the rows, arrays or Rows, that the turns read."""
     runs = [[row for row, in run] for run in _runs([(v,) for v in values])]
+    if len(runs) == 1:
+        return rows_of(runs[0])
     parts = [_stack(*rows_of(run), len(run)) if len(run) > 1 else value(run[0])[None] for run in runs]
-    return parts[0] if len(parts) == 1 else b.np.concatenate(parts)
-
-
-def _stacks(b, repeat, env):
-    """Returns ({slot of a turn: array of a row for each turn}, True where the arrays go from the last turn to the first)."""
-    values = {i: [env[s] for s in slots] for i, slots in repeat.each.items()}
-    backwards = any(type(v[1]) is Row and type(v[2]) is Row and v[1].at > v[2].at for v in values.values())
-    return {i: _gathered(b, v[::-1] if backwards else v) for i, v in values.items()}, backwards
+    return b.np.concatenate(parts), 0, 1
 
 
 def run(b, repeat, env, template, take):
@@ -320,24 +315,27 @@ def run(b, repeat, env, template, take):
       template: constants by slot.
       take: computes `(steps, values by slot)`.
     """
-    stacks, backwards = _stacks(b, repeat, env)
+    rows = {i: _rows_for_turns(b, [env[s] for s in slots]) for i, slots in repeat.each.items()}
+    # Results are kept in the order in which what the loop reads is: the products of both are sums over rows.
+    backwards = any(step < 0 for _, _, step in rows.values())
 
-    def turn(carry, rows):
+    def turn(carry, at):
         inner = template + [None] * (repeat.n_slots - len(template))
         for i, s in repeat.same.items():
             inner[i] = same[s]
         for (i, _, _), x in zip(repeat.carried, carry):
             inner[i] = x
-        for i, x in zip(stacks, rows):
-            inner[i] = x
+        k = repeat.turns - 1 - at if backwards else at
+        for i, (stack, first, step) in rows.items():
+            inner[i] = b.lax.dynamic_index_in_dim(stack, first + step * k, keepdims=False)
         take(repeat.steps, inner)
         return [inner[made] for _, _, made in repeat.carried], [inner[i] for i in repeat.outs]
 
     same = {s: value(env[s]) for s in repeat.same.values()}
     first = [b.np.asarray(value(env[s])) for _, s, _ in repeat.carried]
-    last, rows = b.scan(turn, first, list(stacks.values()), length=repeat.turns, reverse=backwards)
+    last, kept = b.scan(turn, first, b.np.arange(repeat.turns, dtype="int32"), length=repeat.turns, reverse=backwards)
     carried = {made: x for (_, _, made), x in zip(repeat.carried, last)}
-    for i, stack in zip(repeat.outs, rows):
+    for i, stack in zip(repeat.outs, kept):
         for k, s in enumerate(repeat.outs[i]):
             env[s] = Row(stack, repeat.turns - 1 - k if backwards else k, carried.get(i) if k == repeat.turns - 1 else None)
 
