@@ -87,6 +87,8 @@ def _is_row(returned, dims):
 
 def _argument(x):
     """What the function receives: an array of its own, which it may change; of rank 0 a NumPy scalar, or bytes."""
+    if type(x) is np.ndarray and x.ndim:
+        return x.copy()
     x = np.array(x)
     return x if x.ndim else x[()]
 

@@ -508,6 +508,8 @@ class _PartialRun:
 
 def own(value):
     """Returns a NumPy array (or scalar) that the caller may keep and change."""
+    if type(value) is _ndarray and value.ndim:
+        return value.copy()
     if value is None or isinstance(value, np.generic):
         return value
     array = np.array(value)
