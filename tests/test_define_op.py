@@ -112,7 +112,7 @@ def test_compiles_into_one_segment(isotonic):
         session.run([y, tf.gradients(y, x)[0]], {x: np.ones(40)})
         (program,) = {p for runner in session._runners.values() for p in runner.programs.values()}
     (segment,) = program.root.segments
-    assert segment.compiled and program.root_only and not program.root.hosts
+    assert segment.compiled and program.root.next is None and not program.root.hosts
 
 
 def test_shape_rule_refuses(isotonic):

@@ -12,11 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from regrad.core.shapes import size_of
 from regrad.runtime import config
 from regrad.runtime.rewriting import products_op, row_taken, stacked_product
 
 _TURNS = 4  # fewer are not worth a loop
 _SAVED = 64  # nor are loops that save XLA fewer steps
+_TRIED = 24  # periods of each part of the steps, those that would save most; the multiples of a period are among them
 _PIECES = 8  # an array split into fewer is rather one turn's than one for each turn
 _PERIOD = 512  # steps of the longest turn
 _STACKED = 1 << 16  # elements a turn; more than that is not put into an array to be read by turns
@@ -33,7 +35,7 @@ class Wiring(NamedTuple):
       signs: a number for each step; equal where type, attributes, constants, and shapes of results are.
       made_at: {slot: step that makes it}; -1 for inputs. Constants are not among them.
       reads: {slot: steps that read it, in order}; the number of steps stands for what is read after them.
-      sizes: {slot: number of elements}.
+      specs: {slot: (dims, dtype)} of inputs and results.
       rows: {slot: (array, number)} for inputs that are rows of an array.
       template: constants by slot.
     """
@@ -42,7 +44,7 @@ class Wiring(NamedTuple):
     signs: np.ndarray
     made_at: dict
     reads: dict
-    sizes: dict
+    specs: dict
     rows: dict
     template: list
 
@@ -133,16 +135,17 @@ def find(w):
 
 def _best(w, begin, end):
     """Returns the Repeat that saves most among steps `begin` to `end`; None if none does."""
-    for _, period, start, stop in _candidates(w.signs[begin:end]):
-        first = begin + start + _phase(w, begin + start, period)
-        for at in (first, first + period):  # the first turn may still begin otherwise
-            turns, kinds = _extent(w, at, period, (begin + stop - at) // period)
-            made = sum(w.sizes.get(i, 0) for step in w.steps[at:at + period] for i in step[4])
-            if turns < _TURNS or (turns - 1) * period < _SAVED or made < config.repeat_size * period:
-                continue
-            repeat = Repeat(w, at, period, turns, kinds)
-            if sum(w.sizes.get(slots[0], 0) for slots in repeat.outs.values()) <= _KEPT:
-                return repeat
+    for _, period, start, stop in _candidates(w.signs[begin:end])[:_TRIED]:
+        at, end_at = begin + start + _phase(w, begin + start, period), begin + stop
+        if sum(_size(w, i) for step in w.steps[at:at + period] for i in step[4]) < config.repeat_size * period:
+            continue
+        while at + _TURNS * period <= end_at:
+            turns, kinds = _extent(w, at, period, (end_at - at) // period)
+            if turns >= _TURNS and (turns - 1) * period >= _SAVED:
+                repeat = Repeat(w, at, period, turns, kinds)
+                if sum(_size(w, slots[0]) for slots in repeat.outs.values()) <= _KEPT:
+                    return repeat
+            at += turns * period  # a turn that is wired otherwise, as the first one often is
     return None
 
 
@@ -194,25 +197,32 @@ def _kinds(w, start, period, turn):
     result = []
     for j in range(period):
         of_step = []
-        for v, w in zip(steps[start + j][2], steps[turn + j][2]):
-            at = made_at.get(w)
+        for v, u in zip(steps[start + j][2], steps[turn + j][2]):
+            at = made_at.get(u)
             if at is None:
                 kind = None
             elif at >= turn:
-                kind = ("inner", at - turn, steps[at][4].index(w))
+                kind = ("inner", at - turn, steps[at][4].index(u))
                 if made_at.get(v, -1) != at - turn + start or steps[start + at - turn][4][kind[2]] != v:
                     return None
-            elif at >= turn - period:
-                kind = ("carry", at - turn + period, steps[at][4].index(w))
-                if made_at.get(v, start) >= start:
-                    return None
-            elif at >= start:
+            elif at >= start and at < turn - period:
                 return None
             else:
-                kind = ("same",) if v == w else ("each",)
+                if at >= turn - period:
+                    kind = ("carry", at - turn + period, steps[at][4].index(u))
+                    if made_at.get(v, start) >= start:
+                        return None
+                else:
+                    kind = ("same",) if v == u else ("each",)
+                if w.specs.get(v) != w.specs.get(u):  # where operands are broadcast, results may be alike all the same
+                    return None
             of_step.append(kind)
         result.append(of_step)
     return result
+
+
+def _size(w, i):
+    return size_of(w.specs[i][0]) if i in w.specs else 0
 
 
 def _moves_little(w, repeat, repeats):
@@ -222,7 +232,7 @@ def _moves_little(w, repeat, repeats):
     for slots in repeat.each.values():
         if _n_runs([kept.get(i) or _piece(w, i) for i in slots]) > _EDGES:
             moved += 1
-            elements += w.sizes.get(slots[0], 0)
+            elements += _size(w, slots[0])
     by_rows = {at for r in repeats for at in range(r.start, r.stop)}
     by_rows.update(at for at, step in enumerate(w.steps) if on_rows(step, w.template))
     for slots in repeat.outs.values():

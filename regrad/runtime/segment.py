@@ -385,7 +385,7 @@ class Segment:
             return []
         rows = {i: ("seeds", k) for k, i in enumerate(self.seed_slots)}
         signs = np.array(self._signs())
-        return repeats.find(repeats.Wiring(self.steps, signs, made_at, reads, self._sizes(), rows, self.template))
+        return repeats.find(repeats.Wiring(self.steps, signs, made_at, reads, self._specs(), rows, self.template))
 
     def unlike(self):
         """Returns how many steps XLA is given to compile: of those that repeat themselves, one turn."""
@@ -404,11 +404,11 @@ class Segment:
             signs.append(numbers.setdefault(sign, len(numbers)))
         return signs
 
-    def _sizes(self):
-        """Returns {slot: number of elements} of inputs and results."""
-        sizes = {i: size_of(dims) for i, (dims, _) in zip(self.in_slots, self.in_specs)}
-        sizes.update((i, size_of(dims)) for made, step in zip(self._made, self.steps) for i, (dims, _) in zip(step[4], made))
-        return sizes
+    def _specs(self):
+        """Returns {slot: (dims, dtype's name)} of inputs and results."""
+        specs = {i: (dims, dtype.name) for i, (dims, dtype) in zip(self.in_slots, self.in_specs)}
+        specs.update((i, spec) for made, step in zip(self._made, self.steps) for i, spec in zip(step[4], made))
+        return specs
 
     def _calls(self, start, stop, made_at, last_use, crossing):
         """Returns [(steps, slots read, slots made for later steps)] for steps `start` to `stop`, cut where few values cross."""

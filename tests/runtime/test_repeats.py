@@ -82,13 +82,22 @@ def backwards(x, w):
     return [tf.stack(seen[::-1]), *tf.gradients(seen, [x, w])]
 
 
+def broadcast(x, w):
+    """A first value and rows of other shapes than the others, from which results of one shape come."""
+    h, rows = x[:1, 0], tf.unstack(x, axis=1)
+    rows[3] = tf.reduce_mean(rows[3], 1, keepdims=True)
+    for row in rows * 2:
+        h = tf.tanh(tf.sin(h * 0.3) * row + tf.cos(h) * w[:BATCH, :WIDTH])
+    return [h, *tf.gradients(h, [x, w])]
+
+
 PROGRAMS = {
     "unstack": cell(unstacked), "split": cell(split, "gated"), "sliced": cell(sliced),
     "concatenated outputs": cell(unstacked, use=joined), "stacked outputs": cell(sliced, "gated", stacked),
     "summed outputs": cell(unstacked, "gated", each),
     "two layers": cell(unstacked, wrap=lambda _: tf.nn.rnn_cell.MultiRNNCell([CELLS["lstm"](UNITS) for _ in range(2)])),
     "dropout": cell(unstacked, wrap=lambda c: tf.nn.rnn_cell.DropoutWrapper(c, output_keep_prob=0.7, seed=3)),
-    "descent": descent, "four stages": four_stages, "backwards": backwards,
+    "descent": descent, "four stages": four_stages, "backwards": backwards, "broadcast": broadcast,
 }
 
 
