@@ -29,13 +29,14 @@ def rewritten(nodes, infos, outside):
         for v in n.ins:
             users[v] = users.get(v, 0) + 1
     producer = {v: n for n in nodes for v in n.outs}
-    parts, replaced = set(), {}
+    several, parts, replaced = products >= _FEWEST, set(), {}
     for n in reversed(nodes):
         if n.op.type in ("Split", "SplitV"):
             replaced[n] = _part_of_product(n, producer, users, infos) or n
-        elif products >= _FEWEST and n.op.type in _SUMS and n not in parts:
+        elif several and n.op.type in _SUMS and n not in parts:
             replaced[n] = _sum_of_products(n, producer, users, infos, parts) or n
-        if n.op.type == "AddN" and n not in parts and replaced.get(n, n) is n:
+        # Without products what repeats itself is too small for a loop, and sums of many terms are slower than partial ones.
+        if several and n.op.type == "AddN" and n not in parts and replaced.get(n, n) is n:
             replaced[n] = _sum_of_sums(n, producer, users, infos, parts) or n
     return _rows_first([replaced.get(n, n) for n in nodes], producer, infos) if len(nodes) >= _LONG else [
         replaced.get(n, n) for n in nodes]
