@@ -36,3 +36,27 @@ def tf1_session(tf, feed=None):
 def torch_leaves(torch, arrays):
     """Returns tensors that own copies of `arrays` and ask for gradients."""
     return [torch.tensor(array, requires_grad=True) for array in arrays]
+
+
+def jax_momentum(jax, logits, data, rate, momentum):
+    """Returns a training step of the classifier `logits(params, images)` on `data`: weights, images, labels."""
+    jnp = jax.numpy
+
+    def loss_of(params, images, labels):
+        log_p = jax.nn.log_softmax(logits(params, images))
+        return -jnp.take_along_axis(log_p, labels[:, None], axis=1).mean()
+
+    def update(params, speeds, images, labels):
+        loss, gradients = jax.value_and_grad(loss_of)(params, images, labels)
+        speeds = [momentum * s + g for s, g in zip(speeds, gradients, strict=True)]
+        return [p - rate * s for p, s in zip(params, speeds, strict=True)], speeds, loss
+
+    run = jax.jit(update, donate_argnums=(0, 1))
+    params = [jnp.array(w) for w in data["weights"]]
+    state = [params, [jnp.zeros_like(p) for p in params]]
+
+    def step():
+        *state[:], loss = run(*state, data["images"], data["labels"])
+        return float(loss)
+
+    return step

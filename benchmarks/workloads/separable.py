@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shared import tf1_session, tf1_variables, torch_leaves, weights
+from shared import jax_momentum, tf1_session, tf1_variables, torch_leaves, weights
 
 ROWS = {"separable convolutions, momentum": {"batch": 16}}
 REPEATS = 2
@@ -77,9 +77,9 @@ def torch_program(torch, data, batch):
 
 
 def jax_program(jax, data, batch):
-    jnp, lax = jax.numpy, jax.lax
+    lax = jax.lax
 
-    def loss_of(v, images, labels):
+    def logits(v, images):
         h = images
         for w, scale, offset, stride, depthwise in _layers(v):
             groups = w.shape[2] if depthwise else 1
@@ -87,20 +87,6 @@ def jax_program(jax, data, batch):
                                          dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=groups)
             mean, variance = h.mean((0, 1, 2)), h.var((0, 1, 2))
             h = jax.nn.relu6((h - mean) * lax.rsqrt(variance + EPSILON) * scale + offset)
-        log_p = jax.nn.log_softmax(h.mean((1, 2)) @ v[-2] + v[-1])
-        return -jnp.take_along_axis(log_p, labels[:, None], axis=1).mean()
+        return h.mean((1, 2)) @ v[-2] + v[-1]
 
-    def momentum(params, speeds, images, labels):
-        loss, gradients = jax.value_and_grad(loss_of)(params, images, labels)
-        speeds = [MOMENTUM * s + g for s, g in zip(speeds, gradients, strict=True)]
-        return [p - RATE * s for p, s in zip(params, speeds, strict=True)], speeds, loss
-
-    run = jax.jit(momentum, donate_argnums=(0, 1))
-    params = [jnp.array(w) for w in data["weights"]]
-    state = [params, [jnp.zeros_like(p) for p in params]]
-
-    def step():
-        *state[:], loss = run(*state, data["images"], data["labels"])
-        return float(loss)
-
-    return step
+    return jax_momentum(jax, logits, data, RATE, MOMENTUM)

@@ -3,7 +3,7 @@
 import numpy as np
 
 import vgg16
-from shared import tf1_session, tf1_variables, torch_leaves
+from shared import jax_momentum, tf1_session, tf1_variables, torch_leaves
 
 ROWS = {"VGG16 64 x 64, momentum": {"batch": 16, "image": 64}}
 QUICK = {"VGG16 64 x 64, momentum, batch 4": {"batch": 4, "image": 64}}
@@ -50,23 +50,4 @@ def torch_program(torch, data, batch, image):
 
 
 def jax_program(jax, data, batch, image):
-    jnp = jax.numpy
-
-    def loss_of(params, images, labels):
-        log_p = jax.nn.log_softmax(vgg16.jax_logits(jax, images, params))
-        return -jnp.take_along_axis(log_p, labels[:, None], axis=1).mean()
-
-    def momentum(params, speeds, images, labels):
-        loss, gradients = jax.value_and_grad(loss_of)(params, images, labels)
-        speeds = [MOMENTUM * s + g for s, g in zip(speeds, gradients, strict=True)]
-        return [p - RATE * s for p, s in zip(params, speeds, strict=True)], speeds, loss
-
-    run = jax.jit(momentum, donate_argnums=(0, 1))
-    params = [jnp.array(w) for w in data["weights"]]
-    state = [params, [jnp.zeros_like(p) for p in params]]
-
-    def step():
-        *state[:], loss = run(*state, data["images"], data["labels"])
-        return float(loss)
-
-    return step
+    return jax_momentum(jax, lambda params, images: vgg16.jax_logits(jax, images, params), data, RATE, MOMENTUM)

@@ -293,12 +293,8 @@ initializetablefromtextfile_op = kept_op(
 # -- where static tables come from ------------------------------------------------------------------------
 
 
-class TableInitializerBase:
-    """What fills a static table: `initialize(table)` returns the operation that does.
-
-    Attributes:
-      key_dtype, value_dtype: what it fills the table with.
-    """
+class _Typed:
+    """What holds keys and values of certain dtypes."""
 
     def __init__(self, key_dtype, value_dtype):
         self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
@@ -310,6 +306,14 @@ class TableInitializerBase:
     @property
     def value_dtype(self):
         return self._value_dtype
+
+
+class TableInitializerBase(_Typed):
+    """What fills a static table: `initialize(table)` returns the operation that does.
+
+    Attributes:
+      key_dtype, value_dtype: what it fills the table with.
+    """
 
     def initialize(self, table):
         """Returns the operation that fills `table`, which is also in the collection TABLE_INITIALIZERS."""
@@ -420,7 +424,7 @@ class TextFileStringTableInitializer(TextFileInitializer):
 # -- tables -----------------------------------------------------------------------------------------------
 
 
-class LookupInterface:
+class LookupInterface(_Typed):
     """A table of keys and values.
 
     Attributes:
@@ -430,18 +434,10 @@ class LookupInterface:
     """
 
     def __init__(self, key_dtype, value_dtype):
-        self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
+        super().__init__(key_dtype, value_dtype)
         self._value_dims = ()
         if not (self._key_dtype.is_integer or self._key_dtype in (dtypes.string, dtypes.bool_)):
             raise InvalidArgumentError(None, None, f"The keys of a table are integers or strings, not {self._key_dtype.name}.")
-
-    @property
-    def key_dtype(self):
-        return self._key_dtype
-
-    @property
-    def value_dtype(self):
-        return self._value_dtype
 
     @property
     def name(self):

@@ -64,11 +64,7 @@ class XlaBackend:
         """Returns `values`, computed before what uses them: XLA fuses nothing into them, nor them into anything."""
         return XLA.call(lambda *given: given, values)
 
-
-    @staticmethod
-    def scan(turn, first, rows, length, reverse=False):
-        """Does what `jax.lax.scan` does, with less to do in each turn (runtime/scanning.py)."""
-        return scanning.scan(turn, first, rows, length, reverse)
+    scan = staticmethod(scanning.scan)
 
 
 XLA = XlaBackend()

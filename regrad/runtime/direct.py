@@ -214,10 +214,10 @@ class _Writer:
         indent = "    " if self.quiet else "        "
         for op, lower, refs, groups, outs, _, _, attrs, refusal in segment.steps:
             operands = [slots.get(i, "None") for i in refs]
-            plain = self._plain(op, segment.template, refs) if groups is None and refusal is None else None
             if op.type == "Identity":
                 slots[outs[0]] = operands[0]
                 continue
+            plain = self._plain(op, segment.template, refs) if groups is None and refusal is None else None
             if plain is not None:
                 slots[outs[0]] = f"{prefix}{outs[0]}"
                 given = ", ".join(o for k, o in enumerate(operands) if k not in op.opdef.static)

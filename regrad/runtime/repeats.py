@@ -36,7 +36,7 @@ class Wiring(NamedTuple):
       made_at: {slot: step that makes it}; -1 for inputs. Constants are not among them.
       reads: {slot: steps that read it, in order}; the number of steps stands for what is read after them.
       specs: {slot: (dims, dtype)} of inputs and results.
-      rows: {slot: (array, number)} for inputs that are rows of an array.
+      rows: {slot: Row} for inputs that are rows of an array.
       template: constants by slot.
     """
 
@@ -126,8 +126,11 @@ def find(w):
             found.append(best)
             ranges += (begin, best.start), (best.stop, end)
     found.sort(key=lambda r: r.start)
+    on_their_own = {at for at, step in enumerate(w.steps) if on_rows(step, w.template)}
     while True:
-        good = [r for r in found if _moves_little(w, r, found)]
+        rows = w.rows | {i: Row(slots, k) for r in found for slots in r.outs.values() for k, i in enumerate(slots)}
+        by_rows = on_their_own.union(*(range(r.start, r.stop) for r in found))
+        good = [r for r in found if _moves_little(w, r, rows, by_rows)]
         if len(good) == len(found):
             return found
         found = good
@@ -225,43 +228,37 @@ def _size(w, i):
     return size_of(w.specs[i][0]) if i in w.specs else 0
 
 
-def _moves_little(w, repeat, repeats):
-    """True where few values have to be put into arrays for the loop to be read, or are read one by one after it."""
-    kept = w.rows | {i: (at, k) for r in repeats for at, slots in r.outs.items() for k, i in enumerate(slots)}
+def _moves_little(w, repeat, rows, by_rows):
+    """True where few values have to be put into arrays for the loop to be read, or are read one by one after it.
+
+    Args:
+      rows: {slot: Row} for what are rows of an array.
+      by_rows: the steps that read rows without taking them out of their array.
+    """
     moved = elements = 0
+    arrays = {}
     for slots in repeat.each.values():
-        if _n_runs([kept.get(i) or _piece(w, i) for i in slots]) > _EDGES:
+        if len(_runs([(rows.get(i) or _piece(w, i, arrays),) for i in slots])) > _EDGES:
             moved += 1
             elements += _size(w, slots[0])
-    by_rows = {at for r in repeats for at in range(r.start, r.stop)}
-    by_rows.update(at for at, step in enumerate(w.steps) if on_rows(step, w.template))
     for slots in repeat.outs.values():
         moved += sum(not all(at in by_rows for at in w.reads.get(i, ())) for i in slots) > _EDGES
     return elements <= _STACKED and moved <= len(repeat.steps) // _MOVED
 
 
-def _piece(w, i):
-    """Returns (array, number) for a slot that is one of many pieces of an array; else None."""
+def _piece(w, i, arrays):
+    """Returns a Row for a slot that is one of many pieces of an array, which `arrays` names; else None."""
     at = w.made_at[i]
     if at < 0:
         return None
     step = w.steps[at]
     if takes_apart(step):
-        return ("pieces", at), step[4].index(i)
+        return Row(step, step[4].index(i))
     taken = _row_taken(step, w.template)
-    return taken and (("rows", step[2][0], taken[0]), taken[1])
-
-
-def _n_runs(places):
-    """Returns of how many runs of rows, or single values, `places` consists: (array, number) each, or None."""
-    n, by = 0, None
-    for before, place in itertools.pairwise([None, *places]):
-        step = place[1] - before[1] if before and place and before[0] == place[0] else None
-        if not step or by not in (None, step):
-            n, by = n + 1, None
-        else:
-            by = step
-    return n
+    if taken is None:
+        return None
+    array = step[2][0], taken[0]
+    return Row(arrays.setdefault(array, array), taken[1])
 
 
 def _step(numbers):
@@ -352,10 +349,12 @@ def run(b, repeat, env, template, take):
 
 def take_rows(b, step, env, template, turned):
     """Computes a step that is `on_rows` without moving the rows: takes an array apart, puts one together, adds up rows, or
-    the products of the matrices that are rows. Returns False if its operands are not rows.
+    the products of the matrices that are rows. Returns False if it is none, or its operands are not rows.
 
     Args: `turned`: {(slot, axis): array with that axis in front}, to which it adds.
     """
+    if not on_rows(step, template):
+        return False
     op, _, args, groups, outs, _, _, attrs, _ = step
     values = [env[i] for i in args]
     if takes_apart(step):

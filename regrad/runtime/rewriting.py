@@ -38,8 +38,8 @@ def rewritten(nodes, infos, outside):
         # Without products what repeats itself is too small for a loop, and sums of many terms are slower than partial ones.
         if several and n.op.type == "AddN" and n not in parts and replaced.get(n, n) is n:
             replaced[n] = _sum_of_sums(n, producer, users, infos, parts) or n
-    return _rows_first([replaced.get(n, n) for n in nodes], producer, infos) if len(nodes) >= _LONG else [
-        replaced.get(n, n) for n in nodes]
+    nodes = [replaced.get(n, n) for n in nodes]
+    return _rows_first(nodes, producer, infos) if len(nodes) >= _LONG else nodes
 
 
 def _instead(node, opdef, inputs, attrs, groups, output=0):

@@ -48,21 +48,15 @@ class Runner:
             program = self._ready(arrays)  # other threads ran meanwhile
         session.executing += 1
         try:
-            run = self._run_direct if program.direct is not None and self._plain(program) else self.run_body
             if not self.commits:
-                return run(arrays, program, None)[0]
+                return self.run_body(arrays, program)[0]
             # Once old values may be overwritten there is no way back: an interrupt waits for the new ones.
             with Deferred() as interrupts:
-                results, assigned = run(arrays, program, interrupts)
+                results, assigned = self.run_body(arrays, program, interrupts)
                 session.state.update(assigned)
             return results
         finally:
             session.executing -= 1
-
-    def _run_direct(self, arrays, program, interrupts):
-        if program.donates:
-            interrupts.begin()
-        return program.direct(arrays, self.session.state)
 
     def _compile_unlocked(self, program):
         """Compiles what the next run of `program` needs while other threads may use the session; True if there was anything."""
@@ -91,7 +85,12 @@ class Runner:
         done = {}  # host operation with effects -> what it gave: it does not run again when the plan is made again
         while True:
             try:
-                return self._execute(program or self.program(arrays), arrays, done, interrupts)
+                program = program or self.program(arrays)
+                if program.direct is None or not self._plain(program):
+                    return self._execute(program, arrays, done, interrupts)
+                if program.donates:
+                    interrupts.begin()
+                return program.direct(arrays, self.session.state)
             except MustRunOnHost as found:
                 program = None
                 self._plan_again(found)
@@ -129,8 +128,6 @@ class Runner:
 
     def _execute(self, program, arrays, done, interrupts):
         plan, session = self.plan, self.session
-        if program.direct is not None and self._plain(program):
-            return self._run_direct(arrays, program, interrupts)
         if program.donates:
             interrupts.begin()
         env = [None] * program.size

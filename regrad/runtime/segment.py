@@ -328,9 +328,8 @@ class Segment:
                 repeats.run(b, piece, env, self.template, lambda steps, inner: _take(steps, b, inner, None, None))
                 continue
             steps, ins, outs = piece
-            if len(steps) == 1 and in_loops and repeats.on_rows(steps[0], self.template):
-                if repeats.take_rows(b, steps[0], env, self.template, turned):
-                    continue
+            if in_loops and len(steps) == 1 and repeats.take_rows(b, steps[0], env, self.template, turned):
+                continue
 
             def call(*values, steps=steps, ins=ins, outs=outs):
                 inner = self.template.copy()
@@ -383,7 +382,7 @@ class Segment:
     def _repeats(self, made_at, reads):
         if not self._made:
             return []
-        rows = {i: ("seeds", k) for k, i in enumerate(self.seed_slots)}
+        rows = {i: repeats.Row(self.seed_slots, k) for k, i in enumerate(self.seed_slots)}
         signs = np.array(self._signs())
         return repeats.find(repeats.Wiring(self.steps, signs, made_at, reads, self._specs(), rows, self.template))
 
