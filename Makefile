@@ -56,7 +56,7 @@ define make_environment
 	$(PYTHON) -m venv --clear $(@D)
 endef
 
-.venv/ready: pyproject.toml regrad/runtime/products.c
+.venv/ready: pyproject.toml regrad/runtime/products.c regrad/runtime/xla.h
 	$(make_environment)
 	$(RUN) -m pip install --quiet --editable '.[dev]'
 	$(RUN) -m compileall -q regrad # as pip does with what it copies; where Python keeps no bytecode, starting takes twice as long

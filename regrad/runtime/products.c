@@ -1,8 +1,5 @@
 /* Products of float32 matrices for compiled programs, on all threads of XLA's own pool (runtime/products.py).
 
-XLA calls `regrad_product` with a frame that says where operands, results and attributes lie (`xla/ffi/api/c_api.h`, version
-0.3 of its binary interface); what is used of it is declared here, so that building takes a C compiler and nothing else.
-
 A product is cut into blocks of the result. The calling thread asks the pool for help and starts; whoever comes takes the
 next block. So it never waits for a thread to wake up, only for those that are at work, and nothing can wait in a circle. */
 
@@ -11,6 +8,8 @@ next block. So it never waits for a thread to wake up, only for those that are a
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "xla.h"
 
 /* -- a block of a product -------------------------------------------------------------------------------------------- */
 
@@ -137,42 +136,6 @@ static Kernel kernel(void)
     return any_kernel;
 }
 
-/* -- XLA's interface ------------------------------------------------------------------------------------------------- */
-
-enum { METADATA = 1, EXECUTE = 3 };
-
-typedef struct { size_t size; void *extensions; int type; void *data; int64_t rank, *dims; } Buffer;
-typedef struct { size_t size; void *extensions; int64_t count; int *types; Buffer **items; } Buffers;
-typedef struct { int type; void *value; } Scalar;
-typedef struct { size_t size; void *extensions; int64_t count; int *types; void **names; Scalar **items; } Attributes;
-typedef struct { size_t size; void *extensions; int major, minor; } Version;
-typedef struct { size_t size; Version version; } Metadata;
-typedef struct { size_t size; int type; void *next; Metadata *metadata; } Extension;
-typedef struct { size_t size; void *extensions, *error; } Destroy;
-typedef struct { size_t size; void *extensions, *context; void (*task)(void *); void *data; } Schedule;
-typedef struct { size_t size; void *extensions, *context; int64_t *threads; } Threads;
-
-typedef struct {
-    size_t size;
-    void *extensions;
-    Version version;
-    void *internal, *create_error, *error_message;
-    void (*destroy_error)(Destroy *);
-    void *other[8];
-    void *(*schedule)(Schedule *);
-    void *(*threads)(Threads *);
-} Interface;
-
-typedef struct {
-    size_t size;
-    Extension *extensions;
-    const Interface *xla;
-    void *context;
-    int stage;
-    Buffers operands, results;
-    Attributes attributes;
-} Frame;
-
 /* True if XLA did what it was asked. */
 static int done(const Interface *xla, void *error)
 {
@@ -252,12 +215,7 @@ static void run(const Interface *xla, void *context, const Product *p)
 /* z = x y, the operands transposed as the bits 1 and 2 of the one attribute say. */
 void *regrad_product(Frame *frame)
 {
-    if (frame->extensions) { /* XLA asks which version of its interface this is for */
-        if (frame->extensions->type == METADATA) {
-            frame->extensions->metadata->version.major = 0;
-            frame->extensions->metadata->version.minor = 3;
-        }
-    } else if (frame->stage == EXECUTE) {
+    if (to_execute(frame)) {
         Buffer *x = frame->operands.items[0], *y = frame->operands.items[1], *z = frame->results.items[0];
         int transposed = *(int32_t *)frame->attributes.items[0]->value, x_transposed = transposed & 1;
         int64_t rows = z->dims[0], inner = x->dims[!x_transposed];
