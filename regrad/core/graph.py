@@ -732,7 +732,6 @@ class Graph:
         finally:
             self._container = old
 
-    @contextlib.contextmanager
     def gradient_override_map(self, op_type_map):
         """Gives ops made inside the block another gradient rule, by op type.
 
@@ -749,6 +748,13 @@ class Graph:
           TypeError: keys or values are not strings, or the argument is not a dict.
           ValueError: a key is no op type of Regrad or of TensorFlow 1; the message gives the nearest ones.
         """
+        current = get_default_graph()
+        # In TensorFlow the body of a loop or branch belongs to the graph around it: what it names is the body, then.
+        inside = isinstance(current, FuncGraph) and current.encloses(self)
+        return (current if inside else self)._override_block(op_type_map)
+
+    @contextlib.contextmanager
+    def _override_block(self, op_type_map):
         mapping = checked_override_map(op_type_map)
         parent = self._override_scope
         scope = OverrideScope(mapping, parent, source.here())

@@ -441,7 +441,7 @@ class Segment:
         if self.body_random_ops:
             inner = {op: seeds[len(self.random_ops) + i] for i, op in enumerate(self.body_random_ops)}
         host = HOST if owned is None or not self._overwrites else Overwriting(owned)
-        with np.errstate(all="ignore"), blas.one_thread() if meanwhile or self.has_bodies else contextlib.nullcontext():
+        with np.errstate(all="ignore"), contextlib.nullcontext() if self.tiny() else blas.one_thread():
             try:
                 results = self.evaluate(host, args + self.constants, seeds, inner)
             except BaseException:

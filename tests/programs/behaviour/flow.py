@@ -337,6 +337,14 @@ def body(i, y):
     with tf.get_default_graph().gradient_override_map({'Sin': 'FlowSin'}): return i + 1, tf.sin(y)
 _, z = tf.while_loop(lambda i, z: i < 3, body, [0, x])
 result = run(tf.gradients(z, x)[0])"""),
+    Row("while_loop and cond, override of the graph around the body", """
+@tf.RegisterGradient('FlowOuter')
+def rule(op, g): return g * 10.0
+x, graph = tf.constant(1.0), tf.get_default_graph()
+def sin(y):
+    with graph.gradient_override_map({'Sin': 'FlowOuter'}): return tf.sin(y)
+_, z = tf.while_loop(lambda i, z: i < 3, lambda i, y: (i + 1, tf.cond(y > 0.0, lambda: sin(y), lambda: y)), [0, x])
+result = run(tf.gradients([z, tf.sin(x)], x)[0])"""),
     Row("while_loop, custom_gradient in the body", """
 f = tf.custom_gradient(lambda t: (tf.round(t), lambda dy: dy * 3.0)); x = tf.constant(1.4)
 _, y = tf.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, f(y * 1.3)), [0, x])
