@@ -523,10 +523,12 @@ def _intopk_infer(predictions, targets, k=None, **attrs):
 
 
 def _intopk_lower(b, x, targets, k):
-    chosen = b.np.arange(x.shape[-1], dtype=targets.dtype) == targets[:, None]
-    target = b.np.sum(b.np.where(chosen, x, _n(x, 0)), axis=-1, keepdims=True, dtype=x.dtype)
+    classes = x.shape[-1]
+    if not classes:
+        return b.np.zeros(targets.shape, bool)
+    target = b.np.take_along_axis(x, b.np.clip(targets, 0, classes - 1)[:, None], -1)
     better = b.np.sum(x > target, axis=-1)
-    return (better < k) & b.np.any(chosen, axis=-1) & b.np.all(b.np.isfinite(x), axis=-1)
+    return (better < k) & (targets >= 0) & (targets < classes) & b.np.all(b.np.isfinite(x), axis=-1)
 
 
 intopk_op = define_op("InTopK", "predictions: float32, targets: T", attrs={"k": None}, types={"T": INDEX},

@@ -11,7 +11,7 @@ from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import text
-from regrad.ops import reducing
+from regrad.ops import ordering, reducing
 from regrad.ops.array import axis_in, one_of, rank
 
 
@@ -282,7 +282,11 @@ def _arg_extreme(op_type, function):
     def lower(b, x, axis, *, output_type):
         if x.ndim and not x.shape[int(axis)]:
             raise ShapeError(f"Reduction axis {int(axis)} is empty in shape {text(x.shape)}")
-        return getattr(b.np, function)(x, axis=int(axis)).astype(output_type.as_numpy_dtype)
+        if b.is_host or x.dtype.itemsize > 4 or x.dtype.kind in "iub":
+            found = getattr(b.np, function)(x, axis=int(axis))
+        else:  # NaN is the one that is found, and of zeros the first, whatever their signs
+            found = b.np.argmax(ordering.keys(b, x if function == "argmax" else -x), axis=int(axis))
+        return found.astype(output_type.as_numpy_dtype)
 
     return define_op(op_type, "input: T, dimension: Tidx", attrs={"output_type": dtypes.int64}, static=(1,), infer=infer,
                      types={"T": REAL | {dtypes.bool_}, "Tidx": INDEX}, lower=lower)

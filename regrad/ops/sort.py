@@ -11,6 +11,7 @@ from regrad.core.errors import BadValue, ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import fully_known, merge, size_of
+from regrad.ops import ordering
 from regrad.ops.array import axis_in, rank, reshape, shape, transpose
 from regrad.ops.reduce import reduce_prod
 
@@ -31,11 +32,27 @@ def _top_k_infer(x, k, *, sorted):
     return [Spec((*x.dims[:-1], n), x.dtype), Spec((*x.dims[:-1], n), dtypes.int32)]
 
 
+_FEW = 8  # XLA's selection of k elements takes less than sorting them all up to an eighth of them
+
+
 def _top_k_lower(b, x, k, *, sorted):
+    k = int(k)
+    if not b.is_host and (x.dtype.itemsize > 4 or x.dtype == np.float32 and 1 < k <= x.shape[-1] // _FEW):
+        if x.dtype.kind == "f":  # XLA tells zeros, and NaN, apart by their signs
+            x = b.np.where(x == 0, b.np.zeros_like(x), b.np.where(b.np.isnan(x), b.np.full_like(x, np.nan), x))
+        # A call: where results are sliced, XLA no longer sees what it has a kernel for, and sorts.
+        return tuple(b.call(lambda x: tuple(b.lax.top_k(x, k)), [x]))
     if not b.is_host:
-        return tuple(b.lax.top_k(x, int(k)))
+        # Key and place in one integer, so that the least come first and no two are equal.
+        places = b.lax.broadcasted_iota(np.int64, x.shape, x.ndim - 1)
+        whole = x.dtype.kind in "iu"
+        packed = (~(x if whole else ordering.keys(b, x)).astype(np.int64) << 32) | places
+        packed = b.np.min(packed, -1, keepdims=True) if k == 1 else b.lax.sort(packed, dimension=-1)[..., :k]
+        values = ~(packed >> 32)
+        values = values.astype(x.dtype) if whole else ordering.numbers(b, values.astype(np.int32), x.dtype)
+        return values, (packed & (2**32 - 1)).astype(np.int32)
     # A stable ascending order of the reversed row, read backwards: of equal elements the first comes first.
-    order = x.shape[-1] - 1 - np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1][..., :int(k)]
+    order = x.shape[-1] - 1 - np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1][..., :k]
     return np.take_along_axis(x, order, -1), order.astype(np.int32)
 
 
@@ -69,9 +86,15 @@ def _nth_infer(x, n, *, reverse):
     return Spec(None if x.dims is None else x.dims[:-1], x.dtype)
 
 
-nthelement_op = define_op("NthElement", "input: T, n: int32", attrs={"reverse": False}, types={"T": REAL},
-                          static=(1,), infer=_nth_infer, lower=lambda b, x, n, *, reverse:
-                          b.np.sort(x, -1)[..., -1 - int(n) if reverse else int(n)])
+def _nth_lower(b, x, n, *, reverse):
+    at = -1 - int(n) if reverse else int(n)
+    if b.is_host or x.dtype.itemsize > 4 or x.dtype.kind in "iu":
+        return b.np.sort(x, -1)[..., at]
+    return ordering.numbers(b, b.np.sort(ordering.keys(b, x), -1)[..., at], x.dtype)
+
+
+nthelement_op = define_op("NthElement", "input: T, n: int32", attrs={"reverse": False}, types={"T": REAL}, static=(1,),
+                          infer=_nth_infer, lower=_nth_lower)
 
 
 def _nth_places_lower(b, x, n, *, reverse):

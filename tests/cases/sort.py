@@ -9,6 +9,8 @@ from tests.cases import Bad, Case, Edge
 REAL = ("float16", "float32")
 TIES = np.array([[1, 3, 3, 0, 1], [2, 2, 2, 2, 2]], np.int32)
 EXTREMES = np.array([5, -(2**31), 2**31 - 1, 0, -7], np.int32)
+SIGNED = np.tile(np.array([[-0.0, 0.0, -1.0], [0.0, -0.0, -2.5]], np.float32), 9)  # zeros are alike, whatever their sign
+NANS = np.where(np.arange(27) == 20, -np.float32("nan"), np.where(np.arange(27) == 11, np.float32("nan"), SIGNED))
 ROWS = np.array([[-1.5, 0.0, 0.0, 2.0], [-2.0, -1.0, 1.0, 1.0]])
 VALUES = np.array([[0.0, 3.0, -2.0], [1.0, 0.0, -2.0]])
 
@@ -18,7 +20,7 @@ def floats(*shape):
 
 
 def top(x, k):
-    order = np.argsort(-x.astype(float), -1, kind="stable")[..., :k]
+    order = np.argsort(np.where(np.isnan(x), -np.inf, -x.astype(float)), -1, kind="stable")[..., :k]  # NaN is the largest
     return np.take_along_axis(x, order, -1), order
 
 
@@ -33,6 +35,9 @@ CASES = [
     Case("TopKV2", lambda x: sort.top_k(x, 0), lambda x: top(x, 0), ((2, 3),), note="none"),
     Case("TopKV2", lambda x: sort.top_k(x, 4), lambda x: top(x, 4), (np.array([[3, 250, 0, 7]], np.uint8),),
          note="uint8"),
+    *(Case("TopKV2", lambda x, k=k: sort.top_k(x, k), lambda x, k=k: top(x, k), (x,), derivatives=False, note=f"{k}, {name}")
+      for name, x in (("signed zeros", SIGNED), ("nan", NANS)) for k in (1, 3, 20)),
+    Case("TopKV2", lambda x: sort.top_k(x, 3)[0][..., 1:2], lambda x: top(x, 3)[0][..., 1:2], ((2, 30),), note="one of a few"),
     *(Case("Bucketize", lambda x: tf.raw_ops.Bucketize(input=x, boundaries=[-1.0, 0.5, 2.0]),
            lambda x: np.digitize(x, [-1.0, 0.5, 2.0]), (x,), order=0, note=str(i))
       for i, x in enumerate([np.array([[-2, -1, 0.5], [0.49, 2, 9]]), np.array([-2, -1, 0, 1, 2, 3]), np.zeros([0, 2])])),
