@@ -85,8 +85,9 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
         # A Variable as y is what a run reads; as x it stands for its storage and for every read of it.
         ys = [convert_to_tensor(_sparse_values(y), name="y") for y in ys]
         xs, stops = [_element(x, "x") for x in xs], [_element(s, "stop_gradients") for s in stops]
-        for t in xs + stops:
-            _check_reachable(ys[0].graph, t, "xs" if t in xs else "stop_gradients")
+        for what, tensors in (("ys", ys[1:]), ("xs", xs), ("stop_gradients", stops)):
+            for t in tensors:
+                _check_reachable(graph if what == "ys" else ys[0].graph, t, what)
         sums = Partials(accumulate, colocate_gradients_with_ops)
         for t, g in (known_gradients or {}).items():
             sums.know(_element(t, "known_gradients"), g)
@@ -179,6 +180,8 @@ class Walk:
         if not through_gradients:
             ancestors = {op for op in ancestors if op.forward_op is None}
         ops = sorted(ancestors, key=_creation)
+        if view is not None and not isinstance(view, rules.View):
+            raise TypeError(f"gradients: view is a tf.View(name, overrides), got {view!r}.")
         view_overrides = view.overrides if view is not None else ()
         call = rules.as_overrides(overrides, graph, "this call")
         if outer is not None:
@@ -571,7 +574,7 @@ def _reachable(graph, t):
 
 def _check_reachable(graph, t, what):
     if not _reachable(graph, t):
-        raise ValueError(f"gradients: {t!r} in {what} belongs to another graph than ys.")
+        raise ValueError(f"gradients: {t!r} in {what} belongs to another graph than {'the first of ' * (what == 'ys')}ys.")
 
 
 def _read(x):

@@ -18,7 +18,7 @@ import warnings
 from regrad.autodiff import rules as rules_
 from regrad.autodiff.selectors import Copies, Group, as_selector
 from regrad.core import gradient_registry, source
-from regrad.core.graph import OverrideScope, RegradWarning, get_default_graph
+from regrad.core.graph import OverrideScope, RegradWarning, get_default_graph, operations_within
 
 
 class OverrideError(ValueError):
@@ -346,8 +346,9 @@ def attach(selector, rule, graph=None, order="all"):
     override = Override(selector, rule, order, "attached", graph)
     ops = override.selector.select(graph)
     if not ops:
-        raise OverrideError(f"attach: {override.selector!r} matches none of the {len(graph._ops)} operations of the graph"
-                            f"{override.selector.hint(graph._ops)}")
+        there = operations_within(graph)
+        raise OverrideError(f"attach: {override.selector!r} matches none of the {len(there)} operations of the graph"
+                            f"{override.selector.hint(there)}")
     for op in ops:
         op.attached_rules = [*(op.attached_rules or ()), override]
     return Attached(override, ops)

@@ -13,7 +13,7 @@ from regrad.autodiff import rules
 from regrad.autodiff import selectors as sel
 from regrad.autodiff.overrides import Bridge, Override, OverrideError, View
 from regrad.core import gradient_registry
-from regrad.core.graph import Tensor, get_default_graph
+from regrad.core.graph import Tensor, get_default_graph, operations_within
 
 _FORMAT = 1
 
@@ -31,12 +31,12 @@ def overrides_to_json(graph=None, views=()):
     """
     graph = graph or get_default_graph()
     attached = {}
-    for op in graph._ops:
+    for op, name in _named(graph):
         if op.forward_op is not None:
             continue  # a gradient is made anew
         for rule in op.attached_rules or ():
             if isinstance(rule, Override):  # what a block or custom_gradient gave is part of the program
-                attached.setdefault(rule, []).append(op.name)
+                attached.setdefault(rule, []).append(name)
     return json.dumps({
         "regrad overrides": _FORMAT,
         "attached": [_written(o, {"names": names, "kind": "ops"}) for o, names in attached.items()],
@@ -66,7 +66,7 @@ def overrides_from_json(text, graph=None):
     of_graph = [_read(o, graph, "rule of the graph") for o in data["graph"]]
     views = {name: [_read(o, graph, "view") for o in found] for name, found in data["views"].items()}
     for override in attached:
-        for op in override.selector.pick(graph._ops):
+        for op in override.selector.select(graph):
             op.attached_rules = [*(op.attached_rules or ()), override]
     graph.gradient_rules += of_graph
     return {name: View(name, found) for name, found in views.items()}
@@ -200,7 +200,23 @@ def _selector(data, graph):
     return sel.between(xs, ys) if kind == "between" else sel.group(xs, ys, data["name"])
 
 
+def _named(graph):
+    """Yields (operation, what it is called here): its name; in branches and bodies [name, how many of it came before]."""
+    met = {}
+    for op in operations_within(graph):
+        if op.graph is graph:
+            yield op, op.name
+        else:
+            n = met[op.name] = met.get(op.name, -1) + 1
+            yield op, [op.name, n]
+
+
 def _element(name, graph):
+    if isinstance(name, list):
+        for op, called in _named(graph):
+            if called == name:
+                return op
+        raise OverrideError(f"overrides_from_json: no branch or loop of the graph has an operation {name[0]!r}.")
     try:
         return graph.as_graph_element(name)
     except KeyError as error:

@@ -17,7 +17,7 @@ import re
 
 from regrad.core import gradient_registry
 from regrad.core.errors import nearest
-from regrad.core.graph import Graph, Operation, Tensor, check_op_type, get_default_graph
+from regrad.core.graph import Graph, Operation, Tensor, check_op_type, get_default_graph, operations_within
 
 
 class Selector:
@@ -28,14 +28,17 @@ class Selector:
         raise NotImplementedError
 
     def select(self, source):
-        """Returns the operations meant, in creation order, of a Graph, or of a list of operations."""
-        ops = source._ops if isinstance(source, Graph) else sorted(source, key=lambda op: op.id)
+        """Returns the operations meant, in creation order, of a Graph, or of a list of operations.
+
+        Those in the branches and bodies of a graph's operations count too, and stand behind the operation they belong to.
+        """
+        ops = operations_within(source) if isinstance(source, Graph) else sorted(source, key=lambda op: op.id)
         picked = self.pick(ops)
         return [op for op in ops if op in picked]
 
     def count(self, source):
         """Returns how many operations are meant."""
-        return len(self.pick(source._ops if isinstance(source, Graph) else list(source)))
+        return len(self.pick(operations_within(source) if isinstance(source, Graph) else list(source)))
 
     def __and__(self, other):
         return _Combined(self, "&", as_selector(other))
@@ -364,7 +367,7 @@ def group_in(scope, graph=None, name=None):
     """
     graph = graph or get_default_graph()
     chosen = _Scope(scope)
-    ops = [op for op in chosen.select(graph) if op.forward_op is None]
+    ops = [op for op in chosen.select(graph._ops) if op.forward_op is None]
     inside = {op for op in ops if not op.opdef.variable and not op.opdef.writes}
     if not inside:
         raise ValueError(f"sel.group_in: no operation was built in the name scope {scope!r}{chosen.hint(graph._ops)}")

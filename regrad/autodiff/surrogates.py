@@ -122,11 +122,14 @@ def straight_through(f, derivative=None, name=None):
     if not callable(f) or derivative is not None and not callable(derivative):
         raise TypeError(f"straight_through: f and derivative are functions of a tensor, got {f!r} and {derivative!r}; "
                         "y = tf.straight_through(tf.round)(x).")
-    if derivative is None:
-        return substitute(f, array.identity, name or "straight_through")
 
-    def through(x):
-        x = convert_to_tensor(x)
+    def through(*xs):
+        if len(xs) != 1:
+            raise TypeError(f"straight_through: a function of one tensor is wanted, this one was called with {len(xs)}. Of "
+                            "several tensors: tf.substitute(forward=f, backward_of=g), where g says which gradient each gets.")
+        x = convert_to_tensor(xs[0])
+        if derivative is None:
+            return substitute(f, array.identity, name or "straight_through")(x)
         # Linear around the point: value f(x), slope derivative(x).
         soft = array.stop_gradient(derivative(x)) * x
         return substitute(lambda *_: f(x), lambda *_: soft, name or "straight_through")(x)

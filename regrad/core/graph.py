@@ -1120,6 +1120,21 @@ def body_graphs(op):
     return [v for v in values if isinstance(v, FuncGraph)]
 
 
+def operations_within(graph):
+    """Returns the operations of a graph, behind each those of its branches and bodies, to any depth."""
+    found, stack = [], [iter(graph._ops)]
+    while stack:
+        for op in stack[-1]:
+            found.append(op)
+            bodies = body_graphs(op)
+            if bodies:
+                stack.append(inner for body in bodies for inner in body._ops)
+                break
+        else:
+            stack.pop()
+    return found
+
+
 def assigned_before(ops):
     """Returns the variable operations that are assigned by `ops` or by what these wait for.
 

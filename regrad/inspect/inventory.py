@@ -2,7 +2,7 @@
 
 from regrad.autodiff.overrides import Override
 from regrad.core import gradient_registry
-from regrad.core.graph import FuncGraph, get_default_graph
+from regrad.core.graph import FuncGraph, get_default_graph, operations_within
 from regrad.inspect.report import Report, Table
 
 
@@ -76,7 +76,7 @@ def overrides_in_use(graph=None):
             rows.append(_row("gradient_override_map", ", ".join(f"{k}: {v}" for k, v in block.mapping.items()), block.where,
                              block.caught, block.used, "no operation of these types was made inside it"))
         attached = {}
-        for op in g._ops:
+        for op in operations_within(g):
             for rule in op.attached_rules or ():
                 if isinstance(rule, Override):
                     attached[rule] = attached.get(rule, 0) + 1

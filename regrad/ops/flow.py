@@ -191,7 +191,7 @@ def _case_lower(b, index, inputs, *, branches, n_saved):
     """Runs one branch. Outputs saved for a gradient stand after the common ones; those of branches not taken are zeros."""
     own = len(branches[0].outputs) - n_saved[0]
     if b.is_host:
-        taken = int(index) if 0 <= int(index) < len(branches) else len(branches) - 1
+        taken = _taken(index, branches)
         values = b.call(branches[taken], inputs)
         saved = []
         for i, (g, n) in enumerate(zip(branches, n_saved)):
@@ -219,6 +219,10 @@ def _case_lower(b, index, inputs, *, branches, n_saved):
     n = len(branches)
     position = b.np.where((index < 0) | (index >= n), n - 1, index)
     return b.lax.switch(position, [run(i) for i in range(n)])
+
+
+def _taken(index, branches):
+    return int(index) if 0 <= int(index) < len(branches) else len(branches) - 1
 
 
 def _nothing(t):
@@ -254,6 +258,9 @@ for _op in (if_op, case_op):
     # every run has.
     _op.extra.update(has_bodies=True, body_offset=1, calls=_branch_calls, dims=_branch_dims,
                      saved_from=lambda op: len(op.attrs["branches"][0].outputs) - op.attrs["n_saved"][0])
+# Which branch the value of the first input takes.
+if_op.extra["taken"] = lambda op, cond: 0 if cond else 1
+case_op.extra["taken"] = lambda op, index: _taken(index, op.attrs["branches"])
 
 
 def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, fn2=None):
@@ -289,8 +296,10 @@ def _choose(op, selector, functions, strict, names):
     traced = [trace(n, lambda f=f, n=n: source.call(f, role=f"{n} of a conditional")) for n, f in zip(names, functions)]
     graphs = [g for g, _ in traced]
     structures = [s if strict else _without_singleton(s) for _, s in traced]
-    if any(s is None for s in structures) and op is if_op and not all(s is None for s in structures):
-        raise ValueError(f"{names[0]} and {names[1]} must both return None or both something: got {structures}.")
+    if op is if_op and any(s is None for s in structures):
+        lacking = " and ".join(n for n, s in zip(names, structures) if s is None)
+        raise ValueError(f"cond: {lacking} must have a return value, got None. A branch that is run for its effect returns the "
+                         "operation; tf.no_op() does nothing.")
     for s, n in zip(structures[1:], names[1:]):
         try:
             nest.assert_same_structure(structures[0], s)
@@ -934,6 +943,10 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         limit = convert_to_tensor(limit, dtype=None if hasattr(limit, "dtype") else dtypes.int32, name="maximum_iterations")
         if limit.dims:
             raise ValueError(f"maximum_iterations must be a scalar, saw shape: {limit.shape}")
+        if maximum_iterations is not None and (limit.op.opdef.type != "Const" or limit.op.attrs["value"] < 0):
+            from regrad.ops.math import maximum
+
+            limit = maximum(limit, 0)  # below 0 the operation means: no limit
         specs = [Spec(t.dims if dims is None else dims, t.dtype) for t, dims in zip(start, invariants)]
 
         def test(*inner):

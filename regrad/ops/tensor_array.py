@@ -110,6 +110,9 @@ write_op.extra.update(host_if=_dynamic, bounds=write_bounds)
 def _read_lower(b, buffer, index):
     if b.is_host:
         _refuse_read(index, len(buffer))
+        if is_unwritten(buffer.shape):
+            raise InvalidArgumentError(f"Could not read from TensorArray index {int(index)}: no element was written, and the "
+                                       "element shape is not fully defined. Write first, or give TensorArray element_shape.")
         return buffer[int(index)]
     if not buffer.shape[0]:
         return b.np.zeros(buffer.shape[1:], buffer.dtype)  # compiled, but never run: the body of a loop of no turns

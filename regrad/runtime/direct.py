@@ -122,6 +122,9 @@ class _Writer:
         self._line(f"        with x64(): results = executable({', '.join(given)})")
         self._line("    except Exception as error: segment.failed(error)")
         self._line(f"    {''.join(f'v{v}, ' for v in segment.outs)} = results")
+        if segment.branch_draws:
+            self._line(f"    {self._object(self.runner.session.drew)}({self._object(segment.branch_draws)}, "
+                       f"[{', '.join(f'v{draw[1]}' for draw in segment.branch_draws)}])")
         if lent:
             self._line("    results[0].block_until_ready()")
         if not self._give_back(own=segment.outs):

@@ -21,7 +21,7 @@ from regrad.runtime.cutting import aligned, data_inputs, recomputing, split
 from regrad.runtime.plan import shape_only_positions, static_positions
 from regrad.runtime.rewriting import rewritten
 from regrad.runtime.rolling import roll
-from regrad.runtime.segment import Segment, ShapeOf, declared_attrs, freeze, lowering, refuse
+from regrad.runtime.segment import Segment, ShapeOf, declared_attrs, freeze, lowering, random_ops_inside, refuse
 from regrad.runtime.variants import Variants, warn
 
 _FOLD = 1024  # elements; larger results are computed when they are needed, not stored in the program
@@ -328,7 +328,8 @@ class Stage:
         nodes = _live(nodes, self._outside_uses())
         if len(nodes) > config.whole_ops and isinstance(self.program, Program):
             made = {v for n in nodes for v in n.outs}
-            self.segments = [Uncut(self, nodes, dict.fromkeys(v for v in self._outside_uses() if v in made))]
+            outside = [*self._outside_uses(), *_choosing(nodes)]
+            self.segments = [Uncut(self, nodes, dict.fromkeys(v for v in outside if v in made))]
             self._donate(self.segments)
             self.ready()
         else:
@@ -349,7 +350,8 @@ class Stage:
         if len(parts) > 1:
             parts = [recomputing(i, part, parts, part_of, self.infos) for i, part in enumerate(parts)]
         needed = [dict() for _ in parts]
-        for v in self._outside_uses():
+        choosing = _choosing([n for part in parts for n in part]) if isinstance(self.program, Program) else ()
+        for v in (*self._outside_uses(), *choosing):
             if v in part_of:
                 needed[part_of[v]][v] = True
         for part in parts:
@@ -441,6 +443,11 @@ class Uncut(Segment):
         for part in self.parts():
             if not part.on_host():
                 part.executable()
+
+
+def _choosing(nodes):
+    """Returns the values that choose a branch in which numbers are drawn: the session asks which it was."""
+    return [n.ins[0] for n in nodes if "taken" in n.opdef.extra and random_ops_inside(n.op)]
 
 
 def _live(nodes, outside):

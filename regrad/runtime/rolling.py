@@ -43,7 +43,7 @@ class Rolled(Segment):
             for a in kind[1] if kind[0] == "loose" else (kind[2] if kind[0] == "carry" else kind[1],):
                 self.in_specs[a] = (dims, dtype)
         self.portable = True
-        self.random_ops = self.body_random_ops = self.random_blocks = self.refusals = self.bounds = ()
+        self.random_ops = self.body_random_ops = self.random_blocks = self.branch_draws = self.refusals = self.bounds = ()
         self.constants = []
         self._begin()
 

@@ -264,6 +264,8 @@ class Runner:
         segment.runs += 1
         for v, r in zip(segment.outs, results):
             env[v] = r
+        if segment.branch_draws:
+            self.session.drew(segment.branch_draws, [env[draw[1]] for draw in segment.branch_draws])
 
     def _recorded(self, segment, args, seeds, on_host):
         """Executes a segment as `_run_segment` does, timing it."""

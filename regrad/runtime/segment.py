@@ -53,6 +53,8 @@ class Segment:
       constants: arrays passed last.
       bounds: (input, limit, Bounds, operation, shape) for each input of an operation that is an input of the segment, too,
         and must lie within limits.
+      branch_draws: (If or Case, value number of what chooses its branch, branch, random operation, blocks) for each random
+        operation in a branch: it takes blocks of its stream in the runs that take that branch, as in TensorFlow.
       refusals: (operation, message) for each operation that only values can refuse; the compiled function's last output
         holds one bool for each, if there are any.
     """
@@ -68,9 +70,12 @@ class Segment:
         self.outs = tuple(outs)
         self.ins = []
         self.random_ops = [n.op for n in nodes if n.opdef.random]
-        self.body_random_ops = [op for n in nodes if n.opdef.extra.get("has_bodies") for op in random_ops_inside(n.op)]
+        self.body_random_ops = []
         self.random_blocks = [random_blocks(n.op, [infos[v] for v in n.outs]) for n in nodes if n.opdef.random]
-        self.random_blocks += [_BODY_BLOCKS] * len(self.body_random_ops)
+        self.branch_draws = []
+        for n in nodes:
+            if n.opdef.extra.get("has_bodies"):
+                self._draws_inside(n, infos)
         self._begin()
         self._infos = infos
         self._lay_out(infos)
@@ -78,6 +83,18 @@ class Segment:
         self._made = [[(infos[v].dims, infos[v].dtype.name) for v in n.outs] for n in nodes] if apart else ()
         self.bounds = _bounds(nodes, self.ins, infos)
         self.portable = all(numpy_can(n.op) for n in nodes)
+
+    def _draws_inside(self, node, infos):
+        """Notes the random operations in the bodies of one, and how much they take of their streams."""
+        inside = random_ops_inside(node.op)
+        drawn, chooses = branch_draws(node, infos) if inside else {}, node.ins[0]
+        self.body_random_ops += inside
+        if isinstance(infos[chooses], Known):
+            taken = node.opdef.extra["taken"](node.op, infos[chooses].array) if drawn else None
+            self.random_blocks += [drawn[op][1] * (drawn[op][0] == taken) if op in drawn else _BODY_BLOCKS for op in inside]
+        else:
+            self.random_blocks += [0 if op in drawn else _BODY_BLOCKS for op in inside]
+            self.branch_draws += [(node.op, chooses, branch, op, blocks) for op, (branch, blocks) in drawn.items()]
 
     def _begin(self):
         """Makes what changes as the segment is used."""
@@ -724,6 +741,30 @@ def random_blocks(op, outputs):
     if blocks is None:
         return 1
     return blocks(op.attrs, *(o.dims for o in outputs)) if all(fully_known(o.dims) for o in outputs) else _BODY_BLOCKS
+
+
+def branch_draws(node, infos):
+    """Returns {random operation: (branch, blocks)} for those that stand in a branch itself, not in what is nested there.
+
+    Those whose numbers are counted by a size that depends on values are left out.
+    """
+    from regrad.runtime.bodies import body_plan, body_stage
+
+    if "taken" not in node.opdef.extra:
+        return {}
+    found = {}
+    for branch, graph in enumerate(node.op.attrs["branches"]):
+        random = [op for op in graph._ops if op.opdef.random]
+        blocks = {op: random_blocks(op, op.outputs) for op in random}
+        if _BODY_BLOCKS in blocks.values():
+            try:
+                stage = body_stage(graph, [infos[v] for v in node.ins[1:]])
+            except (InvalidArgumentError, ValueError):  # this run does not take the branch: its shapes do not fit
+                continue
+            nodes = [n for n in body_plan(graph).nodes if n.opdef.random and all(stage.infos[v] is not None for v in n.outs)]
+            blocks = {n.op: random_blocks(n.op, [stage.infos[v] for v in n.outs]) for n in nodes}
+        found |= {op: (branch, n) for op, n in blocks.items() if n != _BODY_BLOCKS}
+    return found
 
 
 def random_ops_inside(op):

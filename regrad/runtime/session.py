@@ -248,6 +248,17 @@ class Session:
             out[i] = seed & 0xFFFFFFFFFFFFFFFF, seed2 & 0xFFFFFFFFFFFFFFFF, at
         return out
 
+    def drew(self, draws, chosen):
+        """Moves the streams of random operations in branches on, in those that a run has taken.
+
+        Args:
+          draws: `branch_draws` of a segment.
+          chosen: for each the value that chose the branch.
+        """
+        for (op, _, branch, random, blocks), value in zip(draws, chosen):
+            if op.opdef.extra["taken"](op, value) == branch:
+                self._random_blocks[random] = self._random_blocks.get(random, 0) + blocks & 0xFFFFFFFFFFFFFFFF
+
     def restart(self, ops):
         """Makes the streams of random operations begin anew."""
         for op in ops:

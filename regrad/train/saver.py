@@ -300,6 +300,12 @@ def _entries(given):
                 _add(entries, name or v.op.name, [v], 0)
         else:
             raise TypeError(f"Can't save a {type(v).__name__}: {v!r}; Saver takes variables.")
+    owner = {}
+    for name, entry in entries.items():
+        for v in entry.variables:
+            if owner.setdefault(v.op, name) != name:
+                raise ValueError(f"The same saveable will be restored with two names: {v.name} is given as {owner[v.op]!r} and "
+                                 f"as {name!r}. A Saver for each name restores a variable from either.")
     return [entries[n] for n in sorted(entries)]
 
 

@@ -69,6 +69,31 @@ def test_attach_and_detach(net):
     np.testing.assert_allclose(net.run(tf.gradients(net.y, net.x))[0], _true(net))
 
 
+def _in_a_loop():
+    """Returns (x, y): three turns of a branch that is always taken, and another, each with a Sin."""
+    x = tf.constant(0.5, tf.float64)
+
+    def turn(i, a):
+        return i + 1, tf.cond(i >= 0, lambda: tf.sin(a), lambda: 2.0 * tf.sin(a))
+
+    return x, tf.while_loop(lambda i, a: i < 3, turn, [0, x])[1]
+
+
+def test_attaching_reaches_into_loops_and_branches():
+    x, y = _in_a_loop()
+    session = tf.Session()
+    true = session.run(tf.gradients(y, x)[0])
+
+    sines = sel.type("Sin")
+    assert sines.count(tf.get_default_graph()) == 2
+    with tf.attach(sines, triple) as attached:
+        assert len(attached.ops) == 2
+        np.testing.assert_allclose(session.run(tf.gradients(y, x)[0]), 27 * true)
+    with tf.attach(sel.last(sines), triple):  # the branch that is not taken
+        np.testing.assert_allclose(session.run(tf.gradients(y, x)[0]), true)
+    np.testing.assert_allclose(session.run(tf.gradients(y, x)[0]), true)
+
+
 def test_a_block_covers_an_optimizer():
     with tf.Graph().as_default():
         w = tf.get_variable("w", [2], dtype=tf.float64, initializer=tf.ones_initializer())
@@ -182,6 +207,7 @@ REFUSALS = {
     "a gradient of another graph": (lambda n: tf.gradients(n.y, n.x, overrides={"Tanh": lambda op, dy: _stranger()}),
                                     ValueError, "input 0 of h .* belongs to another graph"),
     "attached to nothing": (lambda n: tf.attach("Relu", triple), tf.OverrideError, "matches none"),
+    "a view by its name": (lambda n: tf.gradients(n.y, n.x, view="guided"), TypeError, "view is a tf.View"),
     "a leaking group": (lambda n: tf.gradients(n.y * n.h, n.x, overrides={sel.group([n.x], [n.y]): triple}), tf.OverrideError,
                         r"leaks: h:0.* outside by 'mul' \(Mul\)"),
     "a group that leaks to the end": (lambda n: tf.gradients([n.y, n.h], n.x, overrides={sel.group([n.x], [n.y]): triple}),

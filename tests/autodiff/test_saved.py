@@ -102,6 +102,31 @@ def test_group_bridge_and_order():
     np.testing.assert_array_equal(*holds(make))
 
 
+def _looped():
+    x = tf.constant(0.5, tf.float64, name="x")
+
+    def turn(i, a):
+        return i + 1, tf.cond(i < 1, lambda: tf.sin(a, name="s"), lambda: 2.0 * tf.sin(a, name="s"))
+
+    return tf.while_loop(lambda i, a: i < 3, turn, [0, x])[1], x
+
+
+def test_rules_of_operations_in_branches_and_loops():
+    found = []
+    for kept in (None, "attached", "read"):
+        with tf.Graph().as_default(), tf.Session() as session:
+            y, x = _looped()
+            if kept == "attached":
+                tf.attach(sel.last(sel.type("Sin")), "SavedTwice")
+                text = tf.overrides_to_json()
+            elif kept == "read":
+                tf.overrides_from_json(text)
+            found.append(session.run(tf.gradients(y, x)[0]))
+    assert found[0] != found[1] == found[2]
+    with tf.Graph().as_default(), pytest.raises(tf.OverrideError, match="no branch or loop"):
+        tf.overrides_from_json(text)
+
+
 def _nothing(x, y):
     w = tf.constant(0.5, tf.float64)
     return {

@@ -116,6 +116,12 @@ def test_relus(name, relu):
     np.testing.assert_array_equal(run(tf.gradients(y, x, grad_ys=[G], overrides={relu: rule})[0]), expected)
 
 
+@pytest.mark.parametrize("derivative", [None, rules.tanh()])
+def test_straight_through_is_of_one_tensor(derivative):
+    with pytest.raises(TypeError, match="called with 2.*tf.substitute"):
+        tf.straight_through(tf.add, derivative)(tf.constant(1.0), tf.constant(2.0))
+
+
 def test_redirected_relu():
     x = np.array([[-1.0, -2.0], [-1.0, 3.0]])
     g = np.array([[-1.0, 2.0], [-1.0, 2.0]])

@@ -203,6 +203,14 @@ made = [*tf.import_graph_def(text, return_elements=['n', 'c'], name='x'),
         *tf.import_graph_def(data, return_elements=['n', 'c'], name='y')]
 result = [op.colocation_groups() for op in made]"""),
     _refused("a saver's names", "TypeError", "", "tf.train.Saver({1: tf.Variable(1.0)})"),
+    _refused("a variable saved twice", "ValueError", "two names", """
+v = tf.Variable(1.0)
+tf.train.Saver({'a': v, 'b': v})"""),
+    _refused("gradients of two graphs", "ValueError", "graph", """
+x = tf.constant(1.0)
+with tf.Graph().as_default():
+    other = tf.constant(1.0)
+tf.gradients([x * x, other], x)"""),
     _refused("extract_sub_graph of no GraphDef", "TypeError", "GraphDef", "tf.graph_util.extract_sub_graph(3, ['a'])"),
     _refused("a tensor as a message", "TypeError", "", "tf.make_tensor_proto(tf.constant(1))"),
     _refused("verify_shape of a message", "TypeError", "Expected Tensor's shape",

@@ -517,4 +517,25 @@ for assigned_before in (False, True):
                 one = tf.identity(1.0)
             fetches.append([y, *tf.gradients(y, [x, w], one)])
 result = run(fetches)"""),
+    Row("numbers drawn in a branch go on where it was taken last", """
+tf.set_random_seed(3)
+p, n = tf.placeholder(tf.bool, []), tf.placeholder(tf.float32, [None, 3])
+drop = tf.layers.dropout(n, 0.5, training=p)
+one = tf.cond(p, lambda: tf.random_normal([2], seed=2), lambda: tf.random_uniform([2], seed=4))
+of_value = tf.cond(tf.reduce_sum(n) > 5.0, lambda: n[0] * tf.random_uniform([3], seed=8), lambda: n[0])
+host = tf.cond(p, lambda: tf.random_uniform([2], seed=5) + tf.py_func(lambda: np.float32(1), [], tf.float32), lambda: one)
+which = tf.switch_case(tf.cast(p, tf.int32), [lambda: tf.random_normal([], seed=1), lambda: tf.random_normal([], seed=6)])
+known = tf.cond(tf.constant(True), lambda: tf.random_uniform([], seed=9), lambda: 0.0)
+with tf.Session() as s:
+    result = [s.run([drop, one, of_value, host, which, known], {p: taken, n: np.ones((rows, 3))})
+              for taken, rows in [(True, 2), (False, 1), (True, 1), (True, 3), (False, 2), (True, 2)]]"""),
+    Row("fewer than no turns", """
+n = tf.placeholder(tf.int32, [])
+double = lambda n: tf.while_loop(lambda a: a < 100.0, lambda a: 2.0 * a, [1.0], maximum_iterations=n)
+with tf.Session() as s:
+    result = [s.run(double(n), {n: k}) for k in (-2, 0, 3)] + s.run([double(-1), double(2)])"""),
+    Row("a branch that returns nothing", "tf.cond(tf.constant(True), lambda: None, lambda: None)",
+        raises=("ValueError", "return value")),
+    Row("an element of unknown shape, never written", "run(tf.TensorArray(tf.float32, 2).read(0))",
+        raises=("InvalidArgumentError", "Could not read")),
 ]
