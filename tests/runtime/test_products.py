@@ -200,6 +200,15 @@ print(session.run(y, feed), segment.compile_count)
     assert int(lines[0][1]) > int(lines[1][1]) == 0 < int(lines[2][1])
 
 
+@pytest.mark.parametrize("transpose_y", [False, True])
+def test_a_column_is_multiplied_as_a_row(native, transpose_y):
+    x, y = np.ones((2048, 1024), np.float32), np.arange(2048, dtype=np.float32)[:, None]
+    y = y.T if transpose_y else y
+    traced = jax.jit(lambda x, y: products.product(backend.XLA, x, y, True, transpose_y)).trace(x, y)
+    assert "ffi_call" not in str(traced.jaxpr)
+    np.testing.assert_array_equal(traced.lower().compile()(x, y), np.full((1024, 1), 2047 * 1024, np.float32))
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.int32, np.complex64])
 @pytest.mark.parametrize("transpose_y", [False, True])
 def test_a_long_first_operand_is_turned_beforehand(dtype, transpose_y):
