@@ -12,8 +12,9 @@ import struct
 
 from regrad.runtime.loading import import_jax
 
-# target: the module, below `regrad`, whose `execute(key, addresses)` computes it, or whose `handler()` is a C function.
-TARGETS = {"regrad_onednn": "runtime.onednn", "regrad_product": "runtime.products"}
+# target: the module, below `regrad`, whose `execute(key, addresses)` computes it, or whose `handler(target)` is a C function.
+TARGETS = {"regrad_onednn": "runtime.onednn", "regrad_product": "runtime.products",
+           "regrad_sum_of_rows": "runtime.products", "regrad_uninitialized": "runtime.products"}
 
 _METADATA, _EXECUTE, _INTERNAL = 1, 3, 13  # enumerators of the interface
 _VERSION = struct.pack("=ii", 0, 3)
@@ -78,7 +79,7 @@ def register(target):
       The handler, kept because XLA holds its address; None where there is none, or this XLA has no such interface.
     """
     module = importlib.import_module(f"regrad.{TARGETS[target]}")
-    handler = module.handler() if hasattr(module, "handler") else _handler(module.execute)
+    handler = module.handler(target) if hasattr(module, "handler") else _handler(module.execute)
     if handler is None:
         return None
     try:

@@ -8,6 +8,7 @@ next block. So it never waits for a thread to wake up, only for those that are a
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "xla.h"
 
@@ -174,10 +175,55 @@ static void leave(Job *job)
         free(job);
 }
 
+/* Waking a thread takes as long as half a product of a loop's turn. So a helper that is done lingers for a while if the last
+   products followed each other closely, and is handed the next one in its seat. */
+
+enum { SEATS = 64, LINGER = 150000 /* ns */ };
+
+static Job waiting;                 /* stands for "nothing yet" in the seat of one that lingers */
+static _Atomic(Job *) seats[SEATS]; /* NULL: free */
+static atomic_llong ended;          /* when the last shared product was done, in ns */
+static atomic_int close_by;         /* whether the last but one was done less than LINGER before the last began */
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* Returns the next product to help with, or NULL if none comes for LINGER ns. */
+static Job *linger(void)
+{
+    int i = 0;
+    for (Job *free = NULL; !atomic_compare_exchange_strong(&seats[i], &free, &waiting); free = NULL)
+        if (++i == SEATS)
+            return NULL;
+    Job *job;
+    for (int64_t end = now() + LINGER; (job = atomic_load(&seats[i])) == &waiting;)
+        if (now() > end && atomic_compare_exchange_strong(&seats[i], &job, NULL))
+            return NULL;
+    atomic_store(&seats[i], NULL);
+    return job;
+}
+
 static void help(void *job)
 {
-    work(job);
-    leave(job);
+    for (Job *next = job; next; next = atomic_load(&close_by) ? linger() : NULL) {
+        work(next);
+        leave(next);
+    }
+}
+
+/* Hands the job to those that linger; returns to how many, `most` at most. */
+static int64_t hand_over(Job *job, int64_t most)
+{
+    int64_t n = 0;
+    for (int i = 0; i < SEATS && n < most; i++) {
+        Job *nothing = &waiting;
+        n += atomic_load(&seats[i]) == nothing && atomic_compare_exchange_strong(&seats[i], &nothing, job);
+    }
+    return n;
 }
 
 /* Returns how many threads of XLA's pool may work on `blocks` blocks of so many products of numbers in all. */
@@ -203,25 +249,59 @@ static void run(const Interface *xla, void *context, const Product *p)
     }
     *job = own;
     atomic_store(&job->users, threads);
-    for (int64_t i = 1; i < threads; i++)
+    atomic_store(&close_by, now() - atomic_load(&ended) < LINGER);
+    for (int64_t i = 1 + hand_over(job, threads - 1); i < threads; i++)
         if (!done(xla, xla->schedule(&(Schedule){sizeof(Schedule), NULL, context, help, job})))
             leave(job);
     work(job);
     while (atomic_load(&job->finished) < blocks)
         sched_yield();
+    atomic_store(&ended, now());
     leave(job);
 }
 
-/* z = x y, the operands transposed as the bits 1 and 2 of the one attribute say. */
+/* Returns the matrix that is an operand, or the one of a stack of matrices at the index that is the operand `at`. */
+static const float *matrix(const Frame *frame, int operand, int at)
+{
+    const Buffer *x = frame->operands.items[operand];
+    const float *first = x->data;
+    if (at < frame->operands.count)
+        first += *(int32_t *)frame->operands.items[at]->data * x->dims[x->rank - 2] * x->dims[x->rank - 1];
+    return first;
+}
+
+/* z = x y, the operands transposed as the bits 1 and 2 of the one attribute say; x may be of a stack. */
 void *regrad_product(Frame *frame)
 {
     if (to_execute(frame)) {
         Buffer *x = frame->operands.items[0], *y = frame->operands.items[1], *z = frame->results.items[0];
         int transposed = *(int32_t *)frame->attributes.items[0]->value, x_transposed = transposed & 1;
-        int64_t rows = z->dims[0], inner = x->dims[!x_transposed];
-        Product product = {x->data, y->data, z->data, rows, z->dims[1], inner,
+        const int64_t *dims = x->dims + x->rank - 2, rows = z->dims[0], inner = dims[!x_transposed];
+        Product product = {matrix(frame, 0, 2), y->data, z->data, rows, z->dims[1], inner,
                            x_transposed ? 1 : inner, x_transposed ? rows : 1, transposed & 2};
         run(frame->xla, frame->context, &product);
     }
+    return NULL;
+}
+
+/* Adds up the rows of a matrix of a stack. */
+void *regrad_sum_of_rows(Frame *frame)
+{
+    if (to_execute(frame)) {
+        const int64_t *dims = frame->operands.items[0]->dims;
+        const float *x = matrix(frame, 0, 1);
+        float *z = frame->results.items[0]->data;
+        memset(z, 0, dims[2] * sizeof(float));
+        for (int64_t row = 0; row < dims[1]; row++)
+            for (int64_t c = 0; c < dims[2]; c++)
+                z[c] += x[row * dims[2] + c];
+    }
+    return NULL;
+}
+
+/* Leaves its result as it is: memory for what comes later to write. */
+void *regrad_uninitialized(Frame *frame)
+{
+    to_execute(frame);
     return NULL;
 }

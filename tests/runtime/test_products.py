@@ -107,7 +107,7 @@ def test_which_products_it_computes(native, monkeypatch):
 
 def test_without_the_library_xla_computes(monkeypatch):
     monkeypatch.setattr(products, "_library", lambda: None)
-    assert not products.available() and products.handler() is None
+    assert not products.available() and products.handler(products.TARGET) is None
     assert not products.serves(backend.XLA, 64, 512, 192, np.float32)
 
 
@@ -163,6 +163,45 @@ def test_programs_with_it_and_without(loop, native, calls, monkeypatch):
     assert len(calls) == n
     for a, b in zip(with_it, without):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5 * np.abs(b).max())
+
+
+def _turn(more):
+    """Returns a turn of a loop with weights `w`, which are turned, and whose rows of columns put together are multiplied."""
+    w = np.random.default_rng(1).standard_normal((160, 256), np.float32)
+
+    def turn(h, row):
+        g = jax.numpy.concatenate([jax.numpy.tanh(row), h], 1)  # 64 x 256
+        h = products.product(backend.XLA, g, w[32:], transpose_y=True) / 16
+        return h, (g, g.sum(0), h.sum(), h > 0, *more(g))
+
+    return turn
+
+
+ROWS = {"placed": (lambda g: (), 0), "needed as it is": (lambda g: (g.max(),), 1), "twice a result": (lambda g: (g,), 1)}
+
+
+@needs_library
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("rows", ROWS)
+def test_stacks_of_loops_are_what_they_are_without_it(rows, reverse, native, monkeypatch):
+    rng = np.random.default_rng(0)
+    more, joined = ROWS[rows]
+    inputs = [rng.standard_normal(dims, np.float32) for dims in ((64, 128), (4, 64, 128))]
+    loops, made = [], []
+    for native in (True, False):
+        monkeypatch.setattr(tf.config, "native", native)
+        program = jax.jit(lambda h, x: backend.XLA.scan(_turn(more), h, x, length=4, reverse=reverse)).trace(*inputs)
+        eqns = program.jaxpr.eqns
+        loop = next(eqn for eqn in eqns if eqn.primitive.name == "while")
+        loops.append(([eqn.primitive.name for eqn in eqns], [e.primitive.name for e in loop.params["body_jaxpr"].jaxpr.eqns]))
+        made.append(jax.tree.leaves(program.lower().compile()(*inputs)))
+    (around, turn), (plain, _) = loops
+    assert "ffi_call" in around and "ffi_call" not in plain  # the large stacks begin as they are
+    assert "transpose" in around and "ffi_call" in turn  # the weights are turned once
+    assert turn.count("concatenate") == joined
+    for a, b in zip(*made, strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
 
 
 @needs_library
