@@ -4,7 +4,8 @@ Attributes:
   whole_ops: so many device operations between host steps are compiled as one segment, of those that repeat themselves one turn.
   longest_ops: so many are, unless pieces of them repeat.
   segment_ops: device operations per compiled segment, where there are more.
-  call_ops: operations that XLA optimises together, at most, in a segment of more than `apart_ops`.
+  call_ops: operations that XLA optimises together, at most, in a segment of more than `apart_ops` in which more than so many
+    follow from one another without a product of matrices between, or in which some repeat themselves.
   repeat_size: operations that repeat themselves in such a segment, unrolled turns of a recurrent network for example, become
     a loop of the compiled program if their results have so many elements on average; smaller ones run faster without.
   host_runs: how often, at most, a cold segment is executed with NumPy before it is compiled; 0 compiles at once. It is twice

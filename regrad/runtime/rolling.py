@@ -58,9 +58,9 @@ class Rolled(Segment):
 
     def cost(self):
         if self._cost is None:
-            self._cost = sum(part.cost() for part in self.parts)
-            first = self.parts[0]
+            cost, first = sum(part.cost() for part in self.parts), self.parts[0]
             self._n_products, self._n_bodies, self._largest = first._n_products, first._n_bodies, first._largest
+            self._cost = cost
         return self._cost
 
     def evaluate(self, b, args, seeds, body_seeds=None, found=None):

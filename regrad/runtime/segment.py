@@ -228,10 +228,11 @@ class Segment:
 
     def cost(self):
         """Returns an estimate of NumPy's time in nanoseconds, but for what calling it costs: whether compiling pays."""
-        if self._cost is None:
-            infos, size = self._infos, {}  # value number -> elements, one at least
+        infos = self._infos
+        if self._cost is None and infos is not None:  # another thread, which compiles, may be asking for it, too
+            size = {}  # value number -> elements, one at least
             overwritten = {self.ins[i] for i in self.donate} if self.alone else set()
-            moved = products = self._n_products = self._results = 0
+            moved = products = n_products = results = 0
             largest = -1
             for node in self.nodes:
                 made = 0
@@ -239,7 +240,7 @@ class Segment:
                     size[v] = size_of(infos[v].dims) or 1
                     made += size[v]
                     taken = size[v] * infos[v].dtype.size
-                    self._results += taken
+                    results += taken
                     if taken > largest:
                         largest, self._largest = taken, (node.op, infos[v])
                 if node.opdef.extra.get("free"):
@@ -260,22 +261,26 @@ class Segment:
                 found = _products(node.op, node.ins, infos, made)
                 if found:
                     products += found
-                    self._n_products += 1
-            self._cost = moved + _NS_PER_PRODUCT * products
-            self._n_bodies = sum(bool(n.opdef.extra.get("has_bodies")) for n in self.nodes)
-            if self.has_bodies:
-                self._add_bodies()
+                    n_products += 1
+            inside = self._bodies_cost(infos) if self.has_bodies else (0, 0, 0)
+            self._results, self._n_products, self._n_bodies = results, n_products + inside[1], inside[2]
+            self._cost = moved + _NS_PER_PRODUCT * products + inside[0]  # the last but one: it says that all is known
             self._infos = None
         return self._cost
 
-    def _add_bodies(self):
-        """Adds what branches and bodies cost; where nobody knows how often a body runs, the segment is not NumPy's."""
+    def _bodies_cost(self, infos):
+        """Returns what branches and bodies cost, how many products and how many bodies there are, those of bodies included.
+
+        Where nobody knows how often a body runs, the segment is not NumPy's.
+        """
         from regrad.runtime.bodies import body_dims, body_stage
 
+        cost = n_products = 0
+        n_bodies = sum(bool(n.opdef.extra.get("has_bodies")) for n in self.nodes)
         for node in self.nodes:
             if not node.opdef.extra.get("has_bodies"):
                 continue
-            specs = [self._infos[v] if v >= 0 else None for v in node.ins]
+            specs = [infos[v] if v >= 0 else None for v in node.ins]
             try:
                 calls = node.opdef.extra["calls"](node.op, specs, body_dims)
                 stages = [(body_stage(graph, specs), times) for graph, specs, times in calls or ()]
@@ -283,13 +288,14 @@ class Segment:
                 calls = None  # a branch that is not taken may not fit the shapes of this run: its lowering knows what to do
             if calls is None:
                 self.portable = False
-                return
+                break
             for stage, times in stages:
                 for part in stage.segments:
-                    self._cost += times * (part.cost() + _NS_PER_CALL * len(part.nodes))
-                    self._n_products += part._n_products
-                    self._n_bodies += part._n_bodies
+                    cost += times * (part.cost() + _NS_PER_CALL * len(part.nodes))
+                    n_products += part._n_products
+                    n_bodies += part._n_bodies
                     self.portable = self.portable and part.portable
+        return cost, n_products, n_bodies
 
     # -- computing ------------------------------------------------------------------------------
 
@@ -307,11 +313,12 @@ class Segment:
             env[i] = value
         for i, seed in zip(self.seed_slots, seeds):
             env[i] = seed
-        if b.is_host or len(self.steps) <= config.apart_ops:
+        pieces = None if b.is_host or len(self.steps) <= config.apart_ops else self._pieces()
+        if pieces is None:
             freed = self._freed() if b.is_host and (self.cost() > config.host_cost or self._overwrites) else None
             _take(self.steps, b, env, body_seeds, found, self._stages if self.has_bodies else None, freed)
         else:
-            self._take_apart(b, env, seeds, body_seeds, found)
+            self._take_apart(b, pieces, env, seeds, body_seeds, found)
         return tuple([repeats.value(env[i]) for i in self.out_slots])
 
     def _freed(self):
@@ -328,13 +335,12 @@ class Segment:
                     self._freed_after[at].append(i)
         return self._freed_after
 
-    def _take_apart(self, b, env, seeds, body_seeds, found):
+    def _take_apart(self, b, pieces, env, seeds, body_seeds, found):
         """Takes the steps in calls that XLA does not inline: it optimises each on its own, so a segment costs what it is long.
 
         In one piece, XLA takes time that grows with the square of a chain's length, and makes programs that compute many
         values again for each use.
         """
-        pieces = self._pieces()
         in_loops = any(isinstance(piece, repeats.Repeat) for piece in pieces)
         if in_loops and hasattr(seeds, "shape"):
             for k, i in enumerate(self.seed_slots):
@@ -363,11 +369,16 @@ class Segment:
                 found += refused
 
     def _pieces(self):
-        """Returns the Repeats among the steps and, for the others, [(steps, slots read, slots made for later steps)]."""
+        """Returns the Repeats among the steps and, for the others, [(steps, slots read, slots made for later steps)].
+
+        None where nothing repeats itself and nothing is long enough for XLA to be slow at it.
+        """
         n, steps = len(self.steps), self.steps
         made_at, reads = self._flow()
-        last_use = {i: found[-1] for i, found in reads.items()}
         found = self._repeats(made_at, reads)
+        if not found and self._longest_chain() <= config.call_ops:
+            return None
+        last_use = {i: found[-1] for i, found in reads.items()}
         crossing = _crossing(made_at, last_use, n)
         pieces, start = [], 0
         for repeat in (*found, None):
@@ -382,6 +393,15 @@ class Segment:
                 pieces.append(repeat)
                 start = repeat.stop
         return pieces
+
+    def _longest_chain(self):
+        """Returns how many steps follow from one another at most without a product between, across which XLA fuses nothing."""
+        length = [0] * len(self.template)
+        for op, _, refs, _, outs, *_ in self.steps:
+            reached = 0 if op.type.startswith(_OF_PRODUCTS) else 1 + max((length[i] for i in refs), default=0)
+            for i in outs:
+                length[i] = reached
+        return max(length, default=0)
 
     def _flow(self):
         """Returns {slot: step that makes it, -1 for what is given} and {slot: steps that read it, the end for results}."""

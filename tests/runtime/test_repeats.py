@@ -190,3 +190,22 @@ def recurrences(draw):
 def test_turns_wired_at_random(build):
     for got, want in zip(run(build, True)[0], run(build, False)[0], strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("product", [False, True])
+def test_a_long_program_is_taken_apart_where_much_follows_from_one_another(product, monkeypatch):
+    found, pieces = [], segment.Segment._pieces
+    monkeypatch.setattr(segment.Segment, "_pieces", lambda self: found.append(pieces(self)) or found[-1])
+
+    def build(x, w):
+        h = [tf.tensordot(x, w, 1)]
+        for n in range(60):
+            h.append(tf.sin(h[-1]) + 0.1 * n * h[n * n % len(h)])
+            if product and n % 9 == 0:
+                h[-1] = tf.tensordot(h[-1], w, ((2,), (1,)))
+                h[-1] = tf.tensordot(h[-1], w, 1)
+        return [h[-1]]
+
+    (want,), (got,) = run(build, False)[0], run(build, True)[0]
+    np.testing.assert_allclose(got, want, rtol=1e-9)
+    assert [p is None for p in found] == [product]
