@@ -345,3 +345,25 @@ def test_the_gradient_of_batch_normalisation_may_be_asked_for(training):
     with tf.Session() as sess:
         for a, b in zip(*sess.run([list(asked), tf.gradients(y, [x, scale, offset], dy)])):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_rules_are_exchanged_in_tensorflows_private_dictionary():
+    # As SHAP does around a call of tf.gradients, and notebooks that register a name again.
+    rules = EXTRAS["tensorflow.python.framework.ops"]["_gradient_registry"]._registry
+    x = tf.constant(0.5)
+    y, run = tf.tanh(x), tf.Session().run
+    own = rules["Tanh"]["type"]
+    rules["shap_Tanh"] = {"type": lambda op, dy: 9.0 * dy, "location": rules["Tanh"]["location"]}
+    try:
+        rules["Tanh"]["type"] = rules["shap_Tanh"]["type"]
+        assert run(tf.gradients(y, x)) == [9.0]
+    finally:
+        rules["Tanh"]["type"] = own
+    assert run(tf.gradients(y, x)) == [pytest.approx(1 - np.tanh(0.5) ** 2)]
+
+    del rules["shap_Tanh"]
+    assert "shap_Tanh" not in rules and "Tanh" in rules and len(rules) == len(list(rules)) > 300
+    with pytest.raises(KeyError):
+        rules.pop("shap_Tanh")
+    tf.RegisterGradient("shap_Tanh")(lambda op, dy: dy)
+    del rules["shap_Tanh"]

@@ -3,6 +3,7 @@
 A module listed without "=" offers the public names of `regrad` only; with "=", those of a Regrad module first.
 """
 
+import collections.abc
 import contextlib
 import functools
 import itertools
@@ -227,15 +228,68 @@ def _without_last_axis(labels, predictions, expected_rank_diff=0, name=None):
     return labels, predictions
 
 
+class _RuleEntry(dict):
+    """What TensorFlow keeps about a rule, `{"type": function, "location": where}`; another "type" becomes the rule."""
+
+    def __init__(self, rule):
+        super().__init__(type=rule.function, location=rule.where)
+        self._rule = rule
+
+    def __setitem__(self, key, value):
+        super().__setitem__(key, value)
+        if key == "type":
+            self._rule.function = value
+
+
+class _Rules(collections.abc.MutableMapping):
+    """The registered rules as TensorFlow's private dictionary of them: programs exchange rules there, and take some out."""
+
+    def __getitem__(self, name):
+        from regrad.core import gradient_registry
+
+        rule = gradient_registry.find(name) if isinstance(name, str) else None
+        if rule is None:
+            raise KeyError(name)
+        return _RuleEntry(rule)
+
+    def __setitem__(self, name, entry):
+        from regrad.core import gradient_registry
+
+        if name in self:
+            self[name]["type"] = entry["type"]
+        else:
+            gradient_registry.register(name, entry["type"])
+
+    def __delitem__(self, name):
+        from regrad.core import gradient_registry
+
+        gradient_registry.forget(name)
+
+    def __contains__(self, name):
+        from regrad.core import gradient_registry
+
+        return name in gradient_registry.names()  # a rule under two names is exchanged once, and given back once
+
+    def __iter__(self):
+        from regrad.core import gradient_registry
+
+        return iter(list(gradient_registry.names()))
+
+    def __len__(self):
+        from regrad.core import gradient_registry
+
+        return len(gradient_registry.names())
+
+
 class _GradientRegistry:
     """What programs see as `ops._gradient_registry`: the registered rules, by name."""
 
-    @property
-    def _registry(self):
+    _registry = _Rules()
+
+    def register(self, candidate, name=None):
         from regrad.core import gradient_registry
 
-        gradient_registry.complete()
-        return {name: {"type": gradient_registry.find(name).function} for name in gradient_registry.names()}
+        gradient_registry.register(name or candidate.__name__, candidate)
 
     def list(self):
         return self._registry.keys()

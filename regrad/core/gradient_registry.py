@@ -108,6 +108,12 @@ def register(name, function, rules=_rules):
     return new
 
 
+def forget(name):
+    """Takes the rule under `name` out, so that another may be registered; KeyError if there is none."""
+    complete()
+    del _rules[name if name in _rules else canonical(name)]
+
+
 def find(name):
     """Returns the Rule under `name`, or None."""
     found = _rules.get(name) or _rules.get(ALIASES.get(name, name))

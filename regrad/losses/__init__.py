@@ -221,8 +221,8 @@ def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None,
         # Over all pairs, the sum of (e_i - e_j)^2 is 2 n sum(e^2) - 2 (sum e)^2.
         squares = reduce_sum(math.square(errors), axes, keepdims=True)
         total = reduce_sum(errors, axes, keepdims=True)
-        per_example = 2.0 * (math.div_no_nan(squares, others)
-                             - math.div_no_nan(math.square(total), present * others))
+        per_example = 2.0 * (math.div_no_nan(squares, others, name="value")
+                             - math.div_no_nan(math.square(total), present * others, name="value"))
         loss = reduce_sum(math.multiply(per_example, weights))
         loss = select(greater(reduce_sum(present), 0), loss, array.zeros_like(loss), name="value")
         add_loss(loss, loss_collection)
