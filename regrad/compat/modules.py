@@ -444,7 +444,7 @@ def _restored(prefix, tensor_names, shape_and_slices, dtypes, name=None):
     import regrad as tf
 
     def read(path, key, part, dtype):
-        value = tf.train.load_checkpoint(path.decode()).get_tensor(key.decode())
+        value = tf.train.load_checkpoint(path.decode()).array(key.decode())
         if part:
             ranges = [r.split(",") for r in part.decode().rpartition(" ")[2].split(":")]
             value = value[tuple(slice(None) if r == ["-"] else slice(int(r[0]), int(r[0]) + int(r[1])) for r in ranges)]

@@ -201,7 +201,7 @@ def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
             if ignore_missing_vars:
                 continue
             raise ValueError(f"Checkpoint is missing variable [{name}]")
-        value = reader.get_tensor(name)
+        value = reader.array(name)
         if list(value.shape) != v.shape.as_list():
             raise ValueError(f"Total size of new array must be unchanged for {name}: the checkpoint has {list(value.shape)}, "
                              f"the variable {v.shape.as_list()}.")

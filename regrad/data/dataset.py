@@ -14,7 +14,8 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor, to_array
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import DataLossError, InvalidArgumentError
-from regrad.core.graph import Tensor, get_default_graph
+from regrad.core.graph import Tensor, get_default_graph, operations_within
+from regrad.core.host import as_array
 from regrad.core.opdef import Spec
 from regrad.core.records import opened, read_records
 from regrad.core.shapes import TensorShape, as_dims, compatible, text
@@ -22,7 +23,7 @@ from regrad.data.iterator import Scope, make_initializable_iterator, make_one_sh
 from regrad.data.structure import is_nested, leaves, leaves_up_to, packed
 from regrad.ops.flow import as_outputs, trace
 from regrad.ops.random import get_seed, philox_words
-from regrad.runtime.plan import body_graphs, written_variables
+from regrad.runtime.plan import written_variables
 
 AUTOTUNE = -1
 
@@ -81,7 +82,7 @@ class ElementFunction:
                                  f"read variables only; made at {op.location}.")
         self.specs = [Spec(t.dims, t.dtype) for t in self.graph.outputs]
         self.captures = list(self.graph.outer_inputs)
-        self._seeded = [op for op in _ops_within(self.graph) if op.attrs.get("seed") or op.attrs.get("seed2")]
+        self._seeded = [op for op in operations_within(self.graph) if op.attrs.get("seed") or op.attrs.get("seed2")]
 
     def __call__(self, scope, element):
         """Returns the outputs for one element, NumPy arrays."""
@@ -89,23 +90,15 @@ class ElementFunction:
             scope.used.add(self)
             scope.session.restart(self._seeded)
         runner = scope.session.body_runner(self.graph)
-        arrays = [np.asarray(a) for a in (*element, *(scope.values[t] for t in self.captures))]
+        arrays = [as_array(a) for a in (*element, *(scope.values[t] for t in self.captures))]
         results, _ = runner.run_body(arrays)
-        return [np.asarray(r) for r in results[:len(self.graph.outputs)]]
+        return [as_array(r) for r in results[:len(self.graph.outputs)]]
 
     def start(self, scope, element, memory=()):
         """Starts the dataset that the function returns for one element; `memory`: what its scope holds from the beginning."""
         inner = Scope(scope.session, self.returned.tensors, self(scope, element), scope.used)
         inner.memory.update(memory)
         return self.returned.start(inner)
-
-
-def _ops_within(graph):
-    """Yields the operations of a body and of the bodies in it."""
-    for op in graph._ops:
-        yield op
-        for inner in body_graphs(op):
-            yield from _ops_within(inner)
 
 
 def _count(value, name):
@@ -319,7 +312,7 @@ class TensorDataset(Dataset):
         super().__init__((), structure, [Spec(t.dims, t.dtype) for t in self._given], self._given)
 
     def start(self, scope):
-        return iter([[np.asarray(scope.values[t]) for t in self._given]])
+        return iter([[as_array(scope.values[t]) for t in self._given]])
 
 
 class TensorSliceDataset(Dataset):
@@ -338,7 +331,7 @@ class TensorSliceDataset(Dataset):
         super().__init__((), structure, specs, self._given)
 
     def start(self, scope):
-        arrays = [np.asarray(scope.values[t]) for t in self._given]
+        arrays = [as_array(scope.values[t]) for t in self._given]
         if any(a.ndim == 0 for a in arrays) or len({len(a) for a in arrays}) > 1:
             raise InvalidArgumentError("from_tensor_slices needs the same first size of all components, got shapes "
                                        f"{[list(a.shape) for a in arrays]}")
@@ -646,7 +639,7 @@ class BatchDataset(Dataset):
         drop = bool(scope.values[self._drop])
         if size < 1:
             raise InvalidArgumentError("Batch size must be greater than zero.")
-        padding = [np.asarray(scope.values[p]) for p in self._padding]
+        padding = [as_array(scope.values[p]) for p in self._padding]
 
         def step():
             elements = list(itertools.islice(source, size))
@@ -705,7 +698,7 @@ def _padded(i, column, dims, padding):
         if any(n > s for n, s in zip(a.shape, sizes)):
             raise DataLossError(f"Attempted to pad to a smaller size than the input element: component {i} of shape "
                                 f"{list(a.shape)}, padded shape {sizes}.")
-        whole[(j, *(slice(n) for n in a.shape))] = a
+        whole[(j, *(slice(n) for n in a.shape), ...)] = a
     return whole
 
 

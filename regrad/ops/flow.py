@@ -31,7 +31,7 @@ from regrad.core.graph import (
     needed,
     variable_of,
 )
-from regrad.core.host import HOST
+from regrad.core.host import HOST, as_array
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.core.shapes import TensorShape, as_dims, compatible, fully_known, size_of
@@ -494,7 +494,7 @@ class Rows:
         return self.rows[i]
 
     def __array__(self, dtype=None, copy=None):
-        return np.stack([np.asarray(r) for r in self.rows]) if self.rows else np.zeros(self.shape, self.dtype)
+        return np.stack([as_array(r) for r in self.rows]) if self.rows else np.zeros(self.shape, self.dtype)
 
 
 def _while_infer(limit, inputs, *, cond, body, n_carry, n_xs, reverse, invariants, host):

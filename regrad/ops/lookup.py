@@ -95,7 +95,7 @@ class Contents:
             raise InvalidArgumentError(f"Expected shape {list(spec.value_dims)} or {[*keys.shape, *spec.value_dims]} for "
                                        f"default value, got {list(np.shape(default))}") from None
         for i, value in enumerate(found):
-            out[i] = defaults[i] if value is missing else value
+            out[i, ...] = defaults[i, ...] if value is missing else value
         return out.reshape(keys.shape + spec.value_dims)
 
     def put(self, keys, values):
@@ -188,7 +188,7 @@ def _export(b, session, handle, *, key_dtype, value_dtype, value_shape):
     keys = np.array(list(table.values), key_dtype.as_numpy_dtype)
     values = np.empty((len(keys), *table.spec.value_dims), value_dtype.as_numpy_dtype)
     for i, value in enumerate(table.values.values()):
-        values[i] = value
+        values[i, ...] = value
     return keys, values
 
 

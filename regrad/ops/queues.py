@@ -211,7 +211,7 @@ def _enqueue_many(b, session, handle, components):
     if len(sizes) != 1:
         raise InvalidArgumentError("All input tensors must have the same size in the 0th dimension, "
                                    f"got {[len(c) for c in components]}")
-    elements = [[np.array(c[i]) for c in components] for i in range(sizes.pop())]
+    elements = [[np.array(c[i, ...]) for c in components] for i in range(sizes.pop())]
     for element in elements[:1]:
         _check_element(spec, element)
     spec.contents(session).put(session, elements)
@@ -228,7 +228,7 @@ def _stacked(spec, elements):
         if dtype is dtypes.string:
             whole[...] = b""
         for j, p in enumerate(parts):
-            whole[(j, *(slice(n) for n in p.shape))] = p
+            whole[(j, *(slice(n) for n in p.shape), ...)] = p  # else of strings scalars would be arrays in an array
         out.append(whole)
     return tuple(out)
 

@@ -84,7 +84,7 @@ def _write_lower(b, buffer, index, value, *, dynamic_size):
     _refuse_write(i, max(len(buffer), i + 1) if dynamic_size else len(buffer))
     out = np.zeros((max(len(buffer), i + 1), *value.shape), value.dtype)
     out[:len(buffer)] = buffer
-    out[i] = value
+    out[i, ...] = value  # with the ellipsis, for strings a scalar is one, and no array in an array
     return out
 
 
@@ -113,7 +113,7 @@ def _read_lower(b, buffer, index):
         if is_unwritten(buffer.shape):
             raise InvalidArgumentError(f"Could not read from TensorArray index {int(index)}: no element was written, and the "
                                        "element shape is not fully defined. Write first, or give TensorArray element_shape.")
-        return buffer[int(index)]
+        return buffer[int(index), ...]
     if not buffer.shape[0]:
         return b.np.zeros(buffer.shape[1:], buffer.dtype)  # compiled, but never run: the body of a loop of no turns
     return b.lax.dynamic_index_in_dim(buffer, index, 0, keepdims=False)

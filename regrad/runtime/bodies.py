@@ -3,7 +3,7 @@
 import numpy as np
 
 from regrad.core.graph import variable_of
-from regrad.core.host import HOST
+from regrad.core.host import HOST, as_array
 from regrad.core.opdef import Known, Spec
 from regrad.runtime import direct
 from regrad.runtime.plan import body_plan
@@ -36,7 +36,7 @@ class HostBodies:
         for t, value in zip(graph.inputs, args):
             variable = variable_of(t)
             value = self.versions[variable] if variable in self.versions else value
-            arrays.append(value if is_array(value) else np.asarray(value))
+            arrays.append(value if is_array(value) else as_array(value))
         results, assigned = runner.run_body(arrays)
         self.versions.update(assigned)
         return results[:len(graph.outputs)]
@@ -116,7 +116,7 @@ class NumPyBodies:
 
     def call(self, graph, args, iteration=0):
         """Returns the outputs of `graph` for `args`, arrays, one per graph input."""
-        args = [a if type(a) is np.ndarray else np.asarray(a) for a in args]
+        args = [a if type(a) is np.ndarray else as_array(a) for a in args]
         plan = body_plan(graph)
         key = (plan, *[a.shape for a in args])
         if plan.keyed_feeds:

@@ -12,7 +12,7 @@ import functools
 import numpy as np
 
 from regrad.core.graph import FuncGraph, op_arguments
-from regrad.core.host import HOST
+from regrad.core.host import HOST, as_array
 from regrad.core.opdef import USER_DEFINED, Known
 from regrad.core.shapes import size_of
 from regrad.runtime import buffers, config
@@ -70,7 +70,7 @@ class _Writer:
         self.runner = runner
         self.infos = program.infos
         self.lines = ["def run(arrays, state):"]
-        self.names = {"HOST": HOST, "ndarray": np.ndarray, "asarray": np.asarray, "kept": kept, "errstate": np.errstate,
+        self.names = {"HOST": HOST, "ndarray": np.ndarray, "asarray": as_array, "kept": kept, "errstate": np.errstate,
                       "SEVERAL": (tuple, list), "results_of_host": results_of_host, "refuse": refuse, "runner": runner}
         self.arrays = set()  # names that hold NumPy arrays for certain
         self.quiet = False  # NumPy's warnings are off for the whole of it

@@ -12,7 +12,7 @@ import numpy as np
 from regrad.core import collecting
 from regrad.core.errors import FailedPreconditionError, InternalError, InvalidArgumentError, lowering_failure
 from regrad.core.graph import Tensor, op_arguments
-from regrad.core.host import HOST
+from regrad.core.host import HOST, as_array
 from regrad.core.opdef import Known, Spec, refusal_of, spec_text
 from regrad.core.shapes import fully_known, size_of
 from regrad.runtime import config
@@ -243,7 +243,7 @@ class Stage:
             error.add_note(f"while computing {op.describe()}")
             raise
         result = result if isinstance(result, (tuple, list)) else (result,)
-        arrays = [np.asarray(r) for r in result]
+        arrays = [as_array(r) for r in result]
         if any(a.size > _FOLD for a in arrays) and not any(v in self.program.plan.keyed for v in node.outs):
             return False
         for v, array, t in zip(node.outs, arrays, op.outputs):

@@ -6,7 +6,7 @@ import numpy as np
 from regrad.core import collecting
 from regrad.core.errors import InternalError
 from regrad.core.graph import FuncGraph, Tensor, op_arguments
-from regrad.core.host import HOST
+from regrad.core.host import HOST, as_array
 from regrad.core.opdef import Known
 from regrad.core.shapes import fully_known
 from regrad.runtime import buffers, config, direct
@@ -303,7 +303,7 @@ class Runner:
                 elif not opdef.extra.get("uninitialized_ok"):
                     raise self._missing(v)
             if value is not None and type(value) is not ShapeOf and not opdef.extra.get("has_bodies"):
-                value = np.asarray(value)
+                value = as_array(value)
             operands.append(value)
         backend = HOST
         if opdef.random:

@@ -20,8 +20,8 @@ from regrad.core.errors import (
     exception_type_from_error_code,
     lowering_failure,
 )
-from regrad.core.graph import FuncGraph, op_arguments
-from regrad.core.host import HOST
+from regrad.core.graph import FuncGraph, body_graphs, op_arguments, operations_within
+from regrad.core.host import HOST, as_array
 from regrad.core.opdef import USER_DEFINED, Known, Spec, refusal_of, spec_text
 from regrad.core.shapes import compatible, fully_known, size_of
 from regrad.runtime import background, blas, buffers, config, disk_cache, foreign, onednn, repeats
@@ -471,7 +471,7 @@ class Segment:
         meanwhile = self._executable is None and self.compiles_meanwhile()
         if meanwhile:
             background.compile_soon(self)
-        args = [a if type(a) is np.ndarray else np.asarray(a) for a in args]
+        args = [a if type(a) is np.ndarray else as_array(a) for a in args]
         if self.cost() > config.host_cost:
             buffers.heap()
         inner = None
@@ -736,7 +736,7 @@ def results_of_host(op, result):
         return result
     for r in result:
         if type(r) is not np.ndarray:
-            result = [r if type(r) is np.ndarray or is_array(r) else np.asarray(r) for r in result]
+            result = [r if type(r) is np.ndarray or is_array(r) else as_array(r) for r in result]
             break
     for i, (t, r) in enumerate(zip(op.outputs, result)):
         if r.shape != t.dims and not compatible(r.shape, t.dims):
@@ -789,16 +789,7 @@ def branch_draws(node, infos):
 
 def random_ops_inside(op):
     """Returns the random operations in the bodies of `op`, nested ones included."""
-    from regrad.runtime.plan import body_graphs
-
-    found = []
-    for graph in body_graphs(op):
-        for inner in graph._ops:
-            if inner.opdef.random:
-                found.append(inner)
-            elif inner.opdef.extra.get("has_bodies"):
-                found += random_ops_inside(inner)
-    return found
+    return [inner for graph in body_graphs(op) for inner in operations_within(graph) if inner.opdef.random]
 
 
 def numpy_can(op):
@@ -807,8 +798,6 @@ def numpy_can(op):
         return False
     if not op.opdef.extra.get("has_bodies"):
         return True
-    from regrad.runtime.plan import body_graphs
-
     return "calls" in op.opdef.extra and all(numpy_can(inner) for graph in body_graphs(op) for inner in graph._ops)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from regrad.core import collecting, context
 from regrad.core.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, NotFoundError
 from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
+from regrad.core.host import as_array
 from regrad.runtime import segment as segments
 from regrad.runtime.feeds import Fetches, announced, checked_feeds, feed_array, feed_tensors
 from regrad.runtime.plan import Plan, body_plan
@@ -407,7 +408,7 @@ class Session:
             for element, value in zip(structure.elements, values):
                 partial.done.add(element)
                 if isinstance(element, Tensor):
-                    partial.values.setdefault(element, np.asarray(value))
+                    partial.values.setdefault(element, as_array(value))
             return structure.rebuild(values)
 
     # -- life ------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ import numpy as np
 
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import DataLossError, InvalidArgumentError, NotFoundError
+from regrad.core.host import as_array
 
 FORMAT = "regrad-checkpoint-1"
 _DATA = ".data-00000-of-00001"
@@ -58,7 +59,8 @@ def write(prefix, values):
     part = f"{prefix}{_DATA}.part{os.getpid()}"
     with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for name, (array, dtype) in values.items():
-            stored, extra = _encoded(np.ascontiguousarray(array).reshape(np.shape(array)), dtype)
+            array = as_array(array)
+            stored, extra = _encoded(np.ascontiguousarray(array).reshape(array.shape), dtype)
             index[name] = {"dtype": dtype.name, "shape": list(np.shape(array)), **extra}
             with archive.open(name + ".npy", "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, stored, allow_pickle=False)
@@ -106,7 +108,12 @@ class CheckpointReader:
         return name in self._index
 
     def get_tensor(self, name):
-        """Returns the value of `name`; NotFoundError when the checkpoint has none."""
+        """Returns the value of `name`, of rank 0 as a NumPy scalar or bytes; NotFoundError when the checkpoint has none."""
+        value = self.array(name)
+        return value if value.ndim else value[()]
+
+    def array(self, name):
+        """Returns the value of `name` as an array, whatever its rank."""
         if name not in self._index:
             from regrad.core.errors import nearest
 

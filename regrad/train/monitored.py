@@ -208,8 +208,9 @@ class MonitoredSession:
             while not sess.should_stop():
                 sess.run(train_op)
 
-    The graph is finalised. An OutOfRangeError or StopIteration inside the block ends it quietly. A run that fails with an
-    AbortedError or UnavailableError is made again in a new session, which begins with the latest checkpoint.
+    The graph is finalised until the session is closed. An OutOfRangeError or StopIteration inside the block ends it quietly. A
+    run that fails with an AbortedError or UnavailableError is made again in a new session, which begins with the latest
+    checkpoint.
     """
 
     _recovers = True
@@ -217,6 +218,7 @@ class MonitoredSession:
     def __init__(self, session_creator=None, hooks=None, stop_grace_period_secs=120):
         self._hooks = list(hooks or [])
         self._grace = stop_grace_period_secs
+        self._was_finalized = get_default_graph().finalized
         for hook in self._hooks:
             hook.begin()
         self._creator = session_creator or ChiefSessionCreator()
@@ -308,6 +310,8 @@ class MonitoredSession:
                 for hook in self._hooks:
                     hook.end(session)
         finally:
+            if not self._was_finalized:
+                session.graph._unsafe_unfinalize()
             self._stop_threads(session)
 
     def _stop_threads(self, session=None):

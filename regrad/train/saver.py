@@ -217,7 +217,7 @@ class Saver:
         with contextlib.closing(checkpoint.CheckpointReader(save_path)) as reader:
             self._check_stored(reader, save_path)
             for entry in self._entries:
-                for v, array in zip(entry.variables, entry.parts(reader.get_tensor(entry.name))):
+                for v, array in zip(entry.variables, entry.parts(reader.array(entry.name))):
                     if not self._reshape:
                         checkpoint.check_shape(entry.name, array.shape, v.dims)
                     value, assign = self._assignments[v.op]
@@ -378,7 +378,7 @@ def _start_from(reader, stored, variables):
     if dtype is not variables[0].dtype:
         raise InvalidArgumentError(None, None, f"tensor_name = {stored}; expected dtype {variables[0].dtype.name} does not "
                                    f"equal original dtype {dtype.name}: {variables[0].name} cannot start from it.")
-    value = reader.get_tensor(stored)
+    value = reader.array(stored)
     for v, array in zip(variables, _Entry(stored, variables).parts(value)):
         if list(array.shape) != v.shape.as_list():
             raise ValueError(f"Shape of variable {v.name} ({v.shape}) doesn't match with shape of tensor {stored} "

@@ -529,6 +529,28 @@ known = tf.cond(tf.constant(True), lambda: tf.random_uniform([], seed=9), lambda
 with tf.Session() as s:
     result = [s.run([drop, one, of_value, host, which, known], {p: taken, n: np.ones((rows, 3))})
               for taken, rows in [(True, 2), (False, 1), (True, 1), (True, 3), (False, 2), (True, 2)]]"""),
+    Row("strings that end in zero bytes, in loops, queues and variables", """
+s = tf.placeholder_with_default(np.array([b'a\\0\\0', b'\\0', b'b'], object), [None])
+more = lambda t: tf.string_join([t, b'\\0'])
+q = tf.FIFOQueue(9, tf.string, shapes=[[]])
+v = tf.Variable(b'v\\0')
+p, late = tf.placeholder(tf.string, []), tf.placeholder(tf.string, [])
+first, then = more(p), tf.string_join([more(p), late])
+fetches = [tf.map_fn(more, s), tf.map_fn(lambda t: tf.size(tf.decode_raw(t, tf.uint8)), s, tf.int32), tf.foldl(lambda a, b:
+           tf.string_join([a, b]), s), tf.scan(lambda a, b: tf.string_join([a, b]), s), tf.TensorArray(tf.string, 3).unstack(s).read(0),
+           tf.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, t.write(i, s[i])), [0, tf.TensorArray(tf.string, 3)])[1].stack(),
+           tf.cond(tf.size(s) > 1, lambda: more(s[0]), lambda: ''), q.dequeue_many(2), q.dequeue(), more(v), v]
+with tf.Session() as session:
+    session.run(v.initializer)
+    for put in (q.enqueue(b'q\\0'), q.enqueue_many([s])):
+        session.run(put)
+    values = session.run(fetches)
+    handle = session.partial_run_setup([first, then], [p, late])
+    values += [session.partial_run(handle, first, {p: b'p\\0'}), session.partial_run(handle, then, {late: b'\\0'})]
+values.append(np.array([c for c in tf.data.Dataset.from_tensors(b'd\\0').map(more).make_one_shot_iterator().get_next().eval(
+    session=tf.Session())]))
+plain = lambda x: list(x) if isinstance(x, bytes) else [plain(y) for y in x] if getattr(x, 'ndim', 0) else int(x)
+result = [plain(x) for x in values]"""),
     Row("fewer than no turns", """
 n = tf.placeholder(tf.int32, [])
 double = lambda n: tf.while_loop(lambda a: a < 100.0, lambda a: 2.0 * a, [1.0], maximum_iterations=n)

@@ -302,6 +302,26 @@ metadata = tf.RunMetadata()
 double = tf.Session().make_callable(x * 2.0, [x], accept_options=True)
 value = double(3.0, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
 result = [value, len(metadata.step_stats.dev_stats) > 0, raised(lambda: double(options=None))[0]]"""),
+    Row("a monitored session leaves the graph as it found it", """
+v = tf.get_variable('v', initializer=1.0)
+seen = []
+for finalize in (False, True):
+    if finalize:
+        graph.finalize()
+    with tf.train.MonitoredSession() as s:
+        seen.append(graph.finalized)
+    seen.append(graph.finalized)
+result = seen"""),
+    Row("a string that ends in zero bytes, saved", """
+import tempfile
+path = tempfile.mkdtemp() + '/m'
+v = tf.Variable(b'a\\0', name='v')
+with tf.Session() as s:
+    s.run(v.initializer)
+    tf.train.Saver().save(s, path)
+    s.run(v.assign(b''))
+    tf.train.Saver().restore(s, path)
+    result = [list(s.run(v)), list(tf.train.load_variable(path, 'v'))]"""),
     Row("containers are recorded, and reset with their sessions", """
 with tf.container('one'):
     v = tf.Variable(1.0)
