@@ -12,7 +12,7 @@ import numpy as np
 
 from regrad.ops import winograd
 from regrad.ops.window import cropped, places, taps, untap
-from regrad.runtime import onednn
+from regrad.runtime import onednn, products
 
 _TAPS = 32  # more taps than these are not written out one by one
 _FEW = 4  # up to so many channels of an image
@@ -73,8 +73,8 @@ def _input_by_taps(b, w, dy, windows):
 
 def _filter_by_taps(b, x, dy, windows):
     rows = _rows(dy)
-    products = [_rows(tap).T @ rows for tap in taps(b, x, windows)]
-    return b.np.stack(products).reshape(*(w.k for w in windows), x.shape[-1], dy.shape[-1])
+    parts = [products.product(b, _rows(tap), rows, transpose_x=True) for tap in taps(b, x, windows)]
+    return b.np.stack(parts).reshape(*(w.k for w in windows), x.shape[-1], dy.shape[-1])
 
 
 # -- XLA's convolution ----------------------------------------------------------------------------------
@@ -112,7 +112,10 @@ def _form(b, kind, x_shape, w_shape, dtype, windows):
         if few or not by_onednn and (image <= 64 or x_shape[0] * image <= 1024):
             return "taps"
     if _is_pointwise(windows):
-        return "onednn" if by_onednn and kind == onednn.BY_FILTER and math.prod(x_shape[:-1]) >= _MANY_ROWS else "taps"
+        rows = x_shape[0] * math.prod(w.out for w in windows)
+        if kind != onednn.BY_FILTER or rows < _MANY_ROWS or products.serves(b, *w_shape[-2:], rows, dtype, transpose_x=True):
+            return "taps"
+        return "onednn" if by_onednn else "taps"
     tile = _winograd_tile(kind, x_shape, w_shape, dtype, windows, by_onednn)
     if tile or by_onednn:
         return tile or "onednn"

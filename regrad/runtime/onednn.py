@@ -22,6 +22,7 @@ FORWARD, BY_INPUT, BY_FILTER = "forward", "by_input", "by_filter"  # the three p
 _DISTRIBUTION, _LIBRARY = "onednn-cpu-gomp", "libdnnl.so.3"
 _LEAST = 4_000_000  # products of numbers; calling and waking threads takes what XLA needs for these
 _LEAST_IN_GROUPS = 100_000  # XLA needs ten to several hundred times as long for them
+_ALONE, _ALONE_IN_GROUPS = 20_000_000, 5_000_000  # up to so many, waking other threads takes longer than they save
 
 _FLOAT32, _ANY, _DIRECT, _TRAINING, _IN_ORDER, _CPU, _USER = 3, 1, 1, 64, 1, 1, 1  # enumerators of dnnl_types.h
 _SCRATCHPAD, _SCRATCHPAD_LAYOUT = 80, 136
@@ -62,6 +63,7 @@ class _Library:
         self.call.dnnl_primitive_desc_query_md.restype = ctypes.c_void_p
         self.call.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
         self.openmp = ctypes.CDLL("libgomp.so.1")
+        self.threads = self.openmp.omp_get_max_threads()
 
     @staticmethod
     def check(status):
@@ -84,8 +86,7 @@ class _Library:
         return self.make("memory_create", layout, self.engine, None)
 
     def limit(self, threads):
-        if threads:
-            self.openmp.omp_set_num_threads(threads)  # of the calling thread's teams
+        self.openmp.omp_set_num_threads(threads or self.threads)  # of the calling thread's teams
 
     def place(self, memory, address):
         self.check(self.call.dnnl_memory_set_data_handle(memory, ctypes.c_void_p(address)))
@@ -151,8 +152,10 @@ def convolution(b, kind, first, second, shape, windows):
     """
     shapes = {FORWARD: (first.shape, second.shape), BY_INPUT: (shape, first.shape), BY_FILTER: (first.shape, shape)}
     x, w = shapes[kind]
+    products = x[0] * math.prod(v.out for v in windows) * math.prod(w)
+    threads = 1 if products < (_ALONE if x[-1] == w[-2] else _ALONE_IN_GROUPS) else config.threads or 0
     numbers = [*x, *w, *(v for window in windows for v in (window.stride, window.dilation, window.lo, window.hi, window.out))]
-    key = f"{kind} {len(windows)} {config.threads or 0} {' '.join(map(str, numbers))}"
+    key = f"{kind} {len(windows)} {threads} {' '.join(map(str, numbers))}"
     if not b.is_host:
         return foreign.call(TARGET, shape, np.float32, first, second, key=key)
     arrays = [np.ascontiguousarray(first), np.ascontiguousarray(second), np.empty(shape, np.float32)]

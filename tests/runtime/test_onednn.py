@@ -20,7 +20,7 @@ RNG = np.random.RandomState(0)
 
 # shape of the input, window, channels made, stride, dilation, padding
 CASES = {
-    "5x5, same": ((8, 14, 14, 20), (5, 5), 24, 1, 1, "SAME"),
+    "5x5, same, on all threads": ((16, 14, 14, 20), (5, 5), 24, 1, 1, "SAME"),
     "strides and odd sizes": ((19, 23, 18, 17), (3, 4), 19, 2, 1, "SAME"),
     "dilated": ((9, 23, 18, 17), (3, 2), 19, 1, 2, "VALID"),
     "padding of its own": ((9, 20, 21, 17), (3, 3), 19, 1, 1, [(2, 0), (1, 3)]),
@@ -70,11 +70,23 @@ def test_it_is_the_definition_on_the_host_and_compiled(case, monkeypatch):
 
 
 def test_what_it_does_not_serve():
-    windows, x, w, dy = _data(*CASES["5x5, same"])
+    windows, x, w, dy = _data(*CASES["5x5, same, on all threads"])
     library = onednn._library() is not None
     assert onednn.serves(HOST, x.shape, w.shape, np.float32, windows) == library
     assert not onednn.serves(HOST, x.shape, w.shape, np.float64, windows)
     assert not onednn.serves(HOST, (1, *x.shape[1:]), w.shape, np.float32, windows)  # too small to be worth a call
+
+
+@needs_library
+@pytest.mark.parametrize("batch, threads", [(16, 0), (8, 1)])
+def test_small_ones_take_one_thread_and_leave_the_others_theirs(batch, threads, monkeypatch):
+    shape, *rest = CASES["5x5, same, on all threads"]
+    windows, x, w, dy = _data((batch, *shape[1:]), *rest)
+    openmp, keys, execute = onednn._library().openmp, [], onednn.execute
+    monkeypatch.setattr(onednn, "execute", lambda key, addresses: (keys.append(key), execute(key, addresses)))
+    onednn.convolution(HOST, onednn.FORWARD, x, w, dy.shape, windows)
+    assert keys[0].decode().startswith(f"forward 2 {threads} ")
+    assert openmp.omp_get_max_threads() == (threads or onednn._library().threads)
 
 
 NET = """
@@ -186,13 +198,13 @@ def test_what_fails_inside_is_an_error_of_the_run(monkeypatch):
 
 def test_without_the_library_xla_computes(monkeypatch):
     monkeypatch.setattr(onednn, "_library", lambda: None)
-    windows, x, w, dy = _data(*CASES["5x5, same"])
+    windows, x, w, dy = _data(*CASES["5x5, same, on all threads"])
     assert not onednn.serves(HOST, x.shape, w.shape, np.float32, windows)
 
 
 @needs_library
 def test_where_xla_has_no_such_interface_only_numpy_calls_it(monkeypatch):
     monkeypatch.setattr(foreign, "register", lambda target: None)
-    windows, x, w, dy = _data(*CASES["5x5, same"])
+    windows, x, w, dy = _data(*CASES["5x5, same, on all threads"])
     assert onednn.serves(HOST, x.shape, w.shape, np.float32, windows)
     assert not onednn.serves(backend.XLA, x.shape, w.shape, np.float32, windows)
