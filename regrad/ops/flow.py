@@ -600,7 +600,7 @@ def _loop_traced(b, turns, limit, carry, captures, xs, cond, body, reverse):
         i, values = state[0], state[1:]
         return (i + 1, *_like(b, b.call(body, [*values, *captures], i)[:n], values))
 
-    last = b.lax.while_loop(go_on, turn, (b.np.asarray(np.int32(0)), *first))
+    last = b.while_loop(go_on, turn, (b.np.asarray(np.int32(0)), *first))
     return (*last[1:], last[0])
 
 

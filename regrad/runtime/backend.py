@@ -9,7 +9,7 @@ import os
 import numpy as np
 
 from regrad.core import collecting
-from regrad.runtime import background, buffers, config, reductions
+from regrad.runtime import background, buffers, config, reductions, stopping
 from regrad.runtime.loading import import_jax
 
 jax = import_jax()
@@ -27,6 +27,7 @@ class XlaBackend:
       lax: jax.lax.
       jax: the jax module, for what neither has (jax.scipy, jax.nn, jax.random).
       is_host: False.
+      flags: what loops of unknown length look at (runtime/stopping.py), an argument of the program that is traced, or None.
     """
 
     np = jnp
@@ -34,6 +35,9 @@ class XlaBackend:
     jax = jax
     is_host = False
     name = "xla"
+
+    def __init__(self, flags=None):
+        self.flags = flags
 
     @staticmethod
     def cast(x, dtype):
@@ -65,6 +69,12 @@ class XlaBackend:
         return XLA.call(lambda *given: given, values)
 
     scan = staticmethod(scanning.scan)
+
+    def while_loop(self, test, turn, first):
+        """Does what `jax.lax.while_loop` does, where the first of the values counts the turns; stops when the run is to."""
+        if self.flags is None:
+            return jax.lax.while_loop(test, turn, first)
+        return jax.lax.while_loop(lambda values: test(values) & stopping.goes_on(self, values[0]), turn, first)
 
 
 XLA = XlaBackend()

@@ -5,7 +5,7 @@ import numpy as np
 from regrad.core.graph import variable_of
 from regrad.core.host import HOST, as_array
 from regrad.core.opdef import Known, Spec
-from regrad.runtime import direct
+from regrad.runtime import direct, stopping
 from regrad.runtime.plan import body_plan
 from regrad.runtime.segment import freeze, is_array
 
@@ -31,6 +31,7 @@ class HostBodies:
 
     def call(self, graph, args, iteration=0):
         """Returns the outputs of `graph` for `args`, one per graph input (NumPy or device arrays)."""
+        stopping.check(self.session)
         runner = self.session.body_runner(graph)
         arrays = []
         for t, value in zip(graph.inputs, args):

@@ -15,7 +15,7 @@ from regrad.core.graph import FuncGraph, op_arguments
 from regrad.core.host import HOST, as_array
 from regrad.core.opdef import USER_DEFINED, Known
 from regrad.core.shapes import size_of
-from regrad.runtime import buffers, config
+from regrad.runtime import buffers, config, stopping
 from regrad.runtime.buffers import kept
 from regrad.runtime.plan import shape_only_positions
 from regrad.runtime.segment import ShapeOf, declared_attrs, explained, refuse, results_of_host
@@ -99,7 +99,10 @@ class _Writer:
         from regrad.runtime.backend import to_device, x64
 
         plan, place = self.plan, {v: i for i, v in enumerate(segment.ins)}
-        self.names |= {"x64": x64, "segment": segment, "executable": segment.executable(), "to_device": to_device}
+        executable = segment.executable()
+        if type(executable) is stopping.Stoppable:
+            executable = functools.partial(executable, session=self.runner.session)
+        self.names |= {"x64": x64, "segment": segment, "executable": executable, "to_device": to_device}
         self._take_in()
         for variable, v in plan.reads.items():
             if size_of(self.infos[v].dims) > config.tiny_cost:

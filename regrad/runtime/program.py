@@ -21,9 +21,19 @@ from regrad.runtime.cutting import aligned, data_inputs, recomputing, split
 from regrad.runtime.plan import shape_only_positions, static_positions
 from regrad.runtime.rewriting import rewritten
 from regrad.runtime.rolling import roll
-from regrad.runtime.segment import Segment, ShapeOf, declared_attrs, freeze, lowering, random_ops_inside, refuse
+from regrad.runtime.segment import (
+    Segment,
+    ShapeOf,
+    declared_attrs,
+    freeze,
+    lowering,
+    may_end_a_run,
+    random_ops_inside,
+    refuse,
+)
 from regrad.runtime.variants import Variants, warn
 
+_LARGE = 1 << 20  # bytes of variables from which copying them takes longer than calling one program more
 _FOLD = 1024  # elements; larger results are computed when they are needed, not stored in the program
 
 
@@ -318,8 +328,12 @@ class Stage:
     def ready(self):
         """Returns the segments that the next run executes: a long stage is cut when it is to be compiled."""
         if len(self.segments) == 1 and type(self.segments[0]) is Uncut and not self.segments[0].on_host():
-            self.segments = self.segments[0].parts()
+            self._have(self.segments[0].parts())
         return self.segments
+
+    def _have(self, segments):
+        self.segments = segments
+        self.donates = any(segment.donate for segment in segments)
 
     def _cut(self, nodes):
         """Makes segments of the device nodes; a segment's outputs are what anything else needs."""
@@ -329,20 +343,40 @@ class Stage:
         if len(nodes) > config.whole_ops and isinstance(self.program, Program):
             made = {v for n in nodes for v in n.outs}
             outside = [*self._outside_uses(), *_choosing(nodes)]
-            self.segments = [Uncut(self, nodes, dict.fromkeys(v for v in outside if v in made))]
-            self._donate(self.segments)
+            uncut = Uncut(self, nodes, dict.fromkeys(v for v in outside if v in made))
+            self._donate([uncut])
+            self._have([uncut])
             self.ready()
         else:
-            self.segments = self.cut(nodes)
+            self._have(self.cut(nodes))
 
     def cut(self, nodes):
         """Returns segments of bounded size; the values between them and around them are found, equal ones become loops."""
-        whole = self._computing([nodes]) if len(nodes) <= config.longest_ops else None
-        if whole and (len(nodes) <= config.whole_ops or whole[0].unlike() <= config.whole_ops):
+        parts = self._parts(nodes)
+        whole = self._computing(parts) if len(nodes) <= config.longest_ops else None
+        if whole and (len(nodes) <= config.whole_ops or sum(s.unlike() for s in whole) <= config.whole_ops):
             return whole
-        segments = self._computing(aligned(split(nodes, config.segment_ops), config.segment_ops))
+        segments = self._computing([piece for part in parts
+                                    for piece in aligned(split(part, config.segment_ops), config.segment_ops)])
         # Pieces that do not repeat take longer to compile than one program, and their values go from call to call.
         return segments if whole is None or 2 * _unlike(segments) < len(nodes) else whole
+
+    def _parts(self, nodes):
+        """Returns `nodes` in two parts where one can write rows of large variables after all that the run may end with.
+
+        Variables that are replaced as a whole are as fast replaced by others.
+        """
+        written = [self.infos[n.ins[i]] for n in nodes for i in n.opdef.extra.get("rows_of", ()) if i in n.opdef.writes]
+        if sum(size_of(i.dims) * i.dtype.size for i in written) < _LARGE or not self._replaced():
+            return [nodes]
+        producer = {v: n for n in nodes for v in n.outs}
+        first, stack = set(), [n for n in nodes if may_end_a_run(n, self.infos)]
+        while stack:
+            node = stack.pop()
+            if node not in first:
+                first.add(node)
+                stack += [producer[v] for v in data_inputs(node) if v in producer]
+        return [part for part in ([n for n in nodes if n in first], [n for n in nodes if n not in first]) if part]
 
     def _computing(self, parts):
         """Returns segments for `parts`, lists of nodes."""
@@ -382,24 +416,28 @@ class Stage:
 
         Only where nothing can fail afterwards: a run that fails must leave every variable as it was.
         """
+        replaced = self._replaced()
+        for segment in reversed(segments):
+            if replaced and (segment.refusals or segment.endless):
+                break  # where a segment may fail or be stopped, it and those before it keep the old values
+            segment.overwrite({v: replaced.pop(v) for v in segment.ins if v in replaced})
+            if segment.bounds:
+                break  # it may be refused before it begins
+
+    def _replaced(self):
+        """Returns {old value of a variable: the new one}, where the new one may take its place, if nothing fails afterwards."""
         plan = self.program.plan
         if not isinstance(self.program, Program) or self.index + 1 < len(plan.stages) or plan.stages[self.index][1]:
-            return
+            return {}
         fetched = set(plan.fetches)
-        replaced = {}  # old value of a variable -> the new one, made like it
+        replaced = {}
         for variable, new in plan.commits.items():
             old = plan.reads.get(variable)
             info, made = self.infos[old] if old is not None else None, self.infos[new]
             if old is not None and old not in fetched and made is not None and not isinstance(made, Known):
                 if info.dims == made.dims:
                     replaced[old] = new
-        for segment in reversed(segments):
-            if segment.refusals:
-                break  # where a segment may fail, it and those before it keep the old values
-            segment.overwrite({v: replaced.pop(v) for v in segment.ins if v in replaced})
-            self.donates |= bool(segment.donate)
-            if segment.bounds:
-                break  # it may be refused before it begins
+        return replaced
 
     def _outside_uses(self):
         """Yields values that host calls, later stages, fetches or commits read."""

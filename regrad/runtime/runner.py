@@ -1,5 +1,6 @@
 """Runs a plan in a session: the programs of one plan, and what happens to the values that go through them."""
 
+import contextlib
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from regrad.core.graph import FuncGraph, Tensor, op_arguments
 from regrad.core.host import HOST, as_array
 from regrad.core.opdef import Known
 from regrad.core.shapes import fully_known
-from regrad.runtime import buffers, config, direct
+from regrad.runtime import buffers, config, direct, stopping
 from regrad.runtime.bodies import HostBodies, MustRunOnHost
 from regrad.runtime.interrupts import Deferred
 from regrad.runtime.plan import shape_only_positions
@@ -128,8 +129,6 @@ class Runner:
 
     def _execute(self, program, arrays, done, interrupts):
         plan, session = self.plan, self.session
-        if program.donates:
-            interrupts.begin()
         env = [None] * program.size
         for v, a in zip(plan.feeds, arrays):
             env[v] = a if type(a) is np.ndarray else self._readable(v, a)
@@ -145,13 +144,11 @@ class Runner:
                 for segment in segments:  # what fails to compile does so before anything is overwritten
                     if not segment.compiled and not segment.on_host():
                         segment.executable()
-                interrupts.begin()
-            if len(segments) > 1 and not segments[-1].on_host():
-                with session.xla_context():  # once for all of them
-                    for segment in segments:
-                        self._run_segment(segment, env, owned)
-            else:
+            several = len(segments) > 1 and not segments[-1].on_host()
+            with session.xla_context() if several else contextlib.nullcontext():  # once for all of them
                 for segment in segments:
+                    if segment.donate:
+                        interrupts.begin()
                     self._run_segment(segment, env, owned)
             for node in stage.hosts:
                 if session.recorder is None:
@@ -260,7 +257,7 @@ class Runner:
                 for i in segment.donate:
                     args[i] = copy_on_device(args[i])
             with self.session.xla_context():
-                results = segment.run_compiled(args, seeds)
+                results = segment.run_compiled(args, seeds, self.session)
         segment.runs += 1
         for v, r in zip(segment.outs, results):
             env[v] = r
@@ -275,7 +272,7 @@ class Runner:
                                               lambda: segment.run_host(args, seeds))
         with self.session.xla_context():
             return self.session.recorder.step(name, "segment (XLA)", len(segment.nodes),
-                                              lambda: segment.run_compiled(args, seeds))
+                                              lambda: segment.run_compiled(args, seeds, self.session))
 
     def _missing(self, v):
         t = self.plan.tensors[v]
@@ -287,6 +284,7 @@ class Runner:
             for v, r in zip(node.outs, done[op]):
                 env[v] = r
             return
+        stopping.check(self.session)
         shape_only = shape_only_positions(op)
         operands = []
         for position, v in enumerate(node.ins):

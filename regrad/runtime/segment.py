@@ -24,7 +24,7 @@ from regrad.core.graph import FuncGraph, body_graphs, op_arguments, operations_w
 from regrad.core.host import HOST, as_array
 from regrad.core.opdef import USER_DEFINED, Known, Spec, refusal_of, spec_text
 from regrad.core.shapes import compatible, fully_known, size_of
-from regrad.runtime import background, blas, buffers, config, disk_cache, foreign, onednn, repeats
+from regrad.runtime import background, blas, buffers, config, disk_cache, foreign, onednn, repeats, stopping
 from regrad.runtime.overwriting import Overwriting
 
 _LARGE = 32 << 20  # bytes of temporaries from which a program's place in memory is looked after, NumPy's memory as well
@@ -107,6 +107,7 @@ class Segment:
         self._lendings = {}  # input: memory for large arrays that are passed there
         self._stages = {}  # of branches and bodies that NumPy executes: (plan, shapes ...) -> _ColdBody
         self._cost = None
+        self._bodies = None  # what branches and loops consist of, see `_inside`
         self._largest = None  # (operation, Spec) of the result that takes most room
         self._freed_after = None
         self._overwrites = False  # NumPy writes rows of large variables in place
@@ -273,29 +274,32 @@ class Segment:
 
         Where nobody knows how often a body runs, the segment is not NumPy's.
         """
-        from regrad.runtime.bodies import body_dims, body_stage
-
         cost = n_products = 0
         n_bodies = sum(bool(n.opdef.extra.get("has_bodies")) for n in self.nodes)
-        for node in self.nodes:
-            if not node.opdef.extra.get("has_bodies"):
-                continue
-            specs = [infos[v] if v >= 0 else None for v in node.ins]
-            try:
-                calls = node.opdef.extra["calls"](node.op, specs, body_dims)
-                stages = [(body_stage(graph, specs), times) for graph, specs, times in calls or ()]
-            except (InvalidArgumentError, ValueError):
-                calls = None  # a branch that is not taken may not fit the shapes of this run: its lowering knows what to do
-            if calls is None:
-                self.portable = False
-                break
-            for stage, times in stages:
-                for part in stage.segments:
-                    cost += times * (part.cost() + _NS_PER_CALL * len(part.nodes))
-                    n_products += part._n_products
-                    n_bodies += part._n_bodies
-                    self.portable = self.portable and part.portable
+        parts, known = self._inside(infos)
+        self.portable = self.portable and known
+        for part, times in parts:
+            cost += times * (part.cost() + _NS_PER_CALL * len(part.nodes))
+            n_products += part._n_products
+            n_bodies += part._n_bodies
+            self.portable = self.portable and part.portable
         return cost, n_products, n_bodies
+
+    def _inside(self, infos):
+        """Returns [(segment of a branch or body, how often it runs)], and whether that is known of all of them."""
+        if self._bodies is None:
+            found = [_inner(n, infos) for n in self.nodes]
+            self._bodies = [each for inner in found for each in inner or ()], None not in found
+        return self._bodies
+
+    @property
+    def endless(self):
+        """True when it has loops of which nobody knows how long they go on: a run may be stopped in them."""
+        infos = self._infos  # None when another thread has worked all out
+        if not self.has_bodies:
+            return False
+        parts, known = self._inside(infos)
+        return not known or any(part.endless for part, _ in parts)
 
     # -- computing ------------------------------------------------------------------------------
 
@@ -500,7 +504,8 @@ class Segment:
 
                 self.device_constants = [to_device(c) for c in self.constants]
             self._large = temporaries(executable) > _LARGE
-            self._executable = executable  # last: another thread may be waiting to see it
+            # Last: another thread may be waiting to see it.
+            self._executable = stopping.Stoppable(executable) if self.endless else executable
         return self._executable
 
     def lent(self, i, array):
@@ -537,6 +542,8 @@ class Segment:
     def failed(self, error):
         """Raises what users see of an exception of the executable's."""
         foreign.raise_interrupt()
+        if isinstance(error, OpError):
+            raise error
         own = [n.op for n in self.nodes if USER_DEFINED in n.opdef.key]
         code, _, message = str(error).partition(": ")
         if code == "RESOURCE_EXHAUSTED":
@@ -550,8 +557,8 @@ class Segment:
             translated.add_note(f"while running {op.describe()}")
         raise translated from error
 
-    def run_compiled(self, args, seeds):
-        """Executes the segment with XLA."""
+    def run_compiled(self, args, seeds, session):
+        """Executes the segment with XLA, for a session that may be closed meanwhile."""
         executable = self._executable or self.executable()
         for bound in self.bounds:
             if type(args[bound[0]]) is np.ndarray:
@@ -566,7 +573,7 @@ class Segment:
         if self.constants:
             args = [*args, *self.device_constants]
         try:
-            results = executable(*args)
+            results = executable(*args, session=session) if type(executable) is stopping.Stoppable else executable(*args)
         except Exception as error:
             self.failed(error)
         if borrowed:
@@ -577,6 +584,26 @@ class Segment:
                 if bad:
                     raise InvalidArgumentError(None, op, message)
         return results
+
+
+def _inner(node, infos):
+    """Returns [(segment of a branch or body, how often it runs)] of an operation; None where nobody knows how often."""
+    from regrad.runtime.bodies import body_dims, body_stage
+
+    if not node.opdef.extra.get("has_bodies"):
+        return []
+    specs = [infos[v] if v >= 0 else None for v in node.ins]
+    try:
+        calls = node.opdef.extra["calls"](node.op, specs, body_dims)
+        return calls and [(part, times) for graph, specs, times in calls for part in body_stage(graph, specs).segments]
+    except (InvalidArgumentError, ValueError):
+        return None  # a branch that is not taken may not fit the shapes of this run: its lowering knows what to do
+
+
+def may_end_a_run(node, infos):
+    """True for an operation that only values can refuse, and for a loop that a run may be stopped in."""
+    inner = _inner(node, infos)
+    return refusal_of(node.op) is not None or inner is None or any(part.endless for part, _ in inner)
 
 
 def temporaries(executable):
@@ -938,7 +965,7 @@ compile_count = 0
 def compiled(segment):
     """Returns the executable for a segment's structure, compiling it if the process has not yet."""
     global compile_count
-    key = (segment.key, segment.donate)
+    key = (segment.key, segment.donate, segment.endless)
     with _cache_lock:
         entry = _cache[key] = _cache.pop(key, None) or _Entry(len(segment.steps))
         if entry.executable is None:
@@ -973,22 +1000,25 @@ class _Entry:
 
 
 def _compile(segment):
-    from regrad.runtime.backend import XLA, compile_function
+    from regrad.runtime.backend import XLA, XlaBackend, compile_function
 
     n_ins = len(segment.ins)
     n_random = len(segment.random_ops) + len(segment.body_random_ops)
 
     def function(*args):
         args = list(args)
+        b = XlaBackend(args.pop()) if segment.endless else XLA
         seeds = args.pop(n_ins) if n_random else ()
         body_seeds = {op: seeds[len(segment.random_ops) + i] for i, op in enumerate(segment.body_random_ops)}
         found = []
-        results = segment.evaluate(XLA, args, seeds, body_seeds, found)
-        return (*results, XLA.np.stack(found)) if found else results
+        results = segment.evaluate(b, args, seeds, body_seeds, found)
+        return (*results, b.np.stack(found)) if found else results
 
     specs = [(dims, dtype.as_numpy_dtype) for dims, dtype in segment.in_specs]
     if n_random:
         specs.insert(n_ins, ((n_random, 3), np.uint64))
+    if segment.endless:
+        specs.append(((stopping.PLACES,), np.uint8))
     return compile_function(function, specs, segment.donate, len(segment.steps))
 
 

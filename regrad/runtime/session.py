@@ -3,17 +3,17 @@
 import contextlib
 import os
 import threading
-import time
 import weakref
 from types import SimpleNamespace
 
 import numpy as np
 
 from regrad.core import collecting, context
-from regrad.core.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, NotFoundError
+from regrad.core.errors import CancelledError, InvalidArgumentError, NotFoundError
 from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
 from regrad.core.host import as_array
 from regrad.runtime import segment as segments
+from regrad.runtime import stopping
 from regrad.runtime.feeds import Fetches, announced, checked_feeds, feed_array, feed_tensors
 from regrad.runtime.plan import Plan, body_plan
 from regrad.runtime.runner import Runner
@@ -32,6 +32,7 @@ class Session:
       state: {variable operation: array}.
       plans: how many programs were specialised (one per fetches, feeds and shapes).
       runs: how often `run` was called.
+      closed: it cannot be used any more.
 
     Threads may share a session: runs are executed one after the other, in some order.
     """
@@ -40,7 +41,7 @@ class Session:
         """Args:
           target: "" or "local": there is one process.
           graph: by default the default graph.
-          config: a ConfigProto; of its settings `operation_timeout_in_ms` counts, which ends runs that wait for longer.
+          config: a ConfigProto; of its settings `operation_timeout_in_ms` counts, the time that a run has.
 
         Raises:
           TypeError: `graph` is no Graph, `target` no string, or `config` no ConfigProto.
@@ -72,11 +73,10 @@ class Session:
         self.resources = {}  # operation -> what lives in the session besides variables: queues, readers
         self.suspended = 0  # runs that wait in the middle
         self.executing = 0  # runs in progress: one, those inside host functions that call `run`, and suspended ones
-        self._closed = False
+        self.closed = False
         self._contexts = []
         self._partial = {}
         self.recorder = None
-        self._deadline = threading.local()  # `time`, after which this thread's run waits no longer
         _sessions.add(self)
 
     # -- running ------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ class Session:
             namedtuples of them.
           feed_dict: {tensor: value}: any tensor may be given a value instead of being computed.
           options, run_metadata: `RunOptions(trace_level=RunOptions.FULL_TRACE)` and a RunMetadata record every step;
-            `RunOptions(timeout_in_ms=...)` ends a run that waits for longer with DeadlineExceededError.
+            `RunOptions(timeout_in_ms=...)` ends a run that waits, or goes on in a loop, for longer: DeadlineExceededError.
 
         Returns:
           The same structure holding NumPy arrays (NumPy scalars for rank 0, None for operations), which the caller owns.
@@ -100,7 +100,7 @@ class Session:
           tf.errors.OpError: something failed while running. No variable has changed then.
         """
         with self._lock:
-            if self._closed or not self.graph._ops:
+            if self.closed or not self.graph._ops:
                 self._check_open()
                 raise RuntimeError(self._empty())
             self.runs += 1
@@ -120,15 +120,11 @@ class Session:
         if options is not None and not isinstance(options, RunOptions):
             raise TypeError(f"options must be a tf.RunOptions, got {options!r}.")
         timeout = getattr(options, "timeout_in_ms", 0) or self._timeout
-        outer = getattr(self._deadline, "time", None)  # of a run in the middle of which this one is
-        self._deadline.time = time.monotonic() + timeout / 1000 if timeout else outer
-        try:
+        with stopping.within(timeout / 1000):
             if metadata is not None and getattr(options, "trace_level", 0):
                 return self._traced(runner, structure, arrays, metadata)
             self._wait_first(runner.plan)
             return structure.rebuild([own(v) for v in runner.run(arrays)])
-        finally:
-            self._deadline.time = outer
 
     def _forget_plans(self):
         """Forgets what was planned before edges of the graph were changed."""
@@ -138,7 +134,7 @@ class Session:
         self._revision = self.graph._revision
 
     def _check_open(self):
-        if self._closed:
+        if self.closed:
             raise RuntimeError("Attempted to use a closed Session. A `with` block closes its session when it ends: run inside "
                                "it, or make a new session, whose variables start anew.")
 
@@ -279,17 +275,12 @@ class Session:
           CancelledError: the session was closed meanwhile.
           DeadlineExceededError: the run has waited for as long as it may.
         """
-        end = getattr(self._deadline, "time", None)
         self.suspended += 1
         try:
-            in_time = self._changed.wait(None if end is None else max(end - time.monotonic(), 0))
+            self._changed.wait(stopping.left())
         finally:
             self.suspended -= 1
-        if self._closed:
-            raise CancelledError("The session was closed while an operation waited.")
-        if not in_time:
-            raise DeadlineExceededError(None, None, "Timed out waiting for notification: the run has waited for as long as its "
-                                        "RunOptions(timeout_in_ms=...) or ConfigProto(operation_timeout_in_ms=...) allow.")
+        stopping.check(self)
 
     def notify(self):
         """Wakes the runs that wait: a resource has changed."""
@@ -325,7 +316,7 @@ class Session:
             yield
         finally:
             self._lock.acquire()
-        if self._closed:
+        if self.closed:
             raise CancelledError("The session was closed while a run of it was made ready.")
 
     def xla_context(self):
@@ -453,9 +444,10 @@ class Session:
         self.close()
 
     def close(self):
-        """Frees the session's variables; it cannot be used afterwards."""
+        """Frees the session's variables; it cannot be used afterwards. A run that waits, or is in a loop, is cancelled."""
+        self.closed = True
+        stopping.close(self)
         with self._lock:
-            self._closed = True
             self.state = {}
             self.resources = {}
             self._changed.notify_all()
