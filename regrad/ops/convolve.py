@@ -102,7 +102,7 @@ def _form(b, kind, x_shape, w_shape, dtype, windows):
     size of Winograd's tiles.
     """
     n_taps, few = math.prod(w_shape[:-2]), x_shape[-1] <= _FEW
-    by_onednn = onednn.serves(b, x_shape, w_shape, dtype, windows)
+    by_onednn = onednn.serves(b, kind, x_shape, w_shape, dtype, windows)
     if b.is_host:
         return "onednn" if by_onednn else "taps"
     if x_shape[-1] != w_shape[-2]:
@@ -181,14 +181,14 @@ def _in_groups(w_shape):
 def depthwise(b, x, w, windows):
     """Returns each channel of `x` convolved with its own filters `w` [*window, channels, multiplier]."""
     shape = (x.shape[0], *(v.out for v in windows), math.prod(w.shape[-2:]))
-    if onednn.serves(b, x.shape, _in_groups(w.shape), x.dtype, windows):
+    if onednn.serves(b, onednn.FORWARD, x.shape, _in_groups(w.shape), x.dtype, windows):
         return onednn.convolution(b, onednn.FORWARD, x, w.reshape(_in_groups(w.shape)), shape, windows)
     return sum(tap[..., None] * m for tap, m in zip(taps(b, x, windows), _matrices(w))).reshape(shape)
 
 
 def depthwise_by_input(b, shape, w, dy, windows):
     """Returns the transpose of `depthwise` in `x`, which has `shape`."""
-    if onednn.serves(b, shape, _in_groups(w.shape), dy.dtype, windows):
+    if onednn.serves(b, onednn.BY_INPUT, shape, _in_groups(w.shape), dy.dtype, windows):
         return onednn.convolution(b, onednn.BY_INPUT, w.reshape(_in_groups(w.shape)), dy, shape, windows)
     dy = dy.reshape(*dy.shape[:-1], *w.shape[-2:])
     terms = (untap(b, b.np.sum(dy * m, axis=-1, dtype=dy.dtype), windows, at)
@@ -198,7 +198,7 @@ def depthwise_by_input(b, shape, w, dy, windows):
 
 def depthwise_by_filter(b, x, shape, dy, windows):
     """Returns the transpose of `depthwise` in `w`, which has `shape`."""
-    if onednn.serves(b, x.shape, _in_groups(shape), x.dtype, windows):
+    if onednn.serves(b, onednn.BY_FILTER, x.shape, _in_groups(shape), x.dtype, windows):
         return onednn.convolution(b, onednn.BY_FILTER, x, dy, _in_groups(shape), windows).reshape(shape)
     dy = dy.reshape(*dy.shape[:-1], *shape[-2:])
     axes = tuple(range(dy.ndim - 2))

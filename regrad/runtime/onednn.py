@@ -20,7 +20,7 @@ from regrad.runtime import buffers, config, foreign
 TARGET = "regrad_onednn"
 FORWARD, BY_INPUT, BY_FILTER = "forward", "by_input", "by_filter"  # the three products of a convolution
 _DISTRIBUTION, _LIBRARY = "onednn-cpu-gomp", "libdnnl.so.3"
-_LEAST = 4_000_000  # products of numbers; calling and waking threads takes what XLA needs for these
+_LEAST, _LEAST_BY_FILTER = 300_000, 50_000  # products of numbers; a call takes what XLA needs for these
 _LEAST_IN_GROUPS = 100_000  # XLA needs ten to several hundred times as long for them
 _ALONE, _ALONE_IN_GROUPS = 20_000_000, 5_000_000  # up to so many, waking other threads takes longer than they save
 
@@ -132,16 +132,18 @@ def callable_from(b):
     return config.onednn and _library() is not None and (b.is_host or foreign.register(TARGET) is not None)
 
 
-def fast(b, dtype, products, groups=1):
+def fast(b, kind, dtype, products, groups=1):
     """True where a convolution of so many products of numbers is worth a call."""
-    return dtype == np.float32 and products >= (_LEAST if groups == 1 else _LEAST_IN_GROUPS) and callable_from(b)
+    least = _LEAST_BY_FILTER if kind == BY_FILTER else _LEAST if groups == 1 else _LEAST_IN_GROUPS
+    return dtype == np.float32 and products >= least and callable_from(b)
 
 
-def serves(b, x_shape, w_shape, dtype, windows):
-    """True where oneDNN may convolve `x_shape` [batch, *spatial, channels] with `w_shape` [*window, in, out]."""
+def serves(b, kind, x_shape, w_shape, dtype, windows):
+    """True where oneDNN is to convolve `x_shape` [batch, *spatial, channels] with `w_shape` [*window, in, out]."""
     if not w_shape[-2] or any(min(w.lo, w.hi) < 0 for w in windows):
         return False
-    return fast(b, dtype, x_shape[0] * math.prod(w.out for w in windows) * math.prod(w_shape), x_shape[-1] // w_shape[-2])
+    products = x_shape[0] * math.prod(w.out for w in windows) * math.prod(w_shape)
+    return fast(b, kind, dtype, products, x_shape[-1] // w_shape[-2])
 
 
 def convolution(b, kind, first, second, shape, windows):

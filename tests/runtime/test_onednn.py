@@ -59,7 +59,7 @@ def _three(b, x, w, dy, windows):
 @pytest.mark.parametrize("case", CASES)
 def test_it_is_the_definition_on_the_host_and_compiled(case, monkeypatch):
     windows, x, w, dy = _data(*CASES[case], GROUPS.get(case, 1))
-    assert onednn.serves(HOST, x.shape, w.shape, x.dtype, windows)
+    assert onednn.serves(HOST, onednn.FORWARD, x.shape, w.shape, x.dtype, windows)
     exact = _three(HOST, *(a.astype(np.float64) for a in (x, w, dy)), windows)
     compiled = backend.compile_function(lambda x, w, dy: _three(backend.XLA, x, w, dy, windows),
                                         [(a.shape, a.dtype) for a in (x, w, dy)], ())
@@ -72,9 +72,9 @@ def test_it_is_the_definition_on_the_host_and_compiled(case, monkeypatch):
 def test_what_it_does_not_serve():
     windows, x, w, dy = _data(*CASES["5x5, same, on all threads"])
     library = onednn._library() is not None
-    assert onednn.serves(HOST, x.shape, w.shape, np.float32, windows) == library
-    assert not onednn.serves(HOST, x.shape, w.shape, np.float64, windows)
-    assert not onednn.serves(HOST, (1, *x.shape[1:]), w.shape, np.float32, windows)  # too small to be worth a call
+    assert onednn.serves(HOST, onednn.FORWARD, x.shape, w.shape, np.float32, windows) == library
+    assert not onednn.serves(HOST, onednn.FORWARD, x.shape, w.shape, np.float64, windows)
+    assert not onednn.serves(HOST, onednn.FORWARD, x.shape, (1, 1, 20, 2), np.float32, windows)  # too small to be worth a call
 
 
 @needs_library
@@ -199,12 +199,12 @@ def test_what_fails_inside_is_an_error_of_the_run(monkeypatch):
 def test_without_the_library_xla_computes(monkeypatch):
     monkeypatch.setattr(onednn, "_library", lambda: None)
     windows, x, w, dy = _data(*CASES["5x5, same, on all threads"])
-    assert not onednn.serves(HOST, x.shape, w.shape, np.float32, windows)
+    assert not onednn.serves(HOST, onednn.FORWARD, x.shape, w.shape, np.float32, windows)
 
 
 @needs_library
 def test_where_xla_has_no_such_interface_only_numpy_calls_it(monkeypatch):
     monkeypatch.setattr(foreign, "register", lambda target: None)
     windows, x, w, dy = _data(*CASES["5x5, same, on all threads"])
-    assert onednn.serves(HOST, x.shape, w.shape, np.float32, windows)
-    assert not onednn.serves(backend.XLA, x.shape, w.shape, np.float32, windows)
+    assert onednn.serves(HOST, onednn.FORWARD, x.shape, w.shape, np.float32, windows)
+    assert not onednn.serves(backend.XLA, onednn.FORWARD, x.shape, w.shape, np.float32, windows)
