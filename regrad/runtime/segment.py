@@ -876,7 +876,8 @@ def _products(op, ins, infos, out):
     taps = op.outputs[0].dims if kind.endswith(("Filter", "FilterV2")) else dims[1]
     if taps is not None and all(taps) and len(taps) > 2:
         products = (size_of(image) if image is not None else out) * size_of(taps) // taps[-1]
-        return products // 2 if onednn.fast(HOST, onednn.FORWARD, op.outputs[0].dtype.as_numpy_dtype, products) else 3 * products
+        fast = onednn.fast(HOST, onednn.FORWARD, op.outputs[0].dtype.as_numpy_dtype, products)
+        return products // 2 if fast else 3 * products
     return 0
 
 
