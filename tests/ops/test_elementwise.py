@@ -1,0 +1,27 @@
+"""Long vectors, with the options that users' programs are compiled with: the rows of tests/cases are short, and compiled quickly."""
+
+import numpy as np
+import pytest
+
+import regrad as tf
+
+X = np.random.default_rng(0).standard_normal(5000)
+UNIT = [tf.acos, tf.asin, tf.atanh]
+POSITIVE = [tf.digamma, tf.lgamma, tf.log, tf.log1p, tf.rsqrt, tf.sqrt]
+ALL = [tf.asinh, tf.ceil, tf.cos, tf.cosh, tf.erf, tf.erfc, tf.exp, tf.expm1, tf.floor, tf.nn.elu, tf.nn.softplus, tf.round,
+       tf.sigmoid, tf.sin, tf.sinh, tf.square, tf.tan, tf.tanh, lambda x: tf.acosh(x * x + 1.5), lambda x: tf.atan2(x, x[::-1]),
+       lambda x: tf.pow(tf.abs(x), 1.7), lambda x: tf.floormod(x, 0.3), lambda x: tf.cast(50.0 * x, tf.int32)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("functions", [[tf.atan], UNIT, POSITIVE, ALL], ids=["atan", "unit", "positive", "all"])
+def test_compiled_functions_of_long_vectors(functions, dtype, monkeypatch):
+    given = np.tanh(X) if functions is UNIT else np.abs(X) + 0.1 if functions is POSITIVE else X
+    results = []
+    for host_runs in (1, 0):  # NumPy, XLA
+        monkeypatch.setattr(tf.config, "host_runs", host_runs)
+        with tf.Graph().as_default(), tf.Session() as session:
+            x = tf.placeholder(dtype, X.shape)
+            results.append(session.run([f(x) for f in functions], {x: given.astype(dtype)}))
+    for want, got in zip(*results):
+        np.testing.assert_allclose(got, want, **({"rtol": 2e-4, "atol": 2e-6} if dtype == np.float32 else {"rtol": 1e-9}))
