@@ -732,15 +732,16 @@ def known_turns(limit, carry, captures, cond, body):
     if key not in memory:
         if len(memory) >= _MAX_REMEMBERED:
             memory.clear()
-        memory[key] = _simulated(bound, known, wanted, cond, body)
+        most = _MAX_SIMULATED if len(body.outputs) == n else None  # nothing can be stacked without knowing how much
+        memory[key] = _simulated(bound, known, wanted, cond, body, most)
     return memory[key]
 
 
-def _simulated(bound, known, wanted, cond, body):
-    """Returns the number of turns that the counters `wanted` make from the values `known`; None if there are very many."""
+def _simulated(bound, known, wanted, cond, body, most):
+    """Returns the number of turns that the counters `wanted` make from the values `known`; None if it is `most` or more."""
     go_on = _evaluator(cond, [cond.outputs[0]], known)
     step = _evaluator(body, [body.outputs[i] for i in wanted], known)
-    for turn in range(_MAX_SIMULATED):
+    for turn in itertools.count() if most is None else range(most):
         if 0 <= bound <= turn or not go_on(known)[0]:
             return turn
         known = {**known, **dict(zip(wanted, step(known)))}

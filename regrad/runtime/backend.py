@@ -27,7 +27,7 @@ class XlaBackend:
       lax: jax.lax.
       jax: the jax module, for what neither has (jax.scipy, jax.nn, jax.random).
       is_host: False.
-      flags: what loops of unknown length look at (runtime/stopping.py), an argument of the program that is traced, or None.
+      flags: what loops look at (runtime/stopping.py), an argument of the program that is traced, or None.
     """
 
     np = jnp
@@ -68,7 +68,9 @@ class XlaBackend:
         """Returns `values`, computed before what uses them: XLA fuses nothing into them, nor them into anything."""
         return XLA.call(lambda *given: given, values)
 
-    scan = staticmethod(scanning.scan)
+    def scan(self, turn, first, rows, length, reverse=False):
+        """Does what `jax.lax.scan` does; stops when the run is to."""
+        return scanning.scan(turn, first, rows, length, reverse, self.while_loop)
 
     def while_loop(self, test, turn, first):
         """Does what `jax.lax.while_loop` does, where the first of the values counts the turns; stops when the run is to."""

@@ -17,8 +17,12 @@ from regrad.runtime import products
 _INFLATING = ("broadcast_in_dim", "iota", "pad")  # cheap to compute again, and larger than what they are made of
 
 
-def scan(turn, first, rows, length, reverse=False):
-    """Does what `jax.lax.scan` does. The stacks begin as memory that nobody has written: every turn writes its row."""
+def scan(turn, first, rows, length, reverse=False, loop=lax.while_loop):
+    """Does what `jax.lax.scan` does. The stacks begin as memory that nobody has written: every turn writes its row.
+
+    Args:
+      loop: what makes the loop; the first of its values counts the turns.
+    """
     inputs, tree = jax.tree.flatten((first, jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), rows)))
     traced, shape = jax.make_jaxpr(lambda *values: turn(*tree.unflatten(values)), return_shape=True)(*inputs)
     made, results = jax.tree.flatten(shape)
@@ -37,7 +41,7 @@ def scan(turn, first, rows, length, reverse=False):
         values = jax.core.eval_jaxpr(one, constants, *carry, *jax.tree.leaves(row), *more)
         return i + 1, values[:n], [v if k in placed else _put(s, v, at) for k, (s, v) in enumerate(zip(stacks, values[n:]))]
 
-    _, last, stacks = lax.while_loop(lambda state: state[0] < length, step, (jnp.int32(0), jax.tree.leaves(first), stacks))
+    _, last, stacks = loop(lambda state: state[0] < length, step, (jnp.int32(0), jax.tree.leaves(first), stacks))
     return results.unflatten([*last, *stacks])
 
 

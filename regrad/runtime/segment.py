@@ -28,6 +28,7 @@ from regrad.runtime import background, blas, buffers, config, disk_cache, foreig
 from regrad.runtime.overwriting import Overwriting
 
 _LARGE = 32 << 20  # bytes of temporaries from which a program's place in memory is looked after, NumPy's memory as well
+_LONG = 1_000_000_000  # nanoseconds of NumPy's time from which a loop is one that somebody may want to stop
 _INLINE = 64  # elements; larger constants are passed as arguments, so that they do not count for the structure
 _BODY_BLOCKS = 1 << 32  # what a random op takes of its stream in a run when its shape is not known beforehand
 
@@ -294,12 +295,12 @@ class Segment:
 
     @property
     def endless(self):
-        """True when it has loops of which nobody knows how long they go on: a run may be stopped in them."""
+        """True when it has loops that may go on for long, or for ever: a run may be stopped in them."""
         infos = self._infos  # None when another thread has worked all out
         if not self.has_bodies:
             return False
         parts, known = self._inside(infos)
-        return not known or any(part.endless for part, _ in parts)
+        return not known or _long(parts)
 
     # -- computing ------------------------------------------------------------------------------
 
@@ -603,7 +604,11 @@ def _inner(node, infos):
 def may_end_a_run(node, infos):
     """True for an operation that only values can refuse, and for a loop that a run may be stopped in."""
     inner = _inner(node, infos)
-    return refusal_of(node.op) is not None or inner is None or any(part.endless for part, _ in inner)
+    return refusal_of(node.op) is not None or inner is None or _long(inner)
+
+
+def _long(parts):
+    return any(part.endless or times * part.cost() > _LONG for part, times in parts)
 
 
 def temporaries(executable):

@@ -1,4 +1,4 @@
-"""Runs are stopped in the middle of compiled loops of which nobody knows how long they go on.
+"""Runs are stopped in the middle of compiled loops that are long, or of which nobody knows how long they go on.
 
 XLA cannot be interrupted, and while it computes in the main thread Python answers no signal. But a program reads its arguments
 where they lie, each time that it asks for them. So one with such loops gets an array of zeros, and a loop goes on as long as

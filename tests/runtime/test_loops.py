@@ -216,3 +216,17 @@ def test_branches_that_read_other_numbers_of_rows_are_compiled(monkeypatch):
             assert dense[0][:, 0].tolist() == ([0, 16, 0, 0, 0, 0] if value else [2, 0, 0, 2, 0, 0])
             assert dense[1][:, 0].tolist() == ([0, 0, 0, 0, 2, 2] if value else [0] * 6)
     assert not any(op.__dict__.get("_host") for op in tf.get_default_graph().get_operations() if op.type == "If")
+
+
+def test_a_loop_that_stacks_rows_knows_how_many_however_many(monkeypatch):
+    """Other loops run without knowing how long they will, where finding out takes long."""
+    monkeypatch.setattr(flow, "_MAX_SIMULATED", TURNS)
+    monkeypatch.setattr(config, "host_runs", 0)
+    x = tf.constant(1.0)
+    y = tf.while_loop(lambda i, y: i < 2 * TURNS, lambda i, y: (i + 1, tf.sin(y)), [0, x])[1]
+    with tf.Session() as session:
+        found = session.run([y, tf.gradients(y, x)[0]])
+    expected, slope = 1.0, 1.0
+    for _ in range(2 * TURNS):
+        expected, slope = np.sin(expected), slope * np.cos(expected)
+    np.testing.assert_allclose(found, [expected, slope], rtol=1e-6)

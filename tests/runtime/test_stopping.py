@@ -1,4 +1,4 @@
-"""Loops without a known end are stopped by Ctrl-C, by time, and by closing the session; variables stay as they were."""
+"""Loops without an end, or with a late one, are stopped by Ctrl-C, by time, by closing a session; variables stay as before."""
 
 import os
 import signal
@@ -71,10 +71,23 @@ PLACES = {
     "in a loop of known length": lambda go: tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, _endless(go, x)), [0, 0])[1],
     "in a scan": lambda go: tf.scan(lambda x, row: _endless(go, x) + row, tf.range(3), 0)[2],
     "of products": lambda go: tf.while_loop(lambda x: go, lambda x: tf.tanh(x @ x), [tf.ones([100, 100])])[0, 0],
+    "of an hour's known length": lambda go: tf.cond(go, lambda: tf.while_loop(
+        lambda i, x: i < 50_000, lambda i, x: (i + 1, _slow(x)), [0, 1.0])[1], lambda: 0.0),
+    "that saves rows, as long": lambda go: tf.cond(go, lambda: _derivative(lambda x: tf.while_loop(
+        lambda i, x: i < 50_000, lambda i, x: (i + 1, tf.sin(x) + tf.stop_gradient(_slow(x))), [0, x])[1]), lambda: 0.0),
     "of random numbers": lambda go: tf.while_loop(lambda x: go, lambda x: x + tf.random_normal([]), [0.0]),
     "from the host": lambda go: tf.while_loop(lambda x: go, lambda x: tf.ensure_shape(
         tf.py_func(lambda v: v + np.int32(1), [x], tf.int32), []), [0]),
 }
+
+
+def _slow(x):
+    return tf.reduce_max(tf.ones([1000, 1000]) * x @ tf.ones([1000, 1000])) * 1e-3
+
+
+def _derivative(function):
+    x = tf.constant(1.0)
+    return tf.gradients(function(x), x)[0]
 
 
 def _endless(go, start):
