@@ -296,10 +296,9 @@ class Segment:
     @property
     def endless(self):
         """True when it has loops that may go on for long, or for ever: a run may be stopped in them."""
-        infos = self._infos  # None when another thread has worked all out
         if not self.has_bodies:
             return False
-        parts, known = self._inside(infos)
+        parts, known = self._inside(self._infos)  # None when another thread has worked all out
         return not known or _long(parts)
 
     # -- computing ------------------------------------------------------------------------------
