@@ -64,7 +64,7 @@ def level(jaxpr):
 
 
 def right_when_wide(jaxpr):
-    """Returns whether vectors of 512 bits give what others give: XLA's arc tangent is off by up to 3 in them (jaxlib 0.10.2)."""
+    """Returns whether vectors of 512 bits give what others give: in them XLA's arc tangent is wrong (jaxlib 0.10.2)."""
     return "atan" not in _primitives(jaxpr)
 
 

@@ -1,4 +1,4 @@
-"""Long vectors, with the options that users' programs are compiled with: the rows of tests/cases are short, and compiled quickly."""
+"""Long vectors, compiled as users' programs are; the rows of tests/cases are short, and compiled quickly."""
 
 import numpy as np
 import pytest
