@@ -86,7 +86,7 @@ def compiler_options(operations, library_reduces=False, level=3, wide=True):
 
     Vectors as wide as the processor has (XLA's default is 256 bits) if `wide`, but for long programs, which take half as long
     again to compile with them. Convolutions by Eigen, which uses all cores where YNNPACK, the default of recent XLA, uses one;
-    YNNPACK keeps the products, at which it is the faster of the two, and the reductions where they gain (runtime/reductions.py).
+    YNNPACK keeps the products, at which it is the faster, and the reductions where they gain (runtime/reductions.py).
     """
     wide = wide and _wide_vectors() and operations <= apart_ops
     options: dict[str, int | str] = {"xla_cpu_prefer_vector_width": 512} if wide else {}
