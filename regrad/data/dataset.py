@@ -263,6 +263,8 @@ class Dataset:
         """Returns the dataset as it is: elements are made when they are asked for."""
         return self
 
+    map_with_legacy_function, filter_with_legacy_function = map, filter
+
     def with_options(self, options):
         """Returns the dataset as it is."""
         return self

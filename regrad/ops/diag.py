@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from regrad.core.dtypes import INDEX
+from regrad.core.dtypes import INDEX, NUMERIC, bool_
 from regrad.core.errors import ShapeError
 from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import merge
@@ -39,8 +39,9 @@ def _diag_part_lower(b, x):
     return b.np.reshape(b.np.diagonal(b.np.reshape(x, (n, n))), shape)
 
 
-diag_op = define_op("Diag", "diagonal", infer=_diag_infer, lower=_diag_lower)
-diagpart_op = define_op("DiagPart", "input", infer=_diag_part_infer, lower=_diag_part_lower)
+_NUMBERS = NUMERIC | {bool_}
+diag_op = define_op("Diag", "diagonal: T", types={"T": _NUMBERS}, infer=_diag_infer, lower=_diag_lower)
+diagpart_op = define_op("DiagPart", "input: T", types={"T": _NUMBERS}, infer=_diag_part_infer, lower=_diag_part_lower)
 
 
 def diag(diagonal, name=None):
@@ -232,12 +233,17 @@ def matrix_diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_va
       padding_value: scalar.
       align: where in their rows short diagonals above and below the main one stand, "LEFT_LEFT" for instance.
     """
-    return matrixdiag_op(diagonal, k, num_rows, num_cols, padding_value, align=align, name=name)
+    return matrixdiag_op(diagonal, k, num_rows, num_cols, _padding(padding_value, diagonal), align=align, name=name)
 
 
 def matrix_diag_part(input, name="diag_part", k=0, padding_value=0, align="LEFT_LEFT"):
     """Returns the diagonals of (batches of) matrices, shaped and aligned as `matrix_diag` takes them."""
-    return matrixdiagpart_op(input, k, padding_value, align=align, name=name)
+    return matrixdiagpart_op(input, k, _padding(padding_value, input), align=align, name=name)
+
+
+def _padding(value, given):
+    """Returns what pads `given`: of truth values the default 0 is False."""
+    return bool(value) if isinstance(value, int) and getattr(given, "dtype", None) in (bool_, np.bool_) else value
 
 
 def matrix_set_diag(input, diagonal, name="set_diag", k=0, align="LEFT_LEFT"):

@@ -8,7 +8,7 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, REAL, as_dtype
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, rank_is
+from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 
 
 def _range_infer(start, limit, delta):
@@ -45,7 +45,11 @@ def range(start, limit=None, delta=1, dtype=None, name="range"):
                 for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))]
         order = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]
         if not given:
-            given = [max((a.dtype for a in args), key=lambda t: order.index(t) if t in order else -1)]
+            for a, what in zip(args, ("start", "limit", "delta")):
+                if a.dtype not in order:
+                    raise TypeError(f"range: {what} is {spec_text(a)}, and no common dtype of the arguments follows: they "
+                                    f"are {', '.join(t.name for t in order)}. dtype= says which the numbers shall have.")
+            given = [max((a.dtype for a in args), key=order.index)]
         from regrad.ops.math import cast
 
         return range_op(*(cast(a, given[0]) for a in args), name=scope)

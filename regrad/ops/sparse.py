@@ -88,6 +88,10 @@ class SparseTensor:
         parts = [(self.indices, np.asarray(value[0], np.int64)), (self.values, value[1])]
         return parts + [(self.dense_shape, np.asarray(s, np.int64)) for s in value[2:]]
 
+    def consumers(self):
+        """Returns the operations that take any of its three tensors."""
+        return list(dict.fromkeys(op for t in (self.indices, self.values, self.dense_shape) for op in t.consumers()))
+
     def eval(self, feed_dict=None, session=None):
         """Returns the SparseTensorValue."""
         from regrad.core.context import get_default_session

@@ -6,7 +6,7 @@ import numpy as np
 
 from regrad.core import collecting
 from regrad.core.errors import InternalError
-from regrad.core.graph import FuncGraph, Tensor, op_arguments
+from regrad.core.graph import FuncGraph, Tensor, body_graphs, op_arguments, operations_within, variable_of
 from regrad.core.host import HOST, as_array
 from regrad.core.opdef import Known
 from regrad.core.shapes import fully_known
@@ -29,6 +29,9 @@ class Runner:
         self.sole = None  # the only program there can be: every feed's shape is fixed
         self.commits = list(plan.commits.items())
         self.variables = {v: variable for variable, v in plan.reads.items()}
+        self.reshaping = _reshaped(plan) if self.commits else ()
+        self.reshaped = 0  # how many variables of the session had taken another shape when this one looked last
+        self.shifting = ()  # those of them that the plan reads: programs hold for their shapes
 
     def run(self, arrays):
         """Executes the plan; commits variables only when everything succeeded.
@@ -39,12 +42,12 @@ class Runner:
         Returns:
           The fetched values in order, NumPy or device arrays; None for an operation.
         """
+        session = self.session
         try:
-            program = self.sole or self.program(arrays)
+            program = self.sole if self.reshaped == len(session.reshaped) and self.sole is not None else self.program(arrays)
         except MustRunOnHost as found:
             self._plan_again(found)
             program = self._ready(arrays)
-        session = self.session
         if program.cold and program.direct is None and self._compile_unlocked(program):
             program = self._ready(arrays)  # other threads ran meanwhile
         session.executing += 1
@@ -54,6 +57,10 @@ class Runner:
             # Once old values may be overwritten there is no way back: an interrupt waits for the new ones.
             with Deferred() as interrupts:
                 results, assigned = self.run_body(arrays, program, interrupts)
+                for variable in self.reshaping:
+                    old, new = session.state.get(variable), assigned[variable]
+                    if old is not None and old.shape != new.shape:
+                        session.reshaped.add(variable)
                 session.state.update(assigned)
             return results
         finally:
@@ -114,6 +121,8 @@ class Runner:
 
     def program(self, arrays):
         """Returns the plan made ready for the shapes of `arrays`, and for the values that shapes depend on."""
+        if self.reshaped != len(self.session.reshaped):
+            self._look_for_reshaped()
         if self.sole is not None:
             return self.sole
         plan, state = self.plan, self.session.state
@@ -125,7 +134,17 @@ class Runner:
                 if op not in state:
                     raise uninitialized(op)
             key = (key, *(freeze(np.asarray(state[op])) for op in plan.keyed_reads))
+        if self.shifting:
+            key = (key, *(np.shape(state.get(op)) for op in self.shifting))
         return self.programs.find(key) or self._specialise(arrays, key)
+
+    def _look_for_reshaped(self):
+        """Forgets programs that hold for another shape of a variable."""
+        found = [op for op in self.plan.reads if op in self.session.reshaped]
+        if len(found) != len(self.shifting):
+            self.programs.clear()
+            self.sole = None
+        self.shifting, self.reshaped = found, len(self.session.reshaped)
 
     def _execute(self, program, arrays, done, interrupts):
         plan, session = self.plan, self.session
@@ -201,7 +220,7 @@ class Runner:
             program = Program(self.plan, arrays, session, self.programs.patience)
         one_too_many = self.programs.add(key, program)
         plan = self.plan
-        fixed = not (plan.keyed_feeds or plan.keyed_reads) and all(fully_known(t.dims) for t in plan.fed)
+        fixed = not (plan.keyed_feeds or plan.keyed_reads or self.shifting) and all(fully_known(t.dims) for t in plan.fed)
         if fixed and not isinstance(plan.graph, FuncGraph):  # what is given to bodies is not compared with their shapes
             self.sole = program
         session.plans += 1
@@ -211,7 +230,7 @@ class Runner:
 
     def _warn_of_recompiling(self):
         """Says, once, which feeds keep this plan from being compiled once for all."""
-        plan, keys = self.plan, list(self.programs)
+        plan, keys = self.plan, [k[0] if self.shifting else k for k in self.programs]
         keyed = bool(plan.keyed_feeds or plan.keyed_reads)
         shapes = [k[0] if keyed else k for k in keys]
         names, remedies = [], []
@@ -341,6 +360,16 @@ class Runner:
                         raise MustRunOnHost(node.op)
                     return np.asarray(value)
         return value
+
+
+def _reshaped(plan):
+    """Returns the variables to which a plan may give another shape."""
+    found = set()
+    for node in plan.nodes:
+        for op in (node.op, *(inner for graph in body_graphs(node.op) for inner in operations_within(graph))):
+            if op.opdef.type == "Assign" and not op.attrs["validate_shape"]:
+                found.add(variable_of(op.inputs[0]))
+    return [variable for variable in plan.commits if variable in found]
 
 
 def _taken(value, arrays):

@@ -63,6 +63,7 @@ class Session:
         self.plans = 0
         self.runs = 0
         self._runners = {}
+        self.reshaped = set()  # variables that have taken another shape
         self._fetches = {}
         self._revision = 0
         self._fed = {}  # tensor: (its static shape, the last shape fed for it)

@@ -1,5 +1,9 @@
 """Clusters: Regrad runs in one process. A cluster of one task is that process; more are refused."""
 
+import itertools
+
+from regrad.core.device import DeviceSpec
+
 _ONE = "Regrad runs in one process; start one copy per machine, or run the program with a cluster of one task."
 
 
@@ -89,8 +93,43 @@ class Server:
 
 def replica_device_setter(ps_tasks=0, ps_device="/job:ps", worker_device="/job:worker", merge_devices=True, cluster=None,
                           ps_ops=None, ps_strategy=None):
-    """Returns a function for `tf.device`, which places nothing, or None without parameter servers."""
+    """Returns a function for `tf.device` that names tasks of the parameter servers for variables in turn; None without any.
+
+    Args:
+      ps_tasks: how many tasks hold variables; `cluster` tells too.
+      ps_device, worker_device: what is named for operations of types in `ps_ops`, and for all others.
+      merge_devices: whether operations that have a device get what it lacks.
+      ps_ops: op types, those of variables and tables by default.
+      ps_strategy: function of an operation that returns the number of its task.
+
+    Raises:
+      TypeError: `ps_strategy` is no function.
+    """
     if cluster is not None:
         jobs = ClusterSpec(cluster).as_dict()
-        ps_tasks = len(jobs.get(ps_device.partition(":")[2].partition("/")[0], ()))
-    return (lambda op: worker_device) if ps_tasks else None
+        ps_tasks = len(jobs.get(DeviceSpec.from_string(ps_device).job, ()))
+    if not ps_tasks:
+        return None
+    if ps_strategy is None:
+        numbers = itertools.cycle(range(ps_tasks))
+        ps_strategy = lambda op: next(numbers)  # noqa: E731
+    elif not callable(ps_strategy):
+        raise TypeError(f"ps_strategy must be callable, got {ps_strategy!r}.")
+    held = _HELD if ps_ops is None else ps_ops
+
+    def chosen(op):
+        if not merge_devices and op.device:
+            return op.device
+        own = DeviceSpec.from_string(op.device or "")
+        device = DeviceSpec.from_string((ps_device if op.type in held else worker_device) or "")
+        if op.type in held and device.job and own.job in (None, device.job):
+            device.task = ps_strategy(op)
+        device.merge_from(own)
+        return device.to_string()
+
+    return chosen
+
+
+_HELD = ("Variable", "VariableV2", "AutoReloadVariable", "MutableHashTable", "MutableHashTableV2", "MutableHashTableOfTensors",
+         "MutableHashTableOfTensorsV2", "MutableDenseHashTable", "MutableDenseHashTableV2", "VarHandleOp",
+         "BoostedTreesEnsembleResourceHandleOp")

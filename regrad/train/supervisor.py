@@ -277,6 +277,12 @@ class Supervisor:
 
     # -- stopping --------------------------------------------------------------------------------------
 
+    def stop_on_exception(self):
+        """Returns a context manager: an exception inside the block requests a stop, and ends there."""
+        return self.coord.stop_on_exception()
+
+    StopOnException = stop_on_exception
+
     def should_stop(self):
         """Returns whether the loop should end."""
         return self.coord.should_stop()

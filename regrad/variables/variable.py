@@ -356,6 +356,10 @@ class Variable(Symbolic, metaclass=_Created):
             return identity(self._variable, name=f"{self.op.name}/read_after/" if graph is self._graph else "read")
         return self.value()
 
+    def is_initialized(self, name=None):
+        """Returns a bool scalar: whether the variable has a value."""
+        return state.isinitialized_op(self._variable, name=name)
+
     def initialized_value(self):
         """Returns the value, or the initial value while the variable has none: for variables that start like this one."""
         with init_scope():

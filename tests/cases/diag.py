@@ -101,6 +101,7 @@ CASES = [
          ((3, 3), np.array(1)), note="at run time"),
     Case("MatrixBandPart", lambda x: diag.matrix_band_part(x, 0, -1), lambda x: x, ((0, 2),), note="empty"),
     Bad("Diag", lambda: diag.diag(floats()), ValueError, "at least rank 1"),
+    Bad("Diag", lambda: diag.diag(["a"]), TypeError, "string"),
     Bad("DiagPart", lambda: diag.diag_part(floats(2, 2, 2)), ValueError, "even and non-zero rank"),
     Bad("DiagPart", lambda: diag.diag_part(floats(2, 3)), ValueError, "halves of the shape"),
     Bad("MatrixDiagV2", lambda: diag.matrix_diag(floats(2), k=(1, 0)), ValueError, "lowest, highest"),

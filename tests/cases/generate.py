@@ -15,5 +15,6 @@ CASES = [
          note="one"),
     Bad("Range", lambda: generate.range(0, 4, 0), ValueError, "Requires delta != 0"),
     Bad("Range", lambda: generate.range(4, 0), ValueError, "Requires start <= limit"),
+    Bad("Range", lambda: generate.range(np.int8(3)), TypeError, "limit is int8.*dtype="),
     Bad("LinSpace", lambda: generate.linspace(0.0, 1.0, 0), ValueError, "Requires num > 0"),
 ]

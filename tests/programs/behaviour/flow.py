@@ -551,6 +551,9 @@ values.append(np.array([c for c in tf.data.Dataset.from_tensors(b'd\\0').map(mor
     session=tf.Session())]))
 plain = lambda x: list(x) if isinstance(x, bytes) else [plain(y) for y in x] if getattr(x, 'ndim', 0) else int(x)
 result = [plain(x) for x in values]"""),
+    Row("a matrix of truth values", """
+x = tf.constant([True, True])
+result = run([tf.eye(2, dtype=tf.bool), tf.matrix_diag_part(tf.matrix_diag(x))])"""),
     Row("fewer than no turns", """
 n = tf.placeholder(tf.int32, [])
 double = lambda n: tf.while_loop(lambda a: a < 100.0, lambda a: 2.0 * a, [1.0], maximum_iterations=n)

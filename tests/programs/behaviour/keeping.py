@@ -302,6 +302,41 @@ metadata = tf.RunMetadata()
 double = tf.Session().make_callable(x * 2.0, [x], accept_options=True)
 value = double(3.0, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
 result = [value, len(metadata.step_stats.dev_stats) > 0, raised(lambda: double(options=None))[0]]"""),
+    Row("variables that take another shape", """
+p = tf.placeholder(tf.float32, None)
+v, n = tf.Variable(p, validate_shape=False), tf.Variable(np.zeros([0, 2], np.float32), validate_shape=False)
+change, grow = tf.assign(v, p, validate_shape=False), tf.assign(n, tf.concat([n, [[1.0, 2.0]]], 0), validate_shape=False)
+total = tf.reduce_sum(v * v)
+step = tf.train.GradientDescentOptimizer(0.1).minimize(total, var_list=[v])
+fetches = [total, tf.rank(v), tf.shape(v), tf.gradients(total, v)[0], tf.shape(n), tf.reduce_sum(n, 0)]
+result = []
+with tf.Session() as s:
+    s.run([v.initializer, n.initializer], {p: [1.0, 2.0]})
+    sole = s.make_callable(tf.shape(v))
+    for value in ([3.0, 4.0], np.ones([2, 3]), 5.0, [[6.0]], [7.0, 8.0]):
+        result.append(s.run(fetches))
+        s.run([step, grow])
+        result.append([s.run(v), sole()])
+        s.run(change, {p: value})
+    s.run(v.initializer, {p: np.ones([1, 1, 2])})
+    result.append([s.run(fetches), sole()])"""),
+    Row("the devices of variables, in turn", """
+spec = tf.train.ClusterSpec({'ps': ['a:1', 'b:1'], 'worker': ['c:1']})
+setters = [tf.train.replica_device_setter(cluster=spec), tf.train.replica_device_setter(2, ps_strategy=lambda op: 1),
+           tf.train.replica_device_setter(1, merge_devices=False, worker_device='/job:worker/task:3')]
+result = []
+for setter in setters:
+    with tf.device(setter):
+        ops = [tf.Variable(1.0).op for _ in range(3)] + [tf.constant(1.0).op]
+        with tf.device('/device:GPU:0'):
+            ops.append(tf.constant(1.0).op)
+    result.append([op.device for op in ops])"""),
+    Row("what asks about a variable, and what takes a sparse tensor", """
+v = tf.get_variable('v', [1], use_resource=True, initializer=tf.zeros_initializer())
+known, given = v.is_initialized(), tf.SparseTensor([[0]], [1.0], [1])
+use = [tf.sparse_tensor_to_dense(given), given.values * 2.0]
+with tf.Session() as s:
+    result = [s.run(known), s.run([v.initializer]), s.run(known), sorted(op.type for op in given.consumers())]"""),
     Row("a monitored session leaves the graph as it found it", """
 v = tf.get_variable('v', initializer=1.0)
 seen = []
