@@ -35,53 +35,69 @@ def _loss_infer(x, indices, values, sequence_length, **attrs):
     return [Spec((batch,), x.dtype), Spec((time, batch, classes), x.dtype)]
 
 
-def _transitions(path, blank, merge_repeated):
-    """Returns which of the extended labels may be entered from themselves and from two before."""
-    stay = np.full(len(path), True) if merge_repeated else path == blank
-    skip = path != blank
-    if merge_repeated:
-        skip[2:] &= path[2:] != path[:-2]
-    skip[:2] = False
-    return stay, skip
-
-
-def _shifted(a, n):
-    """Returns `a` moved n places to the right, -inf (probability 0) coming in."""
-    return np.concatenate([np.full(n, -np.inf), a])[:len(a)]
-
-
 def _forward(log_y, stay, skip):
-    """Returns log alpha [time, extended labels]: the probability of all paths to each place at each time."""
+    """Returns log alpha [time, sequence, place]: the probability of all paths to each place at each time.
+
+    Args:
+      log_y: logarithms of the probabilities of the label at each place, of the same shape; -inf behind a sequence's last.
+      stay, skip: [sequence, place], whether a place may be entered from itself and from two before.
+    """
     alpha = np.full(log_y.shape, -np.inf)
-    alpha[0, :2] = log_y[0, :2]
+    alpha[0, :, :2] = log_y[0, :, :2]
+    barred = np.where([stay, np.full_like(stay, True), skip], 0, -np.inf)
+    came = np.full((3, *stay.shape), -np.inf)
     for t in range(1, len(log_y)):
-        before = alpha[t - 1]
-        total = np.logaddexp(np.where(stay, before, -np.inf), _shifted(before, 1))
-        alpha[t] = log_y[t] + np.logaddexp(total, np.where(skip, _shifted(before, 2), -np.inf))
+        came[0], came[1, :, 1:], came[2, :, 2:] = alpha[t - 1], alpha[t - 1, :, :-1], alpha[t - 1, :, :-2]
+        terms = came + barred
+        most = terms.max(0)
+        most[most == -np.inf] = 0
+        alpha[t] = log_y[t] + most + np.log(np.exp(terms - most).sum(0))
     return alpha
 
 
-def _one_loss(logits, labels, merge_repeated):
-    """Returns (loss, its gradient) of one sequence of logits [time, classes]."""
-    blank = logits.shape[1] - 1
-    path = np.full(2 * len(labels) + 1, blank)
-    path[1::2] = labels
-    stay, skip = _transitions(path, blank, merge_repeated)
+def _losses(logits, labels, lengths, merge_repeated):
+    """Returns the loss of each sequence and its gradient.
+
+    Args:
+      logits: float64 [time, sequence, class].
+      labels: a vector of class numbers for each sequence.
+      lengths: how many time steps each sequence has, one at least.
+    """
+    time, batch, classes = logits.shape
+    blank, sizes = classes - 1, np.array([2 * len(v) + 1 for v in labels])
+    # Blanks around the labels, a place for each; behind a sequence's own places are others that no path comes to.
+    path = np.full((batch, sizes.max()), blank)
+    for row, v in zip(path, labels):
+        row[1:2 * len(v):2] = v
+    place, step = np.arange(path.shape[1]), np.arange(time)[:, None]
+    real = place < sizes[:, None]
     log_p = _log_softmax(logits)
-    log_y = log_p[:, path]
-    alpha = _forward(log_y, stay, skip)
+    log_y = np.where(real, np.take_along_axis(log_p, np.broadcast_to(path, (time, *path.shape)), 2), -np.inf)
+    stay = np.full_like(real, True) if merge_repeated else path == blank
+    skip = path != blank
+    if merge_repeated:
+        skip[:, 2:] &= path[:, 2:] != path[:, :-2]
+    skip[:, :2] = False
+
     # Backwards in time the path runs backwards; a step of two is allowed for the pairs it was allowed for.
-    turned = np.zeros_like(skip)
-    turned[2:] = skip[2:][::-1]
-    beta = _forward(log_y[::-1, ::-1], stay[::-1], turned)[::-1, ::-1]
-    log_total = np.logaddexp.reduce(alpha[-1, -2:])
-    if log_total == -np.inf:
-        return np.inf, np.exp(log_p)  # no path at all, as when repeated labels leave no room for blanks; TF's gradient
-    passing = np.exp(alpha + beta - log_y - log_total)  # the share of the paths that pass each place
-    gradient = np.exp(log_p)
-    for place, label in enumerate(path):
-        gradient[:, label] -= passing[:, place]
-    return -log_total, gradient
+    turned_step = (lengths - 1 - step) % time
+    turned_place = (sizes[:, None] - 1 - place) % path.shape[1]
+    turn = turned_step[:, :, None], np.arange(batch)[:, None], turned_place
+    turned_skip = np.take_along_axis(skip, (sizes[:, None] + 1 - place) % path.shape[1], 1)
+    turned_skip[:, :2] = False
+    both = _forward(np.concatenate([log_y, np.where(real, log_y[turn], -np.inf)], 1),
+                    np.concatenate([stay, np.take_along_axis(stay, turned_place, 1)]), np.concatenate([skip, turned_skip]))
+    alpha, beta = both[:, :batch], both[:, batch:][turn]
+
+    last = alpha[lengths - 1, np.arange(batch)]
+    log_total = np.logaddexp.reduce(np.where(real & (place >= sizes[:, None] - 2), last, -np.inf), 1)
+    possible = log_total > -np.inf  # or no path at all, as when repeated labels leave no room for blanks; TF's gradient, then
+    within = (step < lengths)[:, :, None]
+    shares = np.isfinite(log_y) & possible[:, None] & within  # of the paths, how many pass each place
+    passing = np.exp(np.where(shares, alpha + beta - log_y - log_total[:, None], -np.inf))
+    of_label = path[:, :, None] == np.arange(classes)
+    gradient = np.exp(log_p) - np.matmul(passing.transpose(1, 0, 2), of_label).transpose(1, 0, 2)
+    return -log_total, np.where(within, gradient, 0)
 
 
 def _labels_of(indices, values, batch):
@@ -96,7 +112,8 @@ def _loss_lower(b, x, indices, values, sequence_length, *, preprocess_collapse_r
     if len(sequence_length) != batch or np.any(sequence_length > time):
         raise InvalidArgumentError(f"sequence_length must hold one length of at most {time} for each of "
                                    f"{batch} sequences, got {sequence_length.tolist()}.")
-    losses, gradients = np.zeros(batch), np.zeros(x.shape)
+    losses, gradients = np.zeros(batch, x.dtype), np.zeros(x.shape, x.dtype)
+    taken, paths = [], []
     for i, labels in enumerate(_labels_of(indices, values, batch)):
         if np.any((labels < 0) | (labels >= classes - 1)):
             raise InvalidArgumentError(f"Saw a label of batch {i} that is no class: {labels.tolist()}; "
@@ -109,10 +126,14 @@ def _loss_lower(b, x, indices, values, sequence_length, *, preprocess_collapse_r
                                        f"{len(labels)}, available: {n}) in batch {i}. You can turn this "
                                        "error into a loss of 0 by using the flag "
                                        "ignore_longer_outputs_than_inputs.")
-        if len(labels) > n or not n:
-            continue
-        losses[i], gradients[:n, i] = _one_loss(x[:n, i].astype(np.float64), labels, ctc_merge_repeated)
-    return losses.astype(x.dtype), gradients.astype(x.dtype)
+        if len(labels) <= n and n:
+            taken.append(i)
+            paths.append(labels)
+    if taken:
+        with np.errstate(divide="ignore", invalid="ignore"):  # at places that no path comes to
+            losses[taken], gradients[:, taken] = _losses(x[:, taken].astype(np.float64), paths, sequence_length[taken],
+                                                         ctc_merge_repeated)
+    return losses, gradients
 
 
 ctcloss_op = define_op("CTCLoss",
