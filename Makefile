@@ -7,7 +7,7 @@
 # make mutation  try a sample of small faults in the gradients: how many do the tests notice?
 # make clean   remove everything these targets made
 #
-# Each target makes the environment it needs, and makes it again when pyproject.toml or products.c has changed.
+# Each target makes the environment it needs, and makes it again when pyproject.toml or a C file has changed.
 
 PYTHON ?= python3
 ARGS   ?=
@@ -48,7 +48,7 @@ mutation: .venv/ready
 
 clean:
 	rm -rf .venv .oracle .bench build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
-	rm -f domain_adversarial_digits.png regrad/runtime/_products*.so
+	rm -f domain_adversarial_digits.png regrad/runtime/_native*.so
 	find regrad tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 define make_environment
@@ -56,7 +56,7 @@ define make_environment
 	$(PYTHON) -m venv --clear $(@D)
 endef
 
-.venv/ready: pyproject.toml regrad/runtime/products.c regrad/runtime/xla.h
+.venv/ready: pyproject.toml $(wildcard regrad/runtime/*.[ch])
 	$(make_environment)
 	$(RUN) -m pip install --quiet --editable '.[dev]'
 	$(RUN) -m compileall -q regrad # as pip does with what it copies; where Python keeps no bytecode, starting takes twice as long

@@ -11,7 +11,7 @@ import warnings
 
 from regrad.core.graph import RegradWarning
 from regrad.core.opdef import USER_DEFINED
-from regrad.runtime import config, foreign, onednn, products
+from regrad.runtime import config, foreign, native, onednn, products
 
 _MAX_FILES = 2048
 _DIGEST = 32  # bytes
@@ -42,7 +42,7 @@ def digest(key):
 
     options = sorted(config.compiler_options(0).items()), config.apart_ops, config.call_ops, config.repeat_size
     versions = (jax.__version__, jaxlib.__version__, platform.machine(), _processor(), options, onednn.version(),
-                products.available())
+                products.available(), native.available(onednn.NATIVE))
     return hashlib.sha256(repr((versions, _own_version(), text)).encode()).hexdigest()
 
 

@@ -12,8 +12,8 @@ import struct
 
 from regrad.runtime.loading import import_jax
 
-# target: the module, below `regrad`, whose `execute(key, addresses)` computes it, or whose `handler(target)` is a C function.
-TARGETS = {"regrad_onednn": "runtime.onednn", "regrad_product": "runtime.products",
+# target: the module, below `regrad`, whose `handler(target)` gives the function that XLA calls.
+TARGETS = {"regrad_onednn": "runtime.onednn", "regrad_convolution": "runtime.onednn", "regrad_product": "runtime.products",
            "regrad_sum_of_rows": "runtime.products", "regrad_uninitialized": "runtime.products"}
 
 _METADATA, _EXECUTE, _INTERNAL = 1, 3, 13  # enumerators of the interface
@@ -36,7 +36,7 @@ def _pointers(address, n):
     return _LIST[n].unpack(ctypes.string_at(address, 8 * n)) if n else ()
 
 
-def _handler(execute):
+def python_handler(execute):
     """Returns the handler, a C function, that calls `execute(key, addresses of operands and results)`."""
 
     def handle(frame):
@@ -50,8 +50,7 @@ def _handler(execute):
                 buffers = _pointers(args, n_args) + _pointers(rets, n_rets)
                 execute(key, [ctypes.c_void_p.from_address(b + _DATA_AT).value for b in buffers])
         except BaseException as error:  # nothing may pass through XLA's frames
-            if isinstance(error, KeyboardInterrupt):
-                _interrupts.append(error)
+            note(error)
             return _error(api, f"{type(error).__name__}: {error}")
         return None
 
@@ -79,7 +78,7 @@ def register(target):
       The handler, kept because XLA holds its address; None where there is none, or this XLA has no such interface.
     """
     module = importlib.import_module(f"regrad.{TARGETS[target]}")
-    handler = module.handler(target) if hasattr(module, "handler") else _handler(module.execute)
+    handler = module.handler(target)
     if handler is None:
         return None
     try:
@@ -108,6 +107,12 @@ def call(target, shape, dtype, *operands, **attributes):
     """
     jax = import_jax()
     return jax.ffi.ffi_call(target, jax.ShapeDtypeStruct(shape, dtype), vmap_method="sequential")(*operands, **attributes)
+
+
+def note(error):
+    """Remembers an interrupt that came while a handler ran."""
+    if isinstance(error, KeyboardInterrupt):
+        _interrupts.append(error)
 
 
 def raise_interrupt():

@@ -15,9 +15,9 @@ import threading
 
 import numpy as np
 
-from regrad.runtime import buffers, config, foreign
+from regrad.runtime import buffers, config, foreign, native
 
-TARGET = "regrad_onednn"
+TARGET, NATIVE = "regrad_onednn", "regrad_convolution"  # called through Python, and by convolutions.c
 FORWARD, BY_INPUT, BY_FILTER = "forward", "by_input", "by_filter"  # the three products of a convolution
 _DISTRIBUTION, _LIBRARY = "onednn-cpu-gomp", "libdnnl.so.3"
 _LEAST, _LEAST_BY_FILTER = 300_000, 50_000  # products of numbers; a call takes what XLA needs for these
@@ -37,6 +37,24 @@ _ROLES = {
 
 class _Argument(ctypes.Structure):
     _fields_ = [("role", ctypes.c_int), ("memory", ctypes.c_void_p)]
+
+
+# The structures of convolutions.c.
+class _Step(ctypes.Structure):
+    _fields_ = [("primitive", ctypes.c_void_p), ("count", ctypes.c_int), ("arguments", ctypes.POINTER(_Argument))]
+
+
+class _Room(ctypes.Structure):
+    _fields_ = [("memory", ctypes.c_void_p), ("size", ctypes.c_size_t)]
+
+
+class _Prepared(ctypes.Structure):
+    _fields_ = [("threads", ctypes.c_int), ("n_steps", ctypes.c_int), ("n_rooms", ctypes.c_int),
+                ("memories", ctypes.c_void_p * 3), ("steps", _Step * 3), ("rooms", _Room * 4)]
+
+
+class _OneDnn(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_void_p) for name in ("place", "execute", "limit", "stream", "prepare")]
 
 
 class _Library:
@@ -129,7 +147,16 @@ def version():
 
 def callable_from(b):
     """True where there is oneDNN to be called by what the backend `b` computes."""
-    return config.onednn and _library() is not None and (b.is_host or foreign.register(TARGET) is not None)
+    return config.onednn and _library() is not None and (b.is_host or foreign.register(_target()) is not None)
+
+
+def _target():
+    return NATIVE if native.available(NATIVE) else TARGET
+
+
+def handler(target):
+    """Returns the function that XLA calls, or None."""
+    return foreign.python_handler(execute) if target == TARGET else _library() and _native_handler()
 
 
 def fast(b, kind, dtype, products, groups=1):
@@ -159,7 +186,7 @@ def convolution(b, kind, first, second, shape, windows):
     numbers = [*x, *w, *(v for window in windows for v in (window.stride, window.dilation, window.lo, window.hi, window.out))]
     key = f"{kind} {len(windows)} {threads} {' '.join(map(str, numbers))}"
     if not b.is_host:
-        return foreign.call(TARGET, shape, np.float32, first, second, key=key)
+        return foreign.call(_target(), shape, np.float32, first, second, key=key)
     arrays = [np.ascontiguousarray(first), np.ascontiguousarray(second), np.empty(shape, np.float32)]
     execute(key.encode(), [a.ctypes.data for a in arrays])
     return arrays[2]
@@ -172,6 +199,32 @@ def execute(key, addresses):
         raise RuntimeError("the program was compiled with oneDNN, which is not installed any more")
     with library.lock:
         _made(key).execute(addresses)
+
+
+def _native_handler():
+    """Returns the function of convolutions.c, told where oneDNN is and whom to ask for convolutions; or None."""
+    function, library = native.function(NATIVE), _library()
+    if function is not None:
+        functions = (library.call.dnnl_memory_set_data_handle, library.call.dnnl_primitive_execute,
+                     library.openmp.omp_set_num_threads, _prepare)
+        place, execute, limit, prepare = (ctypes.cast(f, ctypes.c_void_p) for f in functions)
+        native.function("regrad_convolution_by")(ctypes.byref(_OneDnn(place, execute, limit, library.stream, prepare)))
+    return function
+
+
+_prepared: list[tuple] = []  # what convolutions.c holds on to
+
+
+@ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+def _prepare(key, length):
+    """Returns the address of the _Prepared convolution of a key; None if that fails."""
+    try:
+        made = _made.__wrapped__(ctypes.string_at(key, length))
+        _prepared.append((made, made.prepared()))
+        return ctypes.addressof(_prepared[-1][1])
+    except BaseException as error:  # nothing may pass through C's frames
+        foreign.note(error)
+        return None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -241,6 +294,13 @@ class _Convolution:
         if layout and library.call.dnnl_memory_desc_get_size(layout):
             arguments = [*arguments, _Argument(_SCRATCHPAD, self._room(f"intermediate {len(self.own)}", layout))]
         return library.make("primitive_create", description), arguments
+
+    def prepared(self):
+        """Returns it as convolutions.c wants it."""
+        steps = [_Step(p, len(a), (_Argument * len(a))(*a)) for p, a in self.steps]
+        rooms = [_Room(memory, self.sizes[name]) for name, memory in self.own.items()]
+        return _Prepared(self.threads or self.library.threads, len(steps), len(rooms), tuple(m.value for m in self.memories),
+                         tuple(steps), tuple(rooms))
 
     def execute(self, addresses):
         library = self.library

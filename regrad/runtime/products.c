@@ -275,7 +275,7 @@ void *regrad_product(Frame *frame)
 {
     if (to_execute(frame)) {
         Buffer *x = frame->operands.items[0], *y = frame->operands.items[1], *z = frame->results.items[0];
-        int transposed = *(int32_t *)frame->attributes.items[0]->value, x_transposed = transposed & 1;
+        int transposed = *(int32_t *)((Scalar *)frame->attributes.items[0])->value, x_transposed = transposed & 1;
         const int64_t *dims = x->dims + x->rank - 2, rows = z->dims[0], inner = dims[!x_transposed];
         Product product = {matrix(frame, 0, 2), y->data, z->data, rows, z->dims[1], inner,
                            x_transposed ? 1 : inner, x_transposed ? rows : 1, transposed & 2};

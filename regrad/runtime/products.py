@@ -5,16 +5,13 @@ else can be done meanwhile, so the other cores wait. `products.c` shares it out 
 (pyproject.toml), and without it XLA computes everything. Only float32.
 """
 
-import ctypes
-import functools
-import importlib.machinery
 import itertools
 import math
 import os
 
 import numpy as np
 
-from regrad.runtime import config, foreign
+from regrad.runtime import config, foreign, native
 from regrad.runtime.loading import import_jax
 
 TARGET, SUM_OF_ROWS, UNINITIALIZED = "regrad_product", "regrad_sum_of_rows", "regrad_uninitialized"
@@ -27,28 +24,14 @@ _LEAST_EMPTY = 16_384  # numbers: fewer are written faster than a call is made
 _numbers = itertools.count()
 
 
-@functools.cache
-def _library():
-    """Returns what a C compiler made of products.c when Regrad was installed, or None."""
-    base = os.path.join(os.path.dirname(__file__), "_products")
-    for suffix in importlib.machinery.EXTENSION_SUFFIXES:
-        if os.path.exists(base + suffix):
-            try:
-                return ctypes.CDLL(base + suffix)
-            except OSError:  # made for another machine
-                return None
-    return None
-
-
 def handler(target):
     """Returns the function that XLA calls, or None."""
-    library = _library()
-    return library and getattr(library, target, None)  # an older one may have fewer
+    return native.function(target)
 
 
 def available():
     """True where compiled programs may use `products.c`: it was built, is not switched off, and there are cores to share."""
-    return bool(config.native and (config.threads or os.cpu_count() or 1) > 1 and _library())
+    return (config.threads or os.cpu_count() or 1) > 1 and native.available(TARGET)
 
 
 def serves(b, rows, columns, inner, dtype, transpose_x=False):

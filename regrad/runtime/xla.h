@@ -14,10 +14,12 @@ enum { METADATA = 1, EXECUTE = 3 };
 typedef struct { size_t size; void *extensions; int type; void *data; int64_t rank, *dims; } Buffer;
 typedef struct { size_t size; void *extensions; int64_t count; int *types; Buffer **items; } Buffers;
 typedef struct { int type; void *value; } Scalar;
-typedef struct { size_t size; void *extensions; int64_t count; int *types; void **names; Scalar **items; } Attributes;
+typedef struct { size_t size; void *extensions; int64_t count; int *types; void **names, **items; } Attributes; /* Scalar *, Span * */
 typedef struct { size_t size; void *extensions; int major, minor; } Version;
 typedef struct { size_t size; Version version; } Metadata;
 typedef struct { size_t size; int type; void *next; Metadata *metadata; } Extension;
+typedef struct { const char *data; size_t length; } Span;
+typedef struct { size_t size; void *extensions; const char *message; int code; } Create;
 typedef struct { size_t size; void *extensions, *error; } Destroy;
 typedef struct { size_t size; void *extensions, *context; void (*task)(void *); void *data; } Schedule;
 typedef struct { size_t size; void *extensions, *context; int64_t *threads; } Threads;
@@ -26,7 +28,9 @@ typedef struct {
     size_t size;
     void *extensions;
     Version version;
-    void *internal, *create_error, *error_message;
+    void *internal;
+    void *(*create_error)(Create *);
+    void *error_message;
     void (*destroy_error)(Destroy *);
     void *other[8];
     void *(*schedule)(Schedule *);
@@ -51,6 +55,13 @@ static inline int to_execute(const Frame *frame)
         frame->extensions->metadata->version.minor = 3;
     }
     return !frame->extensions && frame->stage == EXECUTE;
+}
+
+/* Returns an error for a handler to return. */
+static inline void *failure(const Interface *xla, const char *message)
+{
+    enum { INTERNAL = 13 };
+    return xla->create_error(&(Create){sizeof(Create), NULL, message, INTERNAL});
 }
 
 #endif

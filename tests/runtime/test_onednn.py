@@ -13,7 +13,7 @@ import regrad as tf
 from regrad.core.host import HOST
 from regrad.ops import convolve
 from regrad.ops.window import FORMATS, conv_windows
-from regrad.runtime import backend, foreign, onednn, segment
+from regrad.runtime import backend, foreign, native, onednn, segment
 
 needs_library = pytest.mark.skipif(onednn._library() is None, reason="this platform has no wheel of oneDNN")
 RNG = np.random.RandomState(0)
@@ -55,9 +55,20 @@ def _three(b, x, w, dy, windows):
             convolve.by_filter(b, x, w.shape, dy, windows))
 
 
+@pytest.fixture
+def by_python(monkeypatch):
+    """Compiled programs call it through Python, as where there is no C compiler."""
+    monkeypatch.setattr(tf.config, "native", False)
+    segment.clear_cache()
+    yield
+    segment.clear_cache()
+
+
 @needs_library
-@pytest.mark.parametrize("case", CASES)
-def test_it_is_the_definition_on_the_host_and_compiled(case, monkeypatch):
+@pytest.mark.parametrize("case, by_c", [*((case, True) for case in CASES), ("5x5, same, on all threads", False),
+                                        ("3-D", False), ("depthwise", False)])
+def test_it_is_the_definition_on_the_host_and_compiled(case, by_c, monkeypatch):
+    monkeypatch.setattr(tf.config, "native", by_c)
     windows, x, w, dy = _data(*CASES[case], GROUPS.get(case, 1))
     assert onednn.serves(HOST, onednn.FORWARD, x.shape, w.shape, x.dtype, windows)
     exact = _three(HOST, *(a.astype(np.float64) for a in (x, w, dy)), windows)
@@ -163,7 +174,7 @@ print(session.run(y, feed), segment.compile_count)
 
 
 @needs_library
-def test_an_interrupt_while_it_computes_stops_the_run(monkeypatch):
+def test_an_interrupt_while_python_calls_it_stops_the_run(by_python, monkeypatch):
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     monkeypatch.setattr(tf.config, "host_runs", 0)
     monkeypatch.setattr(tf.config, "cache_dir", None)
@@ -187,13 +198,32 @@ def test_an_interrupt_while_it_computes_stops_the_run(monkeypatch):
 
 
 @needs_library
-def test_what_fails_inside_is_an_error_of_the_run(monkeypatch):
+def test_what_fails_inside_is_an_error_of_the_run(by_python, monkeypatch):
     monkeypatch.setattr(tf.config, "host_runs", 0)
     net = _net()
     net["session"].run(net["y"], net["feed"])
     monkeypatch.setattr(onednn, "_library", lambda: None)
     with pytest.raises(Exception, match="compiled with oneDNN, which is not installed any more"):
         net["session"].run(net["y"], net["feed"])
+
+
+@needs_library
+@pytest.mark.skipif(not native.available(onednn.NATIVE), reason="there was no C compiler when Regrad was installed")
+def test_what_cannot_be_prepared_is_an_error_of_the_run_and_is_tried_again(monkeypatch):
+    monkeypatch.setattr(tf.config, "host_runs", 0)
+    monkeypatch.setattr(tf.config, "cache_dir", None)
+
+    def fails(*args):
+        raise MemoryError
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [7, 13, 14, 15])  # a shape of its own: what was prepared once is not prepared again
+        y = tf.reduce_sum(tf.nn.conv2d(x, tf.ones([3, 3, 15, 16]), 1, "SAME"))
+        with monkeypatch.context() as m:
+            m.setattr(onednn._Convolution, "__init__", fails)
+            with pytest.raises(Exception, match="a convolution could not be prepared"):
+                session.run(y, {x: np.ones(x.shape)})
+        assert session.run(y, {x: np.ones(x.shape)}) == np.float32(7 * 16 * 15 * (13 * 3 - 2) * (14 * 3 - 2))
 
 
 def test_without_the_library_xla_computes(monkeypatch):

@@ -14,26 +14,26 @@ import pytest
 
 import regrad as tf
 from regrad.core.host import HOST
-from regrad.runtime import backend, foreign, products, segment
+from regrad.runtime import backend, foreign, native, products, segment
 
-SOURCE = Path(products.__file__).with_name("products.c")
+SOURCES = [str(path) for path in Path(native.__file__).parent.glob("*.c")]
 KERNELS = {"this processor's": (), "vectors of 8": ("-DNO_AVX512",), "vectors of 4": ("-DNO_AVX512", "-DNO_AVX2")}
 SHAPES = [(1, 5, 3), (128, 128, 128), (131, 77, 300)]  # rows, columns, inner: less than a tile, blocks, blocks and rests
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-needs_library = pytest.mark.skipif(products._library() is None and shutil.which("cc") is None, reason="no C compiler")
+needs_library = pytest.mark.skipif(native.library() is None and shutil.which("cc") is None, reason="no C compiler")
 
 
 def _compiled(folder, flags=()):
     path = folder / "products.so"
     flags = ["-O3", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", *flags]
-    subprocess.run(["cc", *flags, str(SOURCE), "-o", str(path)], check=True)
+    subprocess.run(["cc", *flags, *SOURCES, "-o", str(path)], check=True)
     return ctypes.CDLL(str(path))
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     """The library, installed or compiled now."""
-    found = products._library()
+    found = native.library()
     if found is None:
         found = _compiled(tmp_path_factory.mktemp("products"))
         foreign.register.cache_clear()
@@ -41,9 +41,9 @@ def library(tmp_path_factory):
 
 
 @pytest.fixture
-def native(library, monkeypatch):
+def used(library, monkeypatch):
     """It is used, as on a machine of several cores."""
-    monkeypatch.setattr(products, "_library", lambda: library)
+    monkeypatch.setattr(native, "library", lambda: library)
     monkeypatch.setattr(tf.config, "native", True)
     monkeypatch.setattr(products.os, "cpu_count", lambda: 2)
     monkeypatch.setattr(tf.config, "cache_dir", None)
@@ -83,7 +83,7 @@ def test_products_of_all_shapes_by_all_kernels(kernel, tmp_path):
 
 
 @needs_library
-def test_which_products_it_computes(native, monkeypatch):
+def test_which_products_it_computes(used, monkeypatch):
     def serves(*args, **kwargs):
         return products.serves(backend.XLA, *args, **kwargs)
 
@@ -106,19 +106,19 @@ def test_which_products_it_computes(native, monkeypatch):
 
 
 def test_without_the_library_xla_computes(monkeypatch):
-    monkeypatch.setattr(products, "_library", lambda: None)
+    monkeypatch.setattr(native, "library", lambda: None)
     assert not products.available() and products.handler(products.TARGET) is None
     assert not products.serves(backend.XLA, 64, 512, 192, np.float32)
 
 
 def test_a_library_for_another_machine_is_none(tmp_path, monkeypatch):
-    (tmp_path / "_products.so").write_bytes(b"not a library")
-    monkeypatch.setattr(products, "__file__", str(tmp_path / "products.py"))
-    assert products._library.__wrapped__() is None
+    (tmp_path / "_native.so").write_bytes(b"not a library")
+    monkeypatch.setattr(native, "__file__", str(tmp_path / "native.py"))
+    assert native.library.__wrapped__() is None
 
 
 @needs_library
-def test_where_xla_has_no_such_interface_xla_computes(native, monkeypatch):
+def test_where_xla_has_no_such_interface_xla_computes(used, monkeypatch):
     monkeypatch.setattr(foreign, "register", lambda target: None)
     assert products.available() and not products.serves(backend.XLA, 64, 512, 192, np.float32)
 
@@ -153,7 +153,7 @@ def _program(loop, steps=3):
 
 @needs_library
 @pytest.mark.parametrize("loop", [True, False], ids=["loop", "unrolled"])
-def test_programs_with_it_and_without(loop, native, calls, monkeypatch):
+def test_programs_with_it_and_without(loop, used, calls, monkeypatch):
     with_it = _program(loop)()
     assert {(64, 256), (64, 192)} <= set(calls)
     n = len(calls)
@@ -183,13 +183,13 @@ ROWS = {"placed": (lambda g: (), 0), "needed as it is": (lambda g: (g.max(),), 1
 @needs_library
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("rows", ROWS)
-def test_stacks_of_loops_are_what_they_are_without_it(rows, reverse, native, monkeypatch):
+def test_stacks_of_loops_are_what_they_are_without_it(rows, reverse, used, monkeypatch):
     rng = np.random.default_rng(0)
     more, joined = ROWS[rows]
     inputs = [rng.standard_normal(dims, np.float32) for dims in ((64, 128), (4, 64, 128))]
     loops, made = [], []
-    for native in (True, False):
-        monkeypatch.setattr(tf.config, "native", native)
+    for switch in (True, False):
+        monkeypatch.setattr(tf.config, "native", switch)
         program = jax.jit(lambda h, x: backend.XLA.scan(_turn(more), h, x, length=4, reverse=reverse)).trace(*inputs)
         eqns = program.jaxpr.eqns
         loop = next(eqn for eqn in eqns if eqn.primitive.name == "while")
@@ -205,7 +205,7 @@ def test_stacks_of_loops_are_what_they_are_without_it(rows, reverse, native, mon
 
 
 @needs_library
-def test_eight_threads_get_what_one_gets(native, calls):
+def test_eight_threads_get_what_one_gets(used, calls):
     run = _program(loop=True, steps=50)
     expected, got = run(), {}
 
@@ -240,7 +240,7 @@ print(session.run(y, feed), segment.compile_count)
 
 
 @pytest.mark.parametrize("transpose_y", [False, True])
-def test_a_column_is_multiplied_as_a_row(native, transpose_y):
+def test_a_column_is_multiplied_as_a_row(used, transpose_y):
     x, y = np.ones((2048, 1024), np.float32), np.arange(2048, dtype=np.float32)[:, None]
     y = y.T if transpose_y else y
     traced = jax.jit(lambda x, y: products.product(backend.XLA, x, y, True, transpose_y)).trace(x, y)

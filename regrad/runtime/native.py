@@ -1,0 +1,35 @@
+"""The C functions of Regrad's own that compiled programs call.
+
+`products.c` and `convolutions.c` become one library when pip installs Regrad where there is a C compiler (pyproject.toml).
+Without it, XLA computes the products, and Python calls oneDNN.
+"""
+
+import ctypes
+import functools
+import importlib.machinery
+import os
+
+from regrad.runtime import config
+
+
+@functools.cache
+def library():
+    """Returns what a C compiler made of them when Regrad was installed, or None."""
+    base = os.path.join(os.path.dirname(__file__), "_native")
+    for suffix in importlib.machinery.EXTENSION_SUFFIXES:
+        if os.path.exists(base + suffix):
+            try:
+                return ctypes.CDLL(base + suffix)
+            except OSError:  # made for another machine
+                return None
+    return None
+
+
+def function(name):
+    """Returns the C function, or None; an older library may have fewer."""
+    return getattr(library(), name, None)
+
+
+def available(name):
+    """True where compiled programs may call it."""
+    return config.native and function(name) is not None
