@@ -1,5 +1,7 @@
 """Matrix products. Gradients: `matmul_grad.py`."""
 
+import functools
+
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import NUMERIC
 from regrad.core.errors import ShapeError
@@ -47,8 +49,25 @@ def _adjoint(b, x):
     return b.np.conj(b.np.swapaxes(x, -1, -2)) if x.dtype.kind == "c" else b.np.swapaxes(x, -1, -2)
 
 
+_FEW_TERMS, _SMALL = 16, 16_384  # terms of a sum and numbers of a matrix for which XLA's products of many take 2 to 40 times
+
+
 def _batch_matmul_lower(b, x, y, *, adj_x, adj_y):
+    if not b.is_host and x.dtype.kind == "f" and x.dtype.itemsize >= 4:
+        terms, rows = x.shape[-2:] if adj_x else x.shape[:-3:-1]
+        columns = y.shape[-2 if adj_y else -1]
+        if 0 < terms <= _FEW_TERMS and rows * columns <= _SMALL:
+            # A call, so that nothing is computed again for each of the terms; there it would read a transposed y slowly.
+            return b.call(functools.partial(_term_by_term, b, adj_x), [x, _adjoint(b, y) if adj_y else y])
+        if adj_x and columns > 1:
+            x, adj_x = b.lax.optimization_barrier(_adjoint(b, x)), False
     return b.np.matmul(_adjoint(b, x) if adj_x else x, _adjoint(b, y) if adj_y else y).astype(x.dtype, copy=False)
+
+
+def _term_by_term(b, adj_x, x, y):
+    x = _adjoint(b, x) if adj_x else x
+    terms = [x[..., k:k + 1] * y[..., k:k + 1, :] for k in range(y.shape[-2])]
+    return functools.reduce(b.np.add, terms)
 
 
 batchmatmul_op = define_op("BatchMatMulV2", "x, y", attrs={"adj_x": False, "adj_y": False}, types={"T": NUMERIC},

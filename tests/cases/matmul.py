@@ -44,6 +44,9 @@ CASES = [
     *[Case("BatchMatMulV2", matmul.matmul, _reference, (_z(*_shape(2, 3, ta, (2,))), _z(*_shape(3, 2, tb, (1,)))),
            {"transpose_a": ta, "adjoint_b": tb}, dtypes=("complex64",), note=f"batch-complex-{ta}-{tb}", unknown="rank")
       for ta, tb in FLAGS],
+    *[Case("BatchMatMulV2", matmul.batch_matmul, lambda x, y, adj_x, adj_y: _reference(x, y, False, False, adj_x, adj_y),
+           (_shape(2, 20, ta, (2,)), _shape(20, 3, tb, (2,))), {"adj_x": ta, "adj_y": tb}, note=f"many terms {ta} {tb}")
+      for ta, tb in FLAGS],
     Case("BatchMatMulV2", matmul.matmul, np.matmul, ((2, 3, 4), (4, 5)), note="one batched", unknown="rank"),
     Case("BatchMatMulV2", matmul.batch_matmul, np.matmul, ((2, 3), (3, 4)), {}, note="matrices"),
     Case("MatMul", matmul.matmul, np.matmul, ((2, 0), (0, 3)), dtypes=(), note="no inner size", unknown="rank"),
