@@ -25,3 +25,20 @@ def test_compiled_functions_of_long_vectors(functions, dtype, monkeypatch):
             results.append(session.run([f(x) for f in functions], {x: given.astype(dtype)}))
     for want, got in zip(*results):
         np.testing.assert_allclose(got, want, **({"rtol": 2e-4, "atol": 2e-6} if dtype == np.float32 else {"rtol": 1e-9}))
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1, 1e4, 1e9])
+def test_sines_of_many_numbers(scale, monkeypatch):
+    monkeypatch.setattr(tf.config, "host_runs", 0)
+    given = np.tile((scale * X).astype(np.float32), 14)
+    given[:6] = np.float32([0, np.pi, -np.pi / 2, 100 * np.pi, 7.0, -0.0])
+    for at in ([], [(7, np.inf), (8, np.nan), (9, -3e38)]):
+        for place, number in at:
+            given[place] = number
+        with tf.Graph().as_default(), tf.Session() as session:
+            x = tf.placeholder(np.float32, given.shape)
+            results = session.run([tf.sin(x), tf.cos(x)], {x: given})
+        for got, function in zip(results, (np.sin, np.cos)):
+            with np.errstate(invalid="ignore"):
+                want = function(given.astype(np.float64))
+            np.testing.assert_allclose(got, want, rtol=2.5e-7)
