@@ -432,7 +432,7 @@ _QUARTER_LOW = 6.123233995736766e-17 + (_QUARTER - _QUARTER_HIGH)
 
 
 def _sine_lower(b, x, quarters):
-    """Returns the sine of `x` plus so many right angles: for float32 of ordinary size in a fifth of the time XLA takes for many.
+    """Returns the sine of `x` plus so many right angles; of many float32 numbers in a fifth of the time that XLA takes.
 
     The angle is reduced in double precision; the polynomials are those of S. Moshier's Cephes. Off by two units of the last
     place at most.
