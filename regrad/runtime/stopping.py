@@ -41,42 +41,45 @@ class Stoppable:
 
     def __call__(self, *args, session):
         run = _of_thread()
+        if run.session is not None:  # a signal's handler runs something: nothing stops that
+            return self._executable(*args, run.zeros)
         while True:
             try:
                 run.begin(session)
                 results = self._executable(*args, run.flags)
                 results[0].block_until_ready()  # it is, unless JAX's client computes in threads of its own
+                asked = run.asked
             finally:
                 run.end()
-            if not run.asked:
+            if not asked:
                 return results
             run.check(session)
             # It was a signal that Python has answered by now, and not by an exception: once more, from the beginning.
 
 
 class _Run:
-    """What a thread runs, one run after the other, or within the other.
+    """What a thread runs, one loop after the other.
 
     Attributes:
       deadline: when its time is over, as `time.monotonic()` counts; None for never.
       session: whose loop computes now, if one does.
-      flags: the array, on the device.
+      flags, zeros: the array, on the device, and another that nobody writes to.
       asked: True if the loop is to stop. It is set before the ones are written: no loop has read any while it is False.
       main: whether this is the main thread, which answers signals.
     """
 
     def __init__(self):
         self.deadline = None
-        self.flags = self._memory = None
+        self.flags = self.zeros = self._memory = None
         self.asked = False
         self.session = None
         self.main = threading.current_thread() is threading.main_thread()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal's handler may come in between
         self._watcher = None
 
     def begin(self, session):
         if self.flags is None:
-            self.flags = import_jax().device_put(np.zeros(PLACES, np.uint8))
+            self.flags, self.zeros = (import_jax().device_put(np.zeros(PLACES, np.uint8)) for _ in range(2))
             on_cpu = all(device.platform == "cpu" for device in self.flags.devices())
             self._memory = self.flags.unsafe_buffer_pointer() if on_cpu else None
         if self.asked:
@@ -89,10 +92,11 @@ class _Run:
                 self._watcher.watch(self)
 
     def end(self):
-        self.session = None
-        if self._watcher is not None:
-            self._watcher.leave(self)
-            self._watcher = None
+        try:
+            if self._watcher is not None:
+                self._watcher.leave(self)
+        finally:
+            self.session = self._watcher = None
 
     def check(self, session):
         if session.closed:
@@ -192,7 +196,7 @@ class _Watcher:
         self._main = None  # the main thread's run
         self._timed = set()  # runs that have a deadline
         self._until = None  # it sleeps no longer
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         threading.Thread(target=self._watch, name="regrad-stop", daemon=True).start()
 
     def watch(self, run):

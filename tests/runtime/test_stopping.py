@@ -97,7 +97,8 @@ def _endless(go, start):
 def _stop_all():
     """Stops an endless loop in each place by Ctrl-C and by time, and looks whether anything has changed."""
     tf.config.cache_dir = None
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     for place, loop in PLACES.items():
         tf.reset_default_graph()
         go = tf.placeholder(tf.bool, [])
@@ -106,7 +107,8 @@ def _stop_all():
             session.run(w.initializer)
             first = session.run(step, {go: False})
             if place != "from the host":  # there Python is never away
-                with pytest.raises(KeyboardInterrupt), _while_in_a_loop(os.kill, os.getpid(), signal.SIGINT):
+                number = signal.SIGTERM if place == "alone" else signal.SIGINT
+                with pytest.raises(KeyboardInterrupt), _while_in_a_loop(os.kill, os.getpid(), number):
                     session.run(step, {go: True})
                 assert signal.set_wakeup_fd(-1) == -1
             with pytest.raises(tf.errors.DeadlineExceededError, match="timeout_in_ms"):
@@ -126,11 +128,11 @@ def test_endless_loops_end_and_change_nothing():
 
 
 def test_a_handler_that_does_not_raise_changes_nothing(session):
-    """Whoever notes a signal, asyncio for one, hears of it, and the run gives what it gives."""
+    """Whoever notes a signal, asyncio for one, hears of it, and the run gives what it gives; the handler may run something."""
     turns = tf.placeholder(tf.int32, [])
     count, seen = _count(turns), []
     assert session.run(count, {turns: 5}) == 5
-    signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    signal.signal(signal.SIGINT, lambda number, frame: seen.append(session.run(count, {turns: number})))
     theirs, ours = socket.socketpair()
     ours.setblocking(False)
     with theirs, ours:
