@@ -14,7 +14,7 @@ node gets the earliest stage that respects this: device nodes of stage s, then h
 
 from regrad.core.dtypes import runtime_name
 from regrad.core.errors import InvalidArgumentError
-from regrad.core.graph import Tensor, body_graphs, needed, variable_of
+from regrad.core.graph import Tensor, body_graphs, needed, operations_within, variable_of
 from regrad.core.shapes import size_of, text
 
 _MAX_KEYED = 4096  # elements of a tensor by whose value a program may be specialised
@@ -86,6 +86,9 @@ class Plan:
                 self._add(op)
         self.fetches = [before[f] if f in before else self._value(f) if isinstance(f, Tensor) else -1 for f in fetches]
         self.size = len(self.tensors)
+        fixed = {t for t in fed if t.op.opdef.type not in ("Placeholder", "PlaceholderWithDefault", "FuncInput")}
+        if fixed:
+            self._check_repeated(fixed)
         gives = [(n.op, n.opdef.extra["gives"](n.op)) for n in self.nodes if "gives" in n.opdef.extra]
         given = {op.inputs[0] for op, _ in gives}
         self.waiting = [n.op for n in self.nodes if "wait_first" in n.opdef.extra and n.op.inputs[0] not in given]
@@ -100,6 +103,19 @@ class Plan:
     def again(self):
         """Returns a plan for the same fetches and feeds, made anew."""
         return Plan(self.graph, self.asked, self.fed)
+
+    def _check_repeated(self, fed):
+        """Refuses feeds of what a branch or loop has repeated inside, since its value was known when that was built."""
+        for node in self.nodes:
+            for inner in (node.op, *(op for graph in body_graphs(node.op) for op in operations_within(graph))):
+                for graph in body_graphs(inner):
+                    repeated = [t for t, copy in graph.captures.items() if copy.op.opdef.type == "Const"]
+                    for t in repeated:
+                        found = _fed_among(t, fed)
+                        if found is not None:
+                            raise ValueError(
+                                f"Tensor {found.name} may not be fed: {inner.describe()} was built with its value. "
+                                f"tf.placeholder_with_default(value, {list(found.dims)}) in its place may be fed.")
 
     # -- numbering ------------------------------------------------------------------------
 
@@ -252,6 +268,20 @@ class Plan:
             lines += [f"  stage {s}: {len(device)} device operations" + (f", {len(host)} on the host:" if host else "")]
             lines += [f"    {n.op.type} '{n.op.name}'" for n in host]
         return "\n".join(lines)
+
+
+def _fed_among(tensor, fed):
+    """Returns a tensor of `fed` that `tensor` is, or is computed from, its shape apart; None if there is none."""
+    seen, stack = {tensor}, [tensor]
+    while stack:
+        t = stack.pop()
+        if t in fed:
+            return t
+        of_shape = shape_only_positions(t.op)
+        more = [x for i, x in enumerate(t.op.inputs) if i not in of_shape and x not in seen]
+        seen.update(more)
+        stack += more
+    return None
 
 
 def _ordered(ops):

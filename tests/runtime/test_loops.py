@@ -230,3 +230,18 @@ def test_a_loop_that_stacks_rows_knows_how_many_however_many(monkeypatch):
     for _ in range(2 * TURNS):
         expected, slope = np.sin(expected), slope * np.cos(expected)
     np.testing.assert_allclose(found, [expected, slope], rtol=1e-6)
+
+
+def test_a_feed_of_what_a_loop_was_built_with_is_refused():
+    n, x = tf.constant(2), tf.constant(np.ones((2, 3), np.float32))
+    h = tf.nn.relu(x)
+    size = tf.shape(h)[0]
+    doubled = tf.while_loop(lambda i, a: i < n + 1, lambda i, a: (i + 1, 2.0 * a), [0, 1.0])[1]
+    sized = tf.while_loop(lambda i, a: i < size, lambda i, a: (i + 1, a * tf.reduce_sum(h)), [0, 1.0])[1]
+    branch = tf.cond(doubled > 0.0, lambda: tf.map_fn(lambda v: v + tf.cast(n, tf.float32), tf.ones([2])), lambda: tf.ones([2]))
+    with tf.Session() as session:
+        for fetch in (doubled, branch):
+            with pytest.raises(ValueError, match="Const:0 may not be fed.*built with its value.*placeholder_with_default"):
+                session.run(fetch, {n: 4})
+        assert session.run([doubled, n * 1], {doubled: 7.0, n: 4}) == [7.0, 4]
+        assert session.run(sized, {h: np.full((2, 3), 2.0)}) == 144.0
