@@ -1,5 +1,6 @@
 """Functions with a gradient of their own: custom_gradient, grad_pass_through, recompute_grad."""
 
+import contextlib
 import functools
 import inspect
 
@@ -7,7 +8,7 @@ from regrad.autodiff import forward as forward_mode
 from regrad.core import nest, source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import RuleError
-from regrad.core.graph import Tensor, get_default_graph, variable_of
+from regrad.core.graph import Tensor, body_graphs, get_default_graph, operations_within, variable_of
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.ops.array import identity, identityn_op
@@ -271,6 +272,7 @@ def recompute_grad(f):
         if None in nest.flatten(result):
             raise ValueError(f"recompute_grad: {_place(f)} returned {result!r}; None values not supported, it must return "
                              "tensors.")
+        made, scope = graph._ops[made_before:], graph._override_scope
         results = [convert_to_tensor(r) for r in nest.flatten(result)]
         reads = [convert_to_tensor(v) for v in _variables_used(graph, made_before, inputs)]
 
@@ -281,7 +283,8 @@ def recompute_grad(f):
             # The barrier keeps the compiler from sharing the second computation with the first.
             again = after(list(op.inputs[len(results):len(results) + len(inputs)]), list(dys[:len(results)]))
             b, m = rebuild(again)
-            recomputed = [convert_to_tensor(r) for r in nest.flatten(f(*b, **m))]
+            with _rules_of(made, scope):
+                recomputed = [convert_to_tensor(r) for r in nest.flatten(f(*b, **m))]
             arrived = [(r, dy) for r, dy in zip(recomputed, dys) if dy is not None]
             grads = inner_gradients([r for r, _ in arrived], [*again, *(_storage(r) for r in reads)], [dy for _, dy in arrived])
             return [None] * len(results) + grads
@@ -294,6 +297,34 @@ def recompute_grad(f):
         return nest.pack_sequence_as(result, outputs[:len(results)])
 
     return decorated
+
+
+@contextlib.contextmanager
+def _rules_of(made, scope):
+    """Context manager: the operations made inside get the rules of those in `made`, which the same function made before.
+
+    Args:
+      made: the operations made before.
+      scope: the blocks of gradient_override_map that were in force then.
+    """
+    graph = get_default_graph()
+    start, own, graph._override_scope = len(graph._ops), graph._override_scope, scope
+    try:
+        yield
+    finally:
+        graph._override_scope = own
+    before, now = (_with_bodies(ops) for ops in (made, graph._ops[start:]))
+    if [op.type for op in before] == [op.type for op in now]:
+        from regrad.autodiff.overrides import Override
+
+        for old, new in zip(before, now):
+            attached = [rule for rule in old.attached_rules or () if isinstance(rule, Override)]
+            if attached:
+                new.attached_rules = [*(new.attached_rules or ()), *attached]
+
+
+def _with_bodies(ops):
+    return [op for outer in ops for op in (outer, *(i for body in body_graphs(outer) for i in operations_within(body)))]
 
 
 def _storage(read):

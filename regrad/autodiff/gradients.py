@@ -100,7 +100,7 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
         path = [op for walk in walks for op in walk.path]
         for override in walks[0].resolution.check_used():
             raise rules.OverrideError(f"gradients(overrides=...): {override!r} caught none of the {len(path)} "
-                                      f"operations between xs and ys{override.selector.hint(path)}")
+                                      f"operations between xs and ys{override.missed(path)}")
         if unconnected_gradients == UnconnectedGradients.ZERO:
             totals = [array.zeros_like(_read(x)) if g is None else g for x, g in zip(xs, totals)]
     return totals

@@ -54,6 +54,15 @@ class Override:
     def holds(self, order):
         return self.order == "all" or self.order == order
 
+    def missed(self, path):
+        """Returns words on why it caught nothing on a path of operations, for the error."""
+        picked = self.selector.pick(path)
+        meant = next((op for op in path if op in picked), None)
+        if meant is None:
+            return self.selector.hint(path)
+        return (f"; {meant.describe()} is meant, but no gradient arrives there: the rule of what takes its output goes past "
+                "it, as those of custom_gradient, recompute_grad and groups do, or the path is cut")
+
     def moved(self, made):
         """Returns the Override that holds for copies of operations as this one does for the originals.
 

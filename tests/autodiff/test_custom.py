@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import regrad as tf
+from regrad import sel
 
 X = np.array([0.5, -1.0, 2.0])
 
@@ -166,8 +167,27 @@ def test_overrides_reach_what_is_recomputed():
     y = tf.recompute_grad(lambda v: tf.tanh(v) * 2.0)(x)
     by_call = tf.gradients(y, x, overrides=triple)[0]
     by_view = tf.gradients(y, x, view=tf.View("v", triple))[0]
-    for g in run([by_call, by_view]):
+    with tf.attach("Tanh", triple["Tanh"]):
+        attached = tf.gradients(y, x)[0]
+    for g in run([by_call, by_view, attached]):
         np.testing.assert_allclose(g, 6 * (1 - np.tanh(X) ** 2))
+
+
+tf.RegisterGradient("Recomputed3")(lambda op, dy: 3.0 * dy)
+
+
+@pytest.mark.parametrize("inside", [lambda v: tf.tanh(v), lambda v: tf.cond(v[0] < 99.0, lambda: tf.tanh(v), lambda: v)])
+def test_a_block_around_a_function_holds_when_it_is_recomputed(inside):
+    x = tf.constant(X)
+    recomputing = tf.recompute_grad(lambda v: tf.grad_pass_through(tf.sign)(inside(v)) * 2.0)
+    with tf.get_default_graph().gradient_override_map({"Tanh": "Recomputed3"}):
+        y = recomputing(x)
+    other = recomputing(x)
+    with tf.attach(sel.type("Tanh") & sel.where(lambda op: op.override_scope is None), lambda op, dy: 5.0 * dy):
+        grads = tf.gradients(y, x)[0], tf.gradients(other, x)[0]
+    inside, attached = run(list(grads))
+    np.testing.assert_allclose(inside, np.full_like(X, 6.0))
+    np.testing.assert_allclose(attached, np.full_like(X, 10.0))
 
 
 def _without_variables(x):
