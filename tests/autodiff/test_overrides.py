@@ -187,13 +187,17 @@ def _stranger():
         return tf.constant(np.ones(3))
 
 
+@tf.custom_gradient
+def _passed_by(x):
+    return tf.sin(x), lambda dy: dy
+
+
 REFUSALS = {
     "a type nobody has": (lambda n: tf.gradients(n.y, n.x, overrides={"tanh": triple}), ValueError, "did you mean 'Tanh'"),
     "nothing of the type": (lambda n: tf.gradients(n.y, n.x, overrides={"Relu": triple}), tf.OverrideError,
                             "caught none of the 3 operations .* Exp, Mul, Tanh"),
-    "what a custom gradient goes past": (lambda n: tf.gradients(tf.custom_gradient(lambda v: (tf.sin(v), lambda dy: dy))(n.y), n.x,
-                                                                overrides={"Sin": triple}), tf.OverrideError,
-                                         r"'Sin' \(Sin\), .* is meant, but no gradient arrives there"),
+    "what a custom gradient goes past": (lambda n: tf.gradients(_passed_by(n.y), n.x, overrides={"Sin": triple}),
+                                         tf.OverrideError, r"'Sin' \(Sin\), .* is meant, but no gradient arrives there"),
     "no such name": (lambda n: tf.gradients(n.y, n.x, overrides={sel.name("heed/e"): triple}), tf.OverrideError,
                      "did you mean 'head/e'"),
     "more than a key, a rule and an order": (lambda n: tf.gradients(n.y, n.x, overrides=[("Tanh", triple, 1, 2)]), TypeError,
