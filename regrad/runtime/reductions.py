@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-_LEAST = 16_384  # numbers; below, both take a few microseconds
+_LEAST, _FEW, _MANY_RESULTS = 16_384, 4096, 512  # numbers; between the first two, sums of all of them gain one call's time
 _SHORT_ROW, _SHORT_COLUMN, _LONG_COLUMN = 32, 64, 256
 _NARROW, _WIDE = 1024, 16_384  # columns
 _REDUCTIONS = ("reduce_sum", "reduce_prod")
@@ -21,10 +21,12 @@ _UNKNOWN_TURNS = 10
 def gain(shape, axes):
     """Returns the nanoseconds that YNNPACK saves at reducing floating numbers of `shape` over `axes`; negative: it costs."""
     size = math.prod(shape)
-    if size < _LEAST:
+    if size < _FEW:
         return 0.0
     length = math.prod(shape[a] for a in axes)
     results = size // length
+    if size < _LEAST:
+        return 3000.0 if results == 1 else -8.0 * results if results > _MANY_RESULTS else 0.0
     rest = [i for i, d in enumerate(shape) if d > 1]  # the others make no difference
     row = 1
     while rest and rest[-1] in axes:

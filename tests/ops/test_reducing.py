@@ -79,6 +79,9 @@ GAINS = {  # shape, axes -> does YNNPACK gain?
     ((4, 50_000), (0,)): False,
     ((50_000, 4), (1,)): False,
     ((100, 20_000), (0,)): False,
+    ((64, 64), (0, 1)): True,
+    ((8, 1500), (0,)): False,
+    ((64, 64), (0,)): None,
     ((10, 10), (0,)): None,  # too small to matter
     ((64, 0), (0,)): None,
 }
