@@ -269,6 +269,8 @@ OPERATIONS = {
     "a misspelt activation": ("ValueError", "did you mean 'relu'",
                               "tf.layers.dense(tf.zeros([2, 3]), 3, activation='rellu') #!"),
     "text for filters": ("TypeError", "filters must be an integer", _IMAGES + "tf.layers.conv2d(x, '8', 3) #!"),
+    "a state in one piece": ("ValueError", r"tuple \(c, h\).*zero_state", _CELL + "cell(x[0], tf.zeros([3, 4])) #!"),
+    "no function of elements": ("TypeError", "Dataset.map takes a function.*got 3", "tf.data.Dataset.range(2).map(3) #!"),
     "None for a block": ("TypeError", "block_size must be", "tf.depth_to_space(tf.zeros([1, 2, 2, 4]), None) #!"),
     "a probability to keep nothing": ("ValueError", "keep_prob = 0", "tf.nn.dropout(tf.zeros([2]), 0.0) #!"),
     "text for a probability": ("ValueError", "keep_prob must be", "tf.nn.dropout(tf.zeros([2]), 'a') #!"),

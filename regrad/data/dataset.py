@@ -59,6 +59,8 @@ class ElementFunction:
 
     def __init__(self, name, function, structure, specs):
         self.name = name
+        if not callable(function):
+            raise TypeError(f"Dataset.{name} takes a function of the components of an element, got {function!r}.")
 
         def body(*tensors):
             element = packed(structure, tensors)

@@ -206,6 +206,9 @@ class _LSTM(_LayerCell):
 
     def _parts(self, state):
         if self._state_is_tuple:
+            if not nest.is_sequence(state) and (not state.shape or state.dims[0] != 2):
+                raise ValueError(f"Expected state to be a tuple (c, h), as cell.zero_state(batch, dtype) gives it, but received: "
+                                 f"{state}; {type(self).__name__}(..., state_is_tuple=False) takes both joined.")
             return state
         return array.split(state, [self._num_units, self.output_size], axis=1)
 
