@@ -1,6 +1,7 @@
 """`tf.nn.rnn_cell`: cells of recurrent networks, each a layer that maps (input, state) to (output, next state)."""
 
 import collections
+import hashlib
 import numbers
 import warnings
 
@@ -207,7 +208,7 @@ class _LSTM(_LayerCell):
     def _parts(self, state):
         if self._state_is_tuple:
             if not nest.is_sequence(state) and (not state.shape or state.dims[0] != 2):
-                raise ValueError(f"Expected state to be a tuple (c, h), as cell.zero_state(batch, dtype) gives it, but received: "
+                raise ValueError("Expected state to be a tuple (c, h), as cell.zero_state(batch, dtype) gives it, but received "
                                  f"{state}; {type(self).__name__}(..., state_is_tuple=False) takes both joined.")
             return state
         return array.split(state, [self._num_units, self.output_size], axis=1)
@@ -403,13 +404,14 @@ class DropoutWrapper(_Wrapper):
         if variational_recurrent:
             if dtype is None:
                 raise ValueError("When variational_recurrent=True, dtype must be provided")
-            self._noise = {"state": self._noises("state", cell.state_size, dtype),
-                           "output": self._noises("output", cell.output_size, dtype)}
+            self._noise = {}
             if self._drops("input"):
                 if input_size is None:
                     raise ValueError("When variational_recurrent=True and input_keep_prob < 1.0 or is unknown, input_size "
                                      "must be provided")
                 self._noise["input"] = self._noises("input", input_size, dtype)
+            self._noise["state"] = self._noises("state", cell.state_size, dtype)
+            self._noise["output"] = self._noises("output", cell.output_size, dtype)
 
     def _drops(self, what):
         return not isinstance(self._keep[what], numbers.Real) or self._keep[what] < 1
@@ -417,7 +419,7 @@ class DropoutWrapper(_Wrapper):
     def _seed_of(self, what, i):
         if self._seed is None:
             return None
-        return (int(self._seed) * 1000003 + 101 * ("input", "state", "output").index(what) + i) & 0x7FFFFFFF
+        return int(hashlib.md5(f"{self._seed}{what}_{i}".encode()).hexdigest()[:8], 16) & 0x7FFFFFFF  # as TensorFlow does
 
     def _noises(self, what, sizes, dtype):
         sizes = [sizes] if isinstance(sizes, TensorShape) else nest.flatten(sizes)

@@ -387,4 +387,16 @@ with tf.Session() as s:
     frozen = model.layers[0]
     frozen.trainable = False
     result += [[v.name for v in model.trainable_weights], [v.name for v in frozen.non_trainable_weights]]""", tolerance=1e-4),
+    Row("what a dropout wrapper draws", """
+tf.set_random_seed(9)
+cells = [lambda: tf.nn.rnn_cell.LSTMCell(3),
+         lambda: tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.GRUCell(2), tf.nn.rnn_cell.LSTMCell(3)])]
+fetches = []
+for n, (cell, seed, whole) in enumerate([(0, 3, False), (1, None, False), (0, 3, True), (1, None, True)]):
+    wrapped = tf.nn.rnn_cell.DropoutWrapper(cells[cell](), 0.7, 0.5, 0.6, whole, 2 if whole else None, tf.float32, seed)
+    with tf.variable_scope('s%d' % n, initializer=tf.constant_initializer(0.3)):
+        fetches += tf.nn.static_rnn(wrapped, [tf.ones([1, 2])] * 2, dtype=tf.float32)[0]
+with tf.Session() as s:
+    s.run(tf.global_variables_initializer())
+    result = [s.run(fetches) for _ in range(3)]""", tolerance=1e-5),
 ]
