@@ -525,6 +525,8 @@ class ZipDataset(Dataset):
         for part in self._parts:
             if not isinstance(part, Dataset):
                 raise TypeError(f"Dataset.zip takes a structure of datasets, in tuples and dicts; got {part!r}.")
+        if not self._parts:
+            raise ValueError("Dataset.zip takes a structure of datasets with at least one in it.")
         super().__init__(self._parts, packed(datasets, [p._structure for p in self._parts]),
                          [s for p in self._parts for s in p.specs])
 

@@ -72,6 +72,8 @@ def _identity_of_parts(x, name):
 
 def identity_n(input, name=None):
     """Returns a list of tensors like the list `input`, as one operation."""
+    if isinstance(input, (list, tuple)) and not input:
+        raise ValueError("identity_n: input is empty; the list must have at least one tensor.")
     return identityn_op(input, name=name)
 
 

@@ -47,8 +47,10 @@ def Assert(condition, data, summarize=None, name=None):
     Raises:
       InvalidArgumentError: (when run) the condition is false.
     """
-    return assert_op(condition, _listed(data, "Assert"), summarize=3 if summarize is None else summarize,
-                     name=name)
+    data = _listed(data, "Assert")
+    if not data:
+        raise ValueError("Assert: data is empty; it must have at least one tensor or value to show.")
+    return assert_op(condition, data, summarize=3 if summarize is None else summarize, name=name)
 
 
 def assert_true(condition, message, data=(), name=None):

@@ -245,8 +245,10 @@ def dynamic_stitch(indices, data, name=None):
       A tensor [largest index + 1, ...]. Of rows with equal indices the last one counts; rows that no index
       names are zero.
     """
-    if not isinstance(indices, (list, tuple)) or not isinstance(data, (list, tuple)) or not indices:
-        raise TypeError("dynamic_stitch takes two lists of tensors, of at least one each.")
+    if not isinstance(indices, (list, tuple)) or not isinstance(data, (list, tuple)):
+        raise TypeError(f"dynamic_stitch takes two lists of tensors, got {indices!r} and {data!r}.")
+    if not indices:
+        raise ValueError("dynamic_stitch takes two lists of at least one tensor each; indices is empty.")
     indices = [convert_to_tensor(i, dtypes.int32, name="indices") for i in indices]
     op = dynamicstitch_op if any(i.value() is None for i in indices) else _stitch_known_op
     return op(indices, list(data), name=name)

@@ -24,6 +24,8 @@ class QueueSpec:
     """What a queue is; its contents are in `session.resources`, those of queues of one `shared_name` under that."""
 
     def __init__(self, kind, capacity, types, shapes, shared_name=None, reserve=0, seeds=(0, 0)):
+        if not types:
+            raise ValueError(f"{kind}: dtypes is empty; an element has at least one component.")
         self.kind, self.types, self.shapes = kind, types, shapes
         self.capacity = capacity if capacity > 0 else float("inf")
         self.shared_name, self.container = shared_name or "", get_default_graph()._container or ""

@@ -115,6 +115,8 @@ def sparse_concat(axis, sp_inputs, name=None, expand_nonconcat_dim=False, concat
     """
     axis = concat_dim if axis is None else axis
     inputs = [_sparse(x) for x in sp_inputs]
+    if not inputs:
+        raise ValueError("sparse_concat: sp_inputs is empty; it must have at least one SparseTensor.")
     if len(inputs) == 1:
         return inputs[0]
     with get_default_graph().name_scope(name or "SparseConcat"):

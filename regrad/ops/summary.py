@@ -296,11 +296,14 @@ def merge(inputs, collections=None, name=None):
     """Returns a string scalar: one serialised Summary of all values of `inputs`.
 
     Raises:
+      ValueError: there are no inputs.
       InvalidArgumentError: (when run) two values have one tag.
     """
     if not isinstance(inputs, (list, tuple, set)) or any(x is None for x in inputs):
         raise TypeError(f"summary.merge: inputs must be a list of what tf.summary.scalar and its like return, got {inputs!r}.")
     inputs = list(inputs)
+    if not inputs:
+        raise ValueError("summary.merge: inputs is empty; tf.summary.merge_all() gives None where there are no summaries.")
     with get_default_graph().name_scope(_clean(name) or "Merge"):
         merged = mergesummary_op(inputs, name="MergeSummary" if name is None else _clean(name))
     get_default_graph().add_to_collections(list(collections or ()), merged)

@@ -203,6 +203,9 @@ made = [*tf.import_graph_def(text, return_elements=['n', 'c'], name='x'),
         *tf.import_graph_def(data, return_elements=['n', 'c'], name='y')]
 result = [op.colocation_groups() for op in made]"""),
     _refused("a saver's names", "TypeError", "", "tf.train.Saver({1: tf.Variable(1.0)})"),
+    *(_refused(f"an empty list, {code.partition('(')[0]}", "ValueError", "", f"tf.{code}") for code in (
+        "identity_n([])", "dynamic_stitch([], [])", "summary.merge([])", "FIFOQueue(1, [])", "sparse_concat(0, [])",
+        "data.Dataset.zip(())", "Assert(tf.constant(True), [])")),
     _refused("a variable saved twice", "ValueError", "two names", """
 v = tf.Variable(1.0)
 tf.train.Saver({'a': v, 'b': v})"""),
