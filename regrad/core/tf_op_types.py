@@ -302,5 +302,5 @@ OP_TYPES = TF_OP_TYPES | frozenset("""
     FractionalMaxPoolGradGrad FuncInput GatherSegments GatherV2Grad GradientBlock IgammaSlope InitializedValue
     LoweringVJP NthElementPlaces ProductOfOthers ReportUninitializedVariables ReshapeLike SameShape SliceGrad
     SparseApplyGradientDescent
-    SparsePositions SparseRowNumbers SumRepeatedRows SumToLike TensorArrayUnstack UnreduceLike ZetaSum
+    SparsePositions SparseRowNumbers SumRepeatedRows SumToLike TensorArrayTake TensorArrayUnstack UnreduceLike ZetaSum
 """.split())

@@ -123,6 +123,19 @@ read_op = define_op("TensorArrayReadV3", "flow_in: T, index: int32", lower=_read
                     infer=lambda buffer, index: Spec(_row_dims(buffer), buffer.dtype))
 
 
+def _take_lower(b, buffer, index):
+    if b.is_host or not buffer.shape[0]:
+        row = _read_lower(b, buffer, index)
+        return row, _write_lower(b, buffer, index, np.zeros_like(row), dynamic_size=False)
+    (row,) = b.apart(_read_lower(b, buffer, index))
+    # What is written depends on what was read, though no index is below 0: so XLA writes in place, after it has read.
+    return row, _write_lower(b, buffer, index, b.np.where(index < 0, row, b.np.zeros_like(row)), dynamic_size=False)
+
+
+take_op = define_op("TensorArrayTake", "flow_in: T, index: int32", lower=_take_lower,
+                    infer=lambda buffer, index: [Spec(_row_dims(buffer), buffer.dtype), buffer])
+
+
 def _gather_infer(buffer, indices):
     row = _row_dims(buffer)
     n = indices.dims[0] if indices.dims else None
@@ -163,7 +176,7 @@ def _scatter_lower(b, buffer, indices, value, *, dynamic_size):
 
 scatter_op = define_op("TensorArrayScatterV3", "flow_in: T, indices: Tidx, value: T", types={"Tidx": INDEX},
                        infer=_scatter_infer, lower=_scatter_lower, attrs={"dynamic_size": False})
-read_op.extra["bounds"] = gather_op.extra["bounds"] = read_bounds
+read_op.extra["bounds"] = take_op.extra["bounds"] = gather_op.extra["bounds"] = read_bounds
 scatter_op.extra.update(host_if=_dynamic, bounds=write_bounds)
 
 

@@ -4,7 +4,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.ops.array import expand_dims, reshape, reshape_like, shape, zeros_like
-from regrad.ops.tensor_array import gather_op, read_op, scatter_op, write_op
+from regrad.ops.tensor_array import gather_op, scatter_op, take_op, write_op
 
 NotDifferentiable("TensorArrayV3")
 NotDifferentiable("TensorArraySizeV3")
@@ -13,11 +13,15 @@ NotDifferentiable("TensorArraySizeV3")
 @RegisterGradient("TensorArrayWriteV3")
 def _write_grad(op, dflow):
     index, value = op.inputs[1:]
-    dvalue = read_op(dflow, index)
-    dvalue.set_shape(value.dims)
     # What stood in the row before was replaced: nothing of the gradient reaches it.
-    rest = write_op(dflow, index, zeros_like(dvalue), dynamic_size=op.get_attr("dynamic_size"))
+    dvalue, rest = take_op(dflow, index)
+    dvalue.set_shape(value.dims)
     return _as_long(rest, op), None, dvalue
+
+
+@RegisterGradient("TensorArrayTake")
+def _take_grad(op, drow, drest):
+    return write_op(convert_to_tensor(drest), op.inputs[1], drow), None  # in place of the gradient of the zeros
 
 
 def _as_long(rows, op):

@@ -200,7 +200,7 @@ static Job *linger(void)
         if (++i == SEATS)
             return NULL;
     Job *job;
-    for (int64_t end = now() + LINGER; (job = atomic_load(&seats[i])) == &waiting;)
+    for (int64_t end = now() + LINGER; (job = atomic_load(&seats[i])) == &waiting; sched_yield()) /* to XLA's other threads */
         if (now() > end && atomic_compare_exchange_strong(&seats[i], &job, NULL))
             return NULL;
     atomic_store(&seats[i], NULL);

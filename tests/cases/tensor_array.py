@@ -22,6 +22,8 @@ CASES = [
     Case("TensorArrayWriteV3", tensor_array.write_op, written, ((3,), P(0, np.int32), ()), note="scalars"),
     Case("TensorArrayWriteV3", tensor_array.write_op, lambda flow, i, x, **_: np.concatenate([flow, [0 * x, x]]),
          ((2, 3), P(3, np.int32), (3,)), {"dynamic_size": True}, wrt=(2,), note="longer"),
+    Case("TensorArrayTake", tensor_array.take_op, lambda flow, i: (flow[i], written(flow, i, 0)), ((4, 2, 3), P(2, np.int32)),
+         dtypes=ALL),
     Case("TensorArrayGatherV3", tensor_array.gather_op, lambda flow, i: flow[i], ((4, 3), P([2, 0, 2], np.int32)), dtypes=ALL),
     Case("TensorArrayGatherV3", tensor_array.gather_op, lambda flow, i: flow[i], ((4, 3), P([], np.int32)), note="none"),
     Case("TensorArrayScatterV3", tensor_array.scatter_op, written, ((4, 3), P([2, 0]), (2, 3)), dtypes=ALL),
