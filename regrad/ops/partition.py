@@ -248,7 +248,7 @@ def dynamic_stitch(indices, data, name=None):
     if not isinstance(indices, (list, tuple)) or not isinstance(data, (list, tuple)):
         raise TypeError(f"dynamic_stitch takes two lists of tensors, got {indices!r} and {data!r}.")
     if not indices:
-        raise ValueError("dynamic_stitch takes two lists of at least one tensor each; indices is empty.")
+        raise ValueError("dynamic_stitch takes two lists of at least one tensor each: indices is empty.")
     indices = [convert_to_tensor(i, dtypes.int32, name="indices") for i in indices]
     op = dynamicstitch_op if any(i.value() is None for i in indices) else _stitch_known_op
     return op(indices, list(data), name=name)

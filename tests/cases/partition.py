@@ -92,5 +92,5 @@ CASES = [
     Bad("DynamicStitch", lambda: partition.dynamic_stitch([[0], [1]], [floats(1)]), ValueError, "one length"),
     Bad("DynamicStitch", lambda: partition.dynamic_stitch([[0], [1]], [floats(1), floats(1, 2)]), ValueError,
         "one shape"),
-    Bad("DynamicStitch", lambda: partition.dynamic_stitch([], []), TypeError, "at least one"),
+    Bad("DynamicStitch", lambda: partition.dynamic_stitch([], []), ValueError, "at least one"),
 ]
