@@ -15,7 +15,7 @@ from regrad.runtime import config, foreign, native
 from regrad.runtime.loading import import_jax
 
 TARGET, SUM_OF_ROWS, UNINITIALIZED = "regrad_product", "regrad_sum_of_rows", "regrad_uninitialized"
-_LEAST, _MOST = 2_000_000, 12_000_000  # products of numbers: below, waking a thread takes what it saves; XLA shares out more
+_LEAST, _MOST = 1_000_000, 12_000_000  # products of numbers: below, waking a thread takes what it saves; XLA shares out more
 _ROWS, _COLUMNS = 32, 64  # at least: of fewer, rearranging y takes the time
 _TURNED = 128  # terms from which on XLA is faster at x' y when it has turned x first: YNNPACK does not take it as it is
 _NARROW, _LEAST_NARROW, _MOST_NARROW = 32, 1_000_000, 50_000_000  # columns of x' y for which XLA takes twice the time
