@@ -38,6 +38,18 @@ def torch_leaves(torch, arrays):
     return [torch.tensor(array, requires_grad=True) for array in arrays]
 
 
+def torch_step(optimizer, loss_of):
+    """Returns a training step: of what `loss_of()` gives, with its gradients in new memory each time."""
+    def step():
+        loss = loss_of()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return step
+
+
 def jax_momentum(jax, logits, data, rate, momentum):
     """Returns a training step of the classifier `logits(params, images)` on `data`: weights, images, labels."""
     jnp = jax.numpy

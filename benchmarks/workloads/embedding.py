@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 
-from shared import tf1_session, tf1_variables
+from shared import tf1_session, tf1_variables, torch_step
 
 ROWS = {"embedding 1,000,000 x 64, Adagrad": {"rows": 1_000_000, "ids": 4096}}
 QUICK = {"embedding 100,000 x 64, Adagrad": {"rows": 100_000, "ids": 4096}}
@@ -42,16 +42,12 @@ def torch_program(torch, data, rows, ids):
     optimizer = torch.optim.Adagrad([table], lr=RATE, initial_accumulator_value=START, eps=0)
     batches = itertools.cycle(data["ids"])
 
-    def step():
+    def loss_of():
         chosen = torch.from_numpy(next(batches))
         found = torch.nn.functional.embedding(chosen, table, sparse=True)
-        loss = (found - torch.from_numpy(data["target"])).square().sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss.item()
+        return (found - torch.from_numpy(data["target"])).square().sum()
 
-    return step
+    return torch_step(optimizer, loss_of)
 
 
 def jax_program(jax, data, rows, ids):

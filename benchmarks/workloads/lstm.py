@@ -6,7 +6,7 @@ C++, stands in both rows.
 
 import numpy as np
 
-from shared import tf1_session, tf1_variables, weights
+from shared import tf1_session, tf1_variables, torch_step, weights
 
 ROWS = {
     "LSTM of 50 steps, unrolled": {"steps": 50, "loop": False},
@@ -69,15 +69,11 @@ def torch_program(torch, data, steps, loop):
               out.requires_grad_(), out_bias.requires_grad_()]
     optimizer = torch.optim.SGD(leaves, lr=RATE)
 
-    def step():
+    def loss_of():
         _, (h, _) = lstm(torch.from_numpy(data["x"]))
-        loss = torch.nn.functional.mse_loss(torch.addmm(out_bias, h[0], out), torch.from_numpy(data["y"]))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss.item()
+        return torch.nn.functional.mse_loss(torch.addmm(out_bias, h[0], out), torch.from_numpy(data["y"]))
 
-    return step
+    return torch_step(optimizer, loss_of)
 
 
 def jax_program(jax, data, steps, loop):

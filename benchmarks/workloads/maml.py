@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shared import tf1_session, tf1_variables, torch_leaves, weights
+from shared import tf1_session, tf1_variables, torch_leaves, torch_step, weights
 
 ROWS = {"MAML, 8 tasks of 3 steps": {"tasks": 8}}
 QUICK = {"MAML, 2 tasks of 3 steps": {"tasks": 2}}
@@ -47,7 +47,7 @@ def torch_program(torch, data, tasks):
         h = torch.relu(torch.addmm(w[3], torch.relu(torch.addmm(w[1], x, w[0])), w[2]))
         return torch.nn.functional.mse_loss(torch.addmm(w[5], h, w[4]), y)
 
-    def step():
+    def outer_loss():
         loss = 0
         for x, y, later_x, later_y in zip(*(torch.from_numpy(s) for s in data["sets"]), strict=True):
             w = leaves
@@ -55,12 +55,9 @@ def torch_program(torch, data, tasks):
                 gradients = torch.autograd.grad(loss_of(w, x, y), w, create_graph=True)
                 w = [p - INNER * g for p, g in zip(w, gradients, strict=True)]
             loss = loss + loss_of(w, later_x, later_y) / tasks
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss.item()
+        return loss
 
-    return step
+    return torch_step(optimizer, outer_loss)
 
 
 def jax_program(jax, data, tasks):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shared import tf1_session, tf1_variables, torch_leaves, weights
+from shared import tf1_session, tf1_variables, torch_leaves, torch_step, weights
 
 ROWS = {"MLP, Adam": {"batch": 128}}
 RATE = 1e-4
@@ -36,18 +36,14 @@ def torch_program(torch, data, batch):
     w1, b1, w2, b2, w3, b3 = leaves
     optimizer = torch.optim.Adam(leaves, lr=RATE, fused=True)  # the fastest of PyTorch's three forms here
 
-    def step():
+    def loss_of():
         x = torch.from_numpy(data["x"])
         labels = torch.from_numpy(data["labels"]).long()
         h = torch.relu(torch.addmm(b1, x, w1))
         h = torch.relu(torch.addmm(b2, h, w2))
-        loss = torch.nn.functional.cross_entropy(torch.addmm(b3, h, w3), labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss.item()
+        return torch.nn.functional.cross_entropy(torch.addmm(b3, h, w3), labels)
 
-    return step
+    return torch_step(optimizer, loss_of)
 
 
 def jax_program(jax, data, batch):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shared import jax_momentum, tf1_session, tf1_variables, torch_leaves, weights
+from shared import jax_momentum, tf1_session, tf1_variables, torch_leaves, torch_step, weights
 
 ROWS = {"separable convolutions, momentum": {"batch": 16}}
 REPEATS = 2
@@ -60,20 +60,16 @@ def torch_program(torch, data, batch):
     v = torch_leaves(torch, arrays)
     optimizer = torch.optim.SGD(v, lr=RATE, momentum=MOMENTUM)
 
-    def step():
+    def loss_of():
         h = torch.from_numpy(data["images"]).permute(0, 3, 1, 2)  # channels last in memory
         for w, scale, offset, stride, depthwise in _layers(v):
             if stride == 2:  # as "SAME" pads an even size
                 h = F.pad(h, (0, 1, 0, 1))
             h = F.conv2d(h, w, stride=stride, padding=0 if stride == 2 else w.shape[-1] // 2, groups=len(w) if depthwise else 1)
             h = F.relu6(F.batch_norm(h, None, None, scale, offset, training=True, eps=EPSILON))
-        loss = F.cross_entropy(torch.addmm(v[-1], h.mean((2, 3)), v[-2]), torch.from_numpy(data["labels"]).long())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss.item()
+        return F.cross_entropy(torch.addmm(v[-1], h.mean((2, 3)), v[-2]), torch.from_numpy(data["labels"]).long())
 
-    return step
+    return torch_step(optimizer, loss_of)
 
 
 def jax_program(jax, data, batch):

@@ -3,7 +3,7 @@
 import numpy as np
 
 import vgg16
-from shared import jax_momentum, tf1_session, tf1_variables, torch_leaves
+from shared import jax_momentum, tf1_session, tf1_variables, torch_leaves, torch_step
 
 ROWS = {"VGG16 64 x 64, momentum": {"batch": 16, "image": 64}}
 QUICK = {"VGG16 64 x 64, momentum, batch 4": {"batch": 4, "image": 64}}
@@ -37,16 +37,12 @@ def torch_program(torch, data, batch, image):
     leaves = torch_leaves(torch, vgg16.torch_layout(data["weights"]))
     optimizer = torch.optim.SGD(leaves, lr=RATE, momentum=MOMENTUM)
 
-    def step():
+    def loss_of():
         images = torch.from_numpy(data["images"]).permute(0, 3, 1, 2)  # stays channels last: faster here
         logits = vgg16.torch_logits(torch, images, leaves)
-        loss = torch.nn.functional.cross_entropy(logits, torch.from_numpy(data["labels"]).long())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss.item()
+        return torch.nn.functional.cross_entropy(logits, torch.from_numpy(data["labels"]).long())
 
-    return step
+    return torch_step(optimizer, loss_of)
 
 
 def jax_program(jax, data, batch, image):

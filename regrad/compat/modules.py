@@ -9,6 +9,8 @@ import functools
 import itertools
 import types
 
+from regrad.core import gradient_registry
+
 _TREE = {
     "": """compat=compat compat.v1=regrad compat.v2=compat.v2 python=regrad core core.framework core.lib core.lib.core
         core.protobuf core.util core.example raw_ops=raw_ops""",
@@ -245,39 +247,27 @@ class _Rules(collections.abc.MutableMapping):
     """The registered rules as TensorFlow's private dictionary of them: programs exchange rules there, and take some out."""
 
     def __getitem__(self, name):
-        from regrad.core import gradient_registry
-
         rule = gradient_registry.find(name) if isinstance(name, str) else None
         if rule is None:
             raise KeyError(name)
         return _RuleEntry(rule)
 
     def __setitem__(self, name, entry):
-        from regrad.core import gradient_registry
-
         if name in self:
             self[name]["type"] = entry["type"]
         else:
             gradient_registry.register(name, entry["type"])
 
     def __delitem__(self, name):
-        from regrad.core import gradient_registry
-
         gradient_registry.forget(name)
 
     def __contains__(self, name):
-        from regrad.core import gradient_registry
-
         return name in gradient_registry.names()  # a rule under two names is exchanged once, and given back once
 
     def __iter__(self):
-        from regrad.core import gradient_registry
-
         return iter(list(gradient_registry.names()))
 
     def __len__(self):
-        from regrad.core import gradient_registry
-
         return len(gradient_registry.names())
 
 
@@ -287,8 +277,6 @@ class _GradientRegistry:
     _registry = _Rules()
 
     def register(self, candidate, name=None):
-        from regrad.core import gradient_registry
-
         gradient_registry.register(name or candidate.__name__, candidate)
 
     def list(self):

@@ -169,8 +169,11 @@ def serves(b, kind, x_shape, w_shape, dtype, windows):
     """True where oneDNN is to convolve `x_shape` [batch, *spatial, channels] with `w_shape` [*window, in, out]."""
     if not w_shape[-2] or any(min(w.lo, w.hi) < 0 for w in windows):
         return False
-    products = x_shape[0] * math.prod(w.out for w in windows) * math.prod(w_shape)
-    return fast(b, kind, dtype, products, x_shape[-1] // w_shape[-2])
+    return fast(b, kind, dtype, _products(x_shape, w_shape, windows), x_shape[-1] // w_shape[-2])
+
+
+def _products(x_shape, w_shape, windows):
+    return x_shape[0] * math.prod(w.out for w in windows) * math.prod(w_shape)
 
 
 def convolution(b, kind, first, second, shape, windows):
@@ -181,8 +184,7 @@ def convolution(b, kind, first, second, shape, windows):
     """
     shapes = {FORWARD: (first.shape, second.shape), BY_INPUT: (shape, first.shape), BY_FILTER: (first.shape, shape)}
     x, w = shapes[kind]
-    products = x[0] * math.prod(v.out for v in windows) * math.prod(w)
-    threads = 1 if products < (_ALONE if x[-1] == w[-2] else _ALONE_IN_GROUPS) else config.threads or 0
+    threads = 1 if _products(x, w, windows) < (_ALONE if x[-1] == w[-2] else _ALONE_IN_GROUPS) else config.threads or 0
     numbers = [*x, *w, *(v for window in windows for v in (window.stride, window.dilation, window.lo, window.hi, window.out))]
     key = f"{kind} {len(windows)} {threads} {' '.join(map(str, numbers))}"
     if not b.is_host:

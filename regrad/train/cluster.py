@@ -91,6 +91,11 @@ class Server:
         raise NotImplementedError("tf.train.Server.join: a parameter server would wait here for other processes. " + _ONE)
 
 
+_HELD = ("Variable", "VariableV2", "AutoReloadVariable", "MutableHashTable", "MutableHashTableV2", "MutableHashTableOfTensors",
+         "MutableHashTableOfTensorsV2", "MutableDenseHashTable", "MutableDenseHashTableV2", "VarHandleOp",
+         "BoostedTreesEnsembleResourceHandleOp")
+
+
 def replica_device_setter(ps_tasks=0, ps_device="/job:ps", worker_device="/job:worker", merge_devices=True, cluster=None,
                           ps_ops=None, ps_strategy=None):
     """Returns a function for `tf.device` that names tasks of the parameter servers for variables in turn; None without any.
@@ -128,8 +133,3 @@ def replica_device_setter(ps_tasks=0, ps_device="/job:ps", worker_device="/job:w
         return device.to_string()
 
     return chosen
-
-
-_HELD = ("Variable", "VariableV2", "AutoReloadVariable", "MutableHashTable", "MutableHashTableV2", "MutableHashTableOfTensors",
-         "MutableHashTableOfTensorsV2", "MutableDenseHashTable", "MutableDenseHashTableV2", "VarHandleOp",
-         "BoostedTreesEnsembleResourceHandleOp")

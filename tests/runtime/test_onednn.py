@@ -174,27 +174,23 @@ print(session.run(y, feed), segment.compile_count)
 
 
 @needs_library
-def test_an_interrupt_while_python_calls_it_stops_the_run(by_python, monkeypatch):
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+def test_an_interrupt_while_python_calls_it_stops_the_run(by_python, interruptible, monkeypatch):
     monkeypatch.setattr(tf.config, "host_runs", 0)
     monkeypatch.setattr(tf.config, "cache_dir", None)
-    try:
-        net = _net()
-        expected = net["session"].run(net["y"], net["feed"])
-        execute, stop = onednn._Convolution.execute, [True]
+    net = _net()
+    expected = net["session"].run(net["y"], net["feed"])
+    execute, stop = onednn._Convolution.execute, [True]
 
-        def interrupted(self, addresses):
-            if stop:
-                stop.pop()
-                signal.raise_signal(signal.SIGINT)
-            execute(self, addresses)
+    def interrupted(self, addresses):
+        if stop:
+            stop.pop()
+            signal.raise_signal(signal.SIGINT)
+        execute(self, addresses)
 
-        monkeypatch.setattr(onednn._Convolution, "execute", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            net["session"].run(net["y"], net["feed"])
-        assert net["session"].run(net["y"], net["feed"]) == expected
-    finally:
-        signal.signal(signal.SIGINT, before)
+    monkeypatch.setattr(onednn._Convolution, "execute", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        net["session"].run(net["y"], net["feed"])
+    assert net["session"].run(net["y"], net["feed"]) == expected
 
 
 @needs_library

@@ -14,22 +14,9 @@ import pytest
 import regrad as tf
 from regrad.runtime import stopping
 
+pytestmark = pytest.mark.usefixtures("interruptible")
+
 LONG = 2_000_000_000  # turns: some ten seconds
-
-
-@pytest.fixture
-def session(monkeypatch):
-    monkeypatch.setattr(tf.config, "cache_dir", None)
-    with tf.Graph().as_default(), tf.Session() as session:
-        yield session
-
-
-@pytest.fixture(autouse=True)
-def interruptible():
-    """Ctrl-C raises, also where the tests run in the background of a shell, which has it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def _count(turns, start=0):
