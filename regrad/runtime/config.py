@@ -7,7 +7,8 @@ Attributes:
   call_ops: operations that XLA optimises together, at most, in a segment of more than `apart_ops` in which more than so many
     follow from one another without a product of matrices between, or in which some repeat themselves.
   repeat_size: operations that repeat themselves in such a segment, unrolled turns of a recurrent network for example, become
-    a loop of the compiled program if their results have so many elements on average; smaller ones run faster without.
+    a loop of the compiled program if their results have so many elements on average; smaller ones run faster without, and
+    where turns do not depend on one another they are computed all at once.
   host_runs: how often, at most, a cold segment is executed with NumPy before it is compiled; 0 compiles at once. It is twice
     for one of more than host_cost that NumPy has done before it could be compiled, and for the small ones of the same
     program; the second time, another thread compiles. Of a plan that is run for many shapes, the later ones wait longer.

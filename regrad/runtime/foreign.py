@@ -106,7 +106,8 @@ def call(target, shape, dtype, *operands, **attributes):
       attributes: what tells it what to compute: `key`, a str, where the handler is Python's; else as it wants them.
     """
     jax = import_jax()
-    return jax.ffi.ffi_call(target, jax.ShapeDtypeStruct(shape, dtype), vmap_method="sequential")(*operands, **attributes)
+    one = jax.ffi.ffi_call(target, jax.ShapeDtypeStruct(shape, dtype), vmap_method="sequential_unrolled")
+    return one(*operands, **attributes)
 
 
 def note(error):

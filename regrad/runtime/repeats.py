@@ -2,7 +2,8 @@
 
 Unrolled turns of a recurrent network, or equal layers: XLA compiles every one of them, however alike they are. As the body
 of a loop they compile once. What one turn gives the next is carried; what differs from turn to turn is a row of an array,
-and so is what is read of each turn afterwards.
+and so is what is read of each turn afterwards. Small turns of which none gives another anything - the tasks of a
+meta-learner, the members of an ensemble - are no loop: each of their steps is computed for all turns at once.
 """
 
 import functools
@@ -59,11 +60,12 @@ class Repeat:
       each: {slot: slots of the segment, one for each turn}.
       outs: {slot of the turn: slots of the segment, one for each turn} for what is read after the loop.
       n_slots: how many slots a turn has; the segment's come first, for its constants.
+      small: whether a turn's results are, so that a loop would take longer than the steps written out.
     """
 
-    def __init__(self, w, start, period, turns, kinds):
+    def __init__(self, w, start, period, turns, kinds, small):
         steps = w.steps
-        self.start, self.stop, self.turns = start, start + period * turns, turns
+        self.start, self.stop, self.turns, self.small = start, start + period * turns, turns, small
         one = steps[start:start + period]
         place, self.same, self.each, carried = {}, {}, {}, {}
         self.steps = []
@@ -140,12 +142,13 @@ def _best(w, begin, end):
     """Returns the Repeat that saves most among steps `begin` to `end`; None if none does."""
     for _, period, start, stop in _candidates(w.signs[begin:end])[:_TRIED]:
         at, end_at = begin + start + _phase(w, begin + start, period), begin + stop
-        if sum(_size(w, i) for step in w.steps[at:at + period] for i in step[4]) < config.repeat_size * period:
-            continue
+        small = sum(_size(w, i) for step in w.steps[at:at + period] for i in step[4]) < config.repeat_size * period
         while at + _TURNS * period <= end_at:
+            if small and _carries(_kinds(w, at, period, at + period)):
+                break
             turns, kinds = _extent(w, at, period, (end_at - at) // period)
             if turns >= _TURNS and (turns - 1) * period >= _SAVED:
-                repeat = Repeat(w, at, period, turns, kinds)
+                repeat = Repeat(w, at, period, turns, kinds, small)
                 if sum(_size(w, slots[0]) for slots in repeat.outs.values()) <= _KEPT:
                     return repeat
             at += turns * period  # a turn that is wired otherwise, as the first one often is
@@ -222,6 +225,11 @@ def _kinds(w, start, period, turn):
             of_step.append(kind)
         result.append(of_step)
     return result
+
+
+def _carries(kinds):
+    """True where a turn reads what the one before made."""
+    return any(kind and kind[0] == "carry" for of_step in kinds or () for kind in of_step)
 
 
 def _size(w, i):
@@ -325,26 +333,36 @@ def run(b, repeat, env, template, take):
     rows = {i: _rows_for_turns(b, [env[s] for s in slots]) for i, slots in repeat.each.items()}
     # Results are kept in the order in which what the loop reads is: the products of both are sums over rows.
     backwards = any(step < 0 for _, _, step in rows.values())
+    turns = range(repeat.turns)[::-1] if backwards else range(repeat.turns)
 
-    def turn(carry, at):
+    def compute(carry, row):
         inner = template + [None] * (repeat.n_slots - len(template))
         for i, s in repeat.same.items():
             inner[i] = same[s]
         for (i, _, _), x in zip(repeat.carried, carry):
             inner[i] = x
-        k = repeat.turns - 1 - at if backwards else at
-        for i, (stack, first, step) in rows.items():
-            inner[i] = b.lax.dynamic_index_in_dim(stack, first + step * k, keepdims=False)
+        for i, x in row.items():
+            inner[i] = x
         take(repeat.steps, inner)
         return [inner[made] for _, _, made in repeat.carried], [inner[i] for i in repeat.outs]
 
+    def turn(carry, at):
+        k = repeat.turns - 1 - at if backwards else at
+        return compute(carry, {i: b.lax.dynamic_index_in_dim(stack, first + step * k, keepdims=False)
+                               for i, (stack, first, step) in rows.items()})
+
     same = {s: value(env[s]) for s in repeat.same.values()}
-    first = [b.np.asarray(value(env[s])) for _, s, _ in repeat.carried]
-    last, kept = b.scan(turn, first, b.np.arange(repeat.turns, dtype="int32"), length=repeat.turns, reverse=backwards)
+    if repeat.small and rows:
+        stacks = {i: _stack(stack, first + step * turns[0], step * turns.step, len(turns))
+                  for i, (stack, first, step) in rows.items()}
+        last, kept = [], b.all_at_once(lambda row: compute([], row)[1], stacks)
+    else:
+        first = [b.np.asarray(value(env[s])) for _, s, _ in repeat.carried]
+        last, kept = b.scan(turn, first, b.np.arange(repeat.turns, dtype="int32"), length=repeat.turns, reverse=backwards)
     carried = {made: x for (_, _, made), x in zip(repeat.carried, last)}
     for i, stack in zip(repeat.outs, kept):
-        for k, s in enumerate(repeat.outs[i]):
-            env[s] = Row(stack, repeat.turns - 1 - k if backwards else k, carried.get(i) if k == repeat.turns - 1 else None)
+        for k, s in zip(turns, repeat.outs[i]):
+            env[s] = Row(stack, k, carried.get(i) if k == turns[-1] else None)
 
 
 def take_rows(b, step, env, template, turned):

@@ -101,6 +101,45 @@ PROGRAMS = {
 }
 
 
+def tasks(x, w):
+    """A meta-learner: a step of gradient descent for each row, from the same weights, judged by another row."""
+    losses, weights = [], [w, tf.ones([UNITS, 2], x.dtype) / 3]
+
+    def loss_of(weights, rows):
+        return tf.reduce_mean(tf.square(tf.tanh(rows @ weights[0]) @ weights[1]))
+
+    for row in tf.unstack(x, axis=1):
+        gradients = tf.gradients(loss_of(weights, row), weights)
+        losses.append(loss_of([p - 0.1 * g for p, g in zip(weights, gradients)], row[::-1] * 0.5))
+    loss = tf.add_n(losses)
+    return [loss, losses[3], *tf.gradients(loss, [x, w])]
+
+
+def members(x, w):
+    """An ensemble whose members have inputs, noise and a sorting of their own."""
+    outs = []
+    for k, own in enumerate(tf.unstack(x, axis=1)):
+        h = tf.matmul(own, w) + tf.random_normal([BATCH, UNITS], seed=k, dtype=x.dtype)
+        h = tf.cumsum(tf.nn.dropout(tf.sort(tf.sin(h), 1), keep_prob=0.8, seed=50 + k), 1) * tf.nn.softmax(h)
+        outs.append(tf.tanh(h))
+    return [tf.stack(outs), *tf.gradients(outs, [x, w])]
+
+
+def images(x, w):
+    """Convolutions of each member's own images by filters that all have, and by its own."""
+    shared, outs = tf.reshape(w[:3, :3], [3, 3, 1, 1]), []
+    for own in tf.unstack(x, axis=1):
+        image = tf.tile(tf.reshape(own, [1, BATCH, WIDTH, 1]), [2, 2, 2, 1])
+        h = tf.nn.relu(tf.nn.conv2d(image, shared, [1, 2, 2, 1], "SAME"))
+        h = tf.nn.conv2d(tf.sin(h), tf.nn.softmax(tf.reshape(own[:2, :2], [2, 2, 1, 1])), [1, 1, 1, 1], "VALID")
+        outs.append(tf.reduce_sum(tf.square(tf.nn.max_pool(tf.tanh(h), [1, 2, 2, 1], [1, 1, 1, 1], "SAME"))))
+    loss = tf.add_n(outs)
+    return [loss, *tf.gradients(loss, [x, w])]
+
+
+INDEPENDENT = {"tasks": tasks, "members": members, "images": images}
+
+
 def run(build, loops, **others):
     """Returns what a run gives, of the compiled program with loops or by NumPy, and the loops."""
     found, find = [], repeats.find
@@ -134,6 +173,19 @@ def test_a_loop_gives_what_the_steps_give(name):
         np.testing.assert_allclose(g, w, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", INDEPENDENT)
+def test_small_turns_that_do_not_depend_on_one_another_are_computed_at_once(name):
+    want, _ = run(INDEPENDENT[name], False)
+    got, found = run(INDEPENDENT[name], True, repeat_size=1 << 20)
+    assert len(found) >= 2 and not any(r.carried for r in found), found
+    for g, w in zip(got, want):
+        np.testing.assert_allclose(g, w, rtol=1e-9, atol=1e-12)
+
+
+def test_small_turns_that_depend_on_one_another_stay_as_they_are():
+    assert run(PROGRAMS["unstack"], True, repeat_size=1 << 20)[1] == []
+
+
 OPERATIONS = {  # of two values of the turn, its row, and what is the same in all turns
     "add": lambda a, b, row, same: a + b,
     "mul": lambda a, b, row, same: tf.sin(a * b),
@@ -158,7 +210,7 @@ def test_a_program_that_is_short_but_for_its_repeats_is_not_cut():
 @st.composite
 def recurrences(draw):
     """Returns a function that builds a program of turns that are wired at random, and what is read of them afterwards."""
-    n_carried, period = draw(st.integers(1, 3)), draw(st.integers(6, 12))
+    n_carried, period = draw(st.integers(0, 3)), draw(st.integers(6, 12))
     pick = st.integers(0, 1 << 20)
     kinds = st.sampled_from(sorted(OPERATIONS))
     ops = [(draw(kinds), draw(pick), draw(pick)) for _ in range(period)]
@@ -171,12 +223,12 @@ def recurrences(draw):
         shared = w[:BATCH, :WIDTH]
         carried, turns = [rows[0], shared, x[:, 1] * 0.5][:n_carried], []
         for t in reversed(range(TURNS)) if backwards else range(TURNS):
-            values = list(carried)
+            values = list(carried) or [rows[t]]
             for kind, i, j in ops:
                 values.append(OPERATIONS[kind](values[i % len(values)], values[j % len(values)], rows[t], shared))
             carried = [tf.sin(values[i % len(values)]) for i in handed_on]
             turns.append(values + carried)
-        results = list(carried)
+        results = carried or [turns[0][-1]]
         for i, how in read:
             each = [values[i % len(values)] for values in turns]
             results.append(READINGS[how](each))
@@ -186,9 +238,9 @@ def recurrences(draw):
 
 
 @settings(max_examples=12, deadline=None)
-@given(recurrences())
-def test_turns_wired_at_random(build):
-    for got, want in zip(run(build, True)[0], run(build, False)[0], strict=True):
+@given(recurrences(), st.sampled_from([0, 1 << 20]))
+def test_turns_wired_at_random(build, repeat_size):
+    for got, want in zip(run(build, True, repeat_size=repeat_size)[0], run(build, False)[0], strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-10)
 
 
