@@ -7,6 +7,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import COMPLEX
 from regrad.core.opdef import Spec, define_op, same
 from regrad.core.shapes import broadcast
+from regrad.ops import arcs
 
 conj_op = define_op("Conj", "input", infer=same, types={"T": COMPLEX}, lower=lambda b, x: b.np.conj(x))
 
@@ -21,6 +22,9 @@ def conj(x, name=None):
     raise TypeError(f"Expected numeric or variant tensor, got dtype {x.dtype.name}")
 
 
+_arc = arcs.lowering("arctan2")
+
+
 def _part(op_type, lower):
     return define_op(op_type, "input: T", attrs={"Tout": None}, types={"T": COMPLEX}, lower=lower,
                      infer=lambda x, *, Tout: Spec(x.dims, Tout or x.dtype.real_dtype))
@@ -29,7 +33,7 @@ def _part(op_type, lower):
 real_op = _part("Real", lambda b, x, *, Tout: b.np.real(x))
 imag_op = _part("Imag", lambda b, x, *, Tout: b.np.imag(x))
 complexabs_op = _part("ComplexAbs", lambda b, x, *, Tout: b.np.abs(x))
-angle_op = _part("Angle", lambda b, x, *, Tout: b.np.angle(x))
+angle_op = _part("Angle", lambda b, x, *, Tout: _arc(b, b.np.imag(x), b.np.real(x)))
 
 
 def real(input, name=None):

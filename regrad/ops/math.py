@@ -18,6 +18,7 @@ from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Refusal, Spec, broadcasted, define_op, same
 from regrad.core.shapes import as_dims, merge
+from regrad.ops import arcs
 
 ARITHMETIC = NUMERIC | {dtypes.string}
 SIGNED = NUMERIC - UNSIGNED
@@ -40,10 +41,10 @@ def of_values(function):
     return applied
 
 
-def unary(op_type, function, types=NUMERIC, partial=False):
-    """Defines an op of one tensor, of the same shape and dtype, computed by `b.np.<function>`."""
+def unary(op_type, function, types=NUMERIC, partial=False, lower=None):
+    """Defines an op of one tensor, of the same shape and dtype, computed by `b.np.<function>` or `lower`."""
     return by_numpy(getattr(np, function), define_op(op_type, "x", infer=same, types={"T": types}, partial=partial,
-                                                     lower=lambda b, x: getattr(b.np, function)(x)))
+                                                     lower=lower or (lambda b, x: getattr(b.np, function)(x))))
 
 
 def by_numpy(function, op):
@@ -52,10 +53,10 @@ def by_numpy(function, op):
     return op
 
 
-def binary(op_type, function, types=NUMERIC, partial=False):
-    """Defines an op of two tensors of one dtype, with broadcasting, computed by `b.np.<function>`."""
+def binary(op_type, function, types=NUMERIC, partial=False, lower=None):
+    """Defines an op of two tensors of one dtype, with broadcasting, computed by `b.np.<function>` or `lower`."""
     return by_numpy(getattr(np, function), define_op(op_type, "x, y", infer=broadcasted, types={"T": types}, partial=partial,
-                                                     lower=lambda b, x, y: getattr(b.np, function)(x, y)))
+                                                     lower=lower or (lambda b, x, y: getattr(b.np, function)(x, y))))
 
 
 # -- sums and products -----------------------------------------------------------------
@@ -464,16 +465,16 @@ def _sine(op_type, function, quarters):
 sin_op = _sine("Sin", np.sin, 0)
 cos_op = _sine("Cos", np.cos, 1)
 tan_op = unary("Tan", "tan", INEXACT)
-asin_op = unary("Asin", "arcsin", INEXACT)
-acos_op = unary("Acos", "arccos", INEXACT)
-atan_op = unary("Atan", "arctan", INEXACT)
+asin_op = unary("Asin", "arcsin", INEXACT, lower=arcs.lowering("arcsin"))
+acos_op = unary("Acos", "arccos", INEXACT, lower=arcs.lowering("arccos"))
+atan_op = unary("Atan", "arctan", INEXACT, lower=arcs.lowering("arctan"))
 sinh_op = unary("Sinh", "sinh", INEXACT)
 cosh_op = unary("Cosh", "cosh", INEXACT)
 tanh_op = unary("Tanh", "tanh", INEXACT)
 asinh_op = unary("Asinh", "arcsinh", INEXACT)
 acosh_op = unary("Acosh", "arccosh", INEXACT)
 atanh_op = unary("Atanh", "arctanh", INEXACT)
-atan2_op = binary("Atan2", "arctan2", FLOATING)
+atan2_op = binary("Atan2", "arctan2", FLOATING, lower=arcs.lowering("arctan2"))
 
 
 def _sigmoid_lower(b, x):

@@ -164,8 +164,7 @@ def compile_function(function, specs, donate, operations=0):
             error.__notes__ = [note for note in getattr(error, "__notes__", ()) if "JAX has removed" not in note]
             raise
         program = traced.jaxpr
-        options = config.compiler_options(operations, reductions.library_gains(program), reductions.level(program),
-                                          reductions.right_when_wide(program))
+        options = config.compiler_options(operations, reductions.library_gains(program), reductions.level(program))
         if not specs:  # XLA would compute all of it while compiling, by an interpreter that takes minutes for one product
             options = {"xla_disable_hlo_passes": "constant_folding", **options}
         with background.in_xla():

@@ -80,17 +80,18 @@ def _wide_vectors():
         return False
 
 
-def compiler_options(operations, library_reduces=False, level=3, wide=True):
+def compiler_options(operations, library_reduces=False, level=3):
     """Returns XLA's options for a program of so many operations on this machine, whose reductions YNNPACK may compute.
 
     LLVM optimises it at `level`; XLA's default is 3.
 
-    Vectors as wide as the processor has (XLA's default is 256 bits) if `wide`, but for long programs, which take half as long
+    Vectors as wide as the processor has (XLA's default is 256 bits), but for long programs, which take half as long
     again to compile with them. Convolutions by Eigen, which uses all cores where YNNPACK, the default of recent XLA, uses one;
     YNNPACK keeps the products, at which it is the faster, and the reductions where they gain (runtime/reductions.py).
     """
-    wide = wide and _wide_vectors() and operations <= apart_ops
-    options: dict[str, int | str] = {"xla_cpu_prefer_vector_width": 512} if wide else {}
+    options: dict[str, int | str] = {}
+    if _wide_vectors() and operations <= apart_ops:
+        options["xla_cpu_prefer_vector_width"] = 512
     if level != 3:
         options["xla_backend_optimization_level"] = level
     # The last one: XLA forgets it when another option follows.

@@ -65,11 +65,6 @@ def level(jaxpr):
     return 2 if all(name in _NOT_UNSWITCHED for name in _primitives(jaxpr)) else 3
 
 
-def right_when_wide(jaxpr):
-    """Returns whether vectors of 512 bits give what others give: in them XLA's arc tangent is wrong (jaxlib 0.10.2)."""
-    return "atan" not in _primitives(jaxpr)
-
-
 def _primitives(jaxpr):
     for eqn in jaxpr.eqns:
         yield eqn.primitive.name
