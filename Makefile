@@ -37,6 +37,7 @@ oracle: .oracle/ready
 	$(ORACLE) tests/recorded.py $(notdir $(patsubst %/recorded.py,%,$(wildcard tests/*/recorded.py)))
 	$(ORACLE) tests/oracle.py
 	$(ORACLE) tests/autodiff/random_programs.py
+	$(ORACLE) tests/saved/record.py
 
 pages: .venv/ready
 	$(RUN) tests/ops_page.py

@@ -283,6 +283,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     from regrad.core.convert import convert_to_tensor
     from regrad.core.copying import copied_bodies
     from regrad.core.graph import get_default_graph
+    from regrad.core.tf_nodes import native
 
     if type(graph_def).__name__ == "ProtoGraphDef":
         graph_def = GraphDef.FromString(graph_def.SerializeToString())
@@ -314,7 +315,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
         return outputs[int(index)]
 
     with graph.name_scope(name if name is not None else "import"):
-        for node in in_order(graph_def.node):
+        for node in in_order(native(graph_def.node)):
             inputs = tuple(tensor(text) for text in node.input if not text.startswith("^"))
             controls = [ops[text[1:]] for text in node.input if text.startswith("^")]
             old = node.operation

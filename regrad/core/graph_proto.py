@@ -23,6 +23,7 @@ from regrad.core.graph_def import AttrValue, GraphVersions, ListValue, NodeDef, 
 from regrad.core.messages import TensorProto, make_ndarray, make_tensor_proto
 from regrad.core.proto import Message, fields, sized
 from regrad.core.shapes import TensorShape
+from regrad.core.tf_nodes import PRIVATE, written_name
 
 
 class ProtoAttrValue(Message):
@@ -282,7 +283,7 @@ def _attributes_of(node):
     found = {key: attr.value if _fits(attr.value) else ProtoAttrValue(s=_python(attr.value)) for key, attr in node.attr.items()}
     op = node.operation
     if op is None:
-        return found
+        return _as_written(node.op, found)
     for key, value in op.attrs.items():
         if value is None and op.opdef.attrs.get(key) is not None:  # None that is no default
             found[key] = ProtoAttrValue(s=_python(None))
@@ -293,7 +294,13 @@ def _attributes_of(node):
             _numbers[op] = next(_count)
             _operations[_numbers[op]] = op
         found[_LIVE] = ProtoAttrValue(i=_numbers[op])
-    return found
+    return _as_written(node.op, found)
+
+
+def _as_written(op_type, attrs):
+    named = {written_name(op_type, key): value for key, value in attrs.items()}
+    named.pop("", None)
+    return named
 
 
 def _proto_of(value):
@@ -355,7 +362,7 @@ def read_nodes(data):
     """Returns the NodeDefs that the bytes of a GraphDef hold."""
     nodes = []
     for proto in ProtoGraphDef.FromString(data).node:
-        attrs = {key: AttrValue(_value(attr)) for key, attr in proto.attr.items()}
+        attrs = {key.removeprefix(PRIVATE): AttrValue(_value(attr)) for key, attr in proto.attr.items()}
         live, rule = attrs.pop(_LIVE, None), attrs.pop(_RULE, None)
         node = NodeDef(name=proto.name, op=proto.op, input=proto.input, device=proto.device, attr=attrs)
         op = _operations.get(live.value) if live is not None else None

@@ -14,10 +14,10 @@ import numpy as np
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _WIRE = {"float": _FIXED32, "double": _FIXED64, "string": _BYTES, "bytes": _BYTES, "int32": _VARINT, "int64": _VARINT,
-         "uint32": _VARINT, "uint64": _VARINT, "bool": _VARINT, "enum": _VARINT}
+         "uint32": _VARINT, "uint64": _VARINT, "fixed32": _FIXED32, "bool": _VARINT, "enum": _VARINT}
 _DEFAULTS = {"float": 0.0, "double": 0.0, "string": "", "bytes": b"", "bool": False}
 _RANGES = {"int32": (-2**31, 2**31), "enum": (-2**31, 2**31), "int64": (-2**63, 2**63), "uint32": (0, 2**32),
-           "uint64": (0, 2**64)}
+           "fixed32": (0, 2**32), "uint64": (0, 2**64)}
 
 
 class Field:
@@ -316,7 +316,7 @@ class Message:
         at = 0
         try:
             while at < len(data):
-                key, at = _read_varint(data, at)
+                key, at = read_varint(data, at)
                 field = self._by_number.get(key >> 3)
                 value, at = _read_value(data, at, key & 7)
                 if field is not None:
@@ -374,7 +374,8 @@ class Message:
 # -- bytes ------------------------------------------------------------------------------------------
 
 
-def _varint(n):
+def varint(n):
+    """Returns an integer as bytes of 7 bits each, the lowest first."""
     n &= 2**64 - 1  # a negative number is written as its two's complement of 64 bits
     out = bytearray()
     while n > 127:
@@ -384,7 +385,8 @@ def _varint(n):
     return bytes(out)
 
 
-def _read_varint(data, at):
+def read_varint(data, at):
+    """Returns (the integer that stands at `at`, where it ends); IndexError where the data end in it."""
     n = shift = 0
     while True:
         byte = data[at]
@@ -397,9 +399,9 @@ def _read_varint(data, at):
 
 def _read_value(data, at, wire):
     if wire == _VARINT:
-        return _read_varint(data, at)
+        return read_varint(data, at)
     if wire == _BYTES:
-        size, at = _read_varint(data, at)
+        size, at = read_varint(data, at)
     elif wire in (_FIXED32, _FIXED64):
         size = 4 if wire == _FIXED32 else 8
     else:
@@ -412,7 +414,7 @@ def _read_value(data, at, wire):
 def _entries(data):
     at = 0
     while at < len(data):
-        key, at = _read_varint(data, at)
+        key, at = read_varint(data, at)
         value, at = _read_value(data, at, key & 7)
         yield key, value
 
@@ -428,7 +430,7 @@ def _decoded(field, value, wire):
         if field.kind in ("int32", "int64", "enum") and value >= 2**63:
             value -= 2**64
         return bool(value) if field.kind == "bool" else value
-    return struct.unpack("<f" if wire == _FIXED32 else "<d", value)[0]
+    return struct.unpack("<I" if field.kind == "fixed32" else "<f" if wire == _FIXED32 else "<d", value)[0]
 
 
 def _unpacked(field, data):
@@ -436,7 +438,7 @@ def _unpacked(field, data):
     if wire == _VARINT:
         at, out = 0, []
         while at < len(data):
-            value, at = _read_varint(data, at)
+            value, at = read_varint(data, at)
             out.append(_decoded(field, value, wire))
         return out
     return np.frombuffer(data, "<f4" if wire == _FIXED32 else "<f8").tolist()
@@ -446,19 +448,19 @@ def _scalar_bytes(kind, value):
     if kind == "string":
         value = value.encode()
     if kind in ("string", "bytes"):
-        return _varint(len(value)) + value
-    if kind == "float":
-        return struct.pack("<f", value)
-    return struct.pack("<d", value) if kind == "double" else _varint(int(value))
+        return varint(len(value)) + value
+    if kind in ("float", "fixed32"):
+        return struct.pack("<f" if kind == "float" else "<I", value)
+    return struct.pack("<d", value) if kind == "double" else varint(int(value))
 
 
 def _tagged(number, wire, payload):
-    return _varint(number << 3 | wire) + payload
+    return varint(number << 3 | wire) + payload
 
 
 def sized(number, payload):
     """Returns a field of bytes, a message's for one, as bytes."""
-    return _tagged(number, _BYTES, _varint(len(payload)) + payload)
+    return _tagged(number, _BYTES, varint(len(payload)) + payload)
 
 
 def _field_bytes(field, value):
@@ -473,7 +475,7 @@ def _field_bytes(field, value):
         if wire == _BYTES:
             return b"".join(_tagged(field.number, wire, _scalar_bytes(field.kind, v)) for v in value)
         if wire == _VARINT:
-            return sized(field.number, b"".join(_varint(int(v)) for v in value))
+            return sized(field.number, b"".join(varint(int(v)) for v in value))
         return sized(field.number, np.asarray(value, "<f4" if wire == _FIXED32 else "<f8").tobytes())
     if not field.oneof and value == _DEFAULTS.get(field.kind, 0) and str(value) != "-0.0":
         return b""  # proto3: a default is not written

@@ -15,7 +15,9 @@ import numpy as np
 from regrad.core.errors import DataLossError, NotFoundError
 
 _POLYNOMIAL = 0x82F63B78  # Castagnoli's, reflected
-_LANES = 256
+_DOUBLINGS = 8
+_WORDS = 1 << _DOUBLINGS  # a lane's length in words of four bytes
+_LANE = 4 * _WORDS
 
 
 @functools.cache
@@ -26,33 +28,60 @@ def _table():
     return table, table.tolist()
 
 
-@functools.cache
-def _skip(length):
-    """Returns four tables of 256: the checksum after `length` zero bytes, which is linear in each byte of the one before."""
-    states = (np.arange(256, dtype=np.uint32)[None, :] << (8 * np.arange(4, dtype=np.uint32))[:, None]).reshape(-1)
+def _after_zeros(states, count):
     table = _table()[0]
-    for _ in range(length):
+    for _ in range(count):
         states = table[states & 255] ^ states >> 8
-    return states.reshape(4, 256).tolist()
+    return states
+
+
+@functools.cache
+def _halves(doublings):
+    """Returns what becomes of the low and of the high half of a checksum by 4 * 2 ** doublings bytes of zeros.
+
+    A checksum after zeros is linear in the one before, so these tables of 65536 say all.
+    """
+    if doublings:
+        half = _halves(doublings - 1)
+        return _moved(half[0], half), _moved(half[1], half)
+    half = np.arange(1 << 16, dtype=np.uint32)
+    return _after_zeros(half, 4), _after_zeros(half << 16, 4)
+
+
+def _moved(states, tables):
+    return tables[0][states & 0xFFFF] ^ tables[1][states >> 16]
+
+
+def _of_lanes(data):
+    """Returns the checksum (not inverted at the end) of bytes that are a whole number of lanes.
+
+    Lanes are checked side by side, then joined in pairs: a pair's checksum is the first one's after as many zeros as the
+    second has bytes, plus the second's.
+    """
+    words = np.frombuffer(data, "<u4").reshape(-1, _WORDS)
+    states = np.zeros(len(words), np.uint32)
+    states[0] = 0xFFFFFFFF
+    word = _halves(0)
+    for column in words.T:
+        states = _moved(states ^ column, word)
+    doublings = _DOUBLINGS
+    while len(states) > 1:
+        if len(states) % 2:  # in front of everything zeros count for nothing, as the checksum of a first lane has begun
+            states = np.concatenate([np.zeros(1, np.uint32), states])
+        states = _moved(states[::2], _halves(doublings)) ^ states[1::2]
+        doublings += 1
+    return int(states[0])
 
 
 def crc32c(data):
     """Returns the CRC-32C of bytes."""
     crc = 0xFFFFFFFF
-    table, plain = _table()
-    data = memoryview(data)
+    plain = _table()[1]
+    data = memoryview(data).cast("B")
     whole = 0
-    if len(data) >= 16 * _LANES:
-        # Long data: lanes of a fixed length are checked side by side, then joined, as the checksum is linear.
-        lane = 64
-        whole = len(data) // lane * lane
-        blocks = np.frombuffer(data[:whole], np.uint8).reshape(-1, lane)
-        states = np.zeros(len(blocks), np.uint32)
-        for column in blocks.T:
-            states = table[(states ^ column) & 255] ^ states >> 8
-        a, b, c, d = _skip(lane)
-        for state in states.tolist():
-            crc = a[crc & 255] ^ b[crc >> 8 & 255] ^ c[crc >> 16 & 255] ^ d[crc >> 24] ^ state
+    if len(data) >= 4 * _LANE:
+        whole = len(data) // _LANE * _LANE
+        crc = _of_lanes(data[:whole])
     for byte in data[whole:]:
         crc = plain[(crc ^ byte) & 255] ^ crc >> 8
     return crc ^ 0xFFFFFFFF

@@ -1,51 +1,20 @@
-"""Checkpoint files: the values of variables by name, and the small file that says which checkpoint is the latest.
+"""Checkpoints: the values of variables by name, and the small file that says which checkpoint is the latest.
 
-A checkpoint with the prefix "dir/model.ckpt-10" is two files:
-
-    model.ckpt-10.index                  JSON: {"format": ..., "variables": {name: {"dtype": ..., "shape": [...]}}}
-    model.ckpt-10.data-00000-of-00001    a NumPy .npz archive of the values, one array per name
-
-The names of the files are TF's, so that programs which look for them find them; their contents are not, and `numpy.load`
-reads them. Types that NumPy lacks are kept as bytes: bfloat16 as uint16, strings as one uint8 array with their lengths in
-the index. The file "checkpoint" beside them has TF's own text form.
+The files are TensorFlow's (`regrad/train/bundle.py`), so what one of the two saves, the other restores. The file "checkpoint"
+beside them has TensorFlow's own text form.
 """
 
-import json
+import glob
 import os
 import re
 import time
-import zipfile
-import zlib
 
-import numpy as np
-
-from regrad.core.dtypes import as_dtype
 from regrad.core.errors import DataLossError, InvalidArgumentError, NotFoundError
 from regrad.core.host import as_array
-
-FORMAT = "regrad-checkpoint-1"
-_DATA = ".data-00000-of-00001"
-_INDEX = ".index"
-
-
-def _encoded(array, dtype):
-    """Returns the array to store, and what the index says besides dtype and shape."""
-    if dtype.name == "string":
-        flat = list(array.flat)
-        return np.frombuffer(b"".join(flat), np.uint8), {"lengths": [len(v) for v in flat]}
-    if dtype.name == "bfloat16":
-        return array.view(np.uint16), {}
-    return array, {}
-
-
-def _decoded(array, entry):
-    dtype = as_dtype(entry["dtype"])
-    if dtype.name == "string":
-        data, out, at = array.tobytes(), np.empty(len(entry["lengths"]), object), 0
-        for i, n in enumerate(entry["lengths"]):
-            out[i], at = data[at:at + n], at + n
-        return out.reshape(entry["shape"])
-    return array.view(dtype.as_numpy_dtype) if dtype.name == "bfloat16" else array
+from regrad.train import bundle
+from regrad.train.bundle import DATA as _DATA
+from regrad.train.bundle import INDEX as _INDEX
+from regrad.train.bundle import files_of_slices
 
 
 def write(prefix, values):
@@ -55,23 +24,7 @@ def write(prefix, values):
       prefix: path without the endings.
       values: {name: (NumPy array, DType)}.
     """
-    index = {}
-    part = f"{prefix}{_DATA}.part{os.getpid()}"
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-        for name, (array, dtype) in values.items():
-            array = as_array(array)
-            stored, extra = _encoded(np.ascontiguousarray(array).reshape(array.shape), dtype)
-            index[name] = {"dtype": dtype.name, "shape": list(np.shape(array)), **extra}
-            with archive.open(name + ".npy", "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, stored, allow_pickle=False)
-    index_part = f"{prefix}{_INDEX}.part{os.getpid()}"
-    with open(index_part, "w") as file:
-        json.dump({"format": FORMAT, "variables": index}, file)
-    os.replace(part, prefix + _DATA)
-    os.replace(index_part, prefix + _INDEX)
-
-
-_DAMAGE = (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)  # what a file cut short or changed raises
+    bundle.write(prefix, {name: (as_array(array), dtype) for name, (array, dtype) in values.items()})
 
 
 class CheckpointReader:
@@ -89,23 +42,14 @@ class CheckpointReader:
             raise NotFoundError(None, None, "Unsuccessful TensorSliceReader constructor: Failed to find any matching files "
                                             f"for {prefix}")
         try:
-            with open(prefix + _INDEX, encoding="utf-8") as file:
-                index = json.load(file)
-            if index["format"] != FORMAT:
-                raise ValueError(f"its format is {index['format']!r}, not {FORMAT!r}")
-            self._index = index["variables"]
-            self._archive = np.load(prefix + _DATA, allow_pickle=False)
+            self._files = (bundle.Bundle if os.path.exists(prefix + _INDEX) else bundle.Slices)(prefix)
         except OSError as error:
             raise NotFoundError(None, None, f"The checkpoint {prefix} cannot be read: {error}") from None
-        except (*_DAMAGE, TypeError) as error:
-            raise DataLossError(None, None, f"{prefix} is no checkpoint that Regrad wrote, or a damaged one: {error}") from None
-
-    def close(self):
-        """Closes the file."""
-        self._archive.close()
+        except ValueError as error:
+            raise DataLossError(None, None, f"{prefix} is no checkpoint, or a damaged one: {error}") from None
 
     def has_tensor(self, name):
-        return name in self._index
+        return name in self._files.shapes
 
     def get_tensor(self, name):
         """Returns the value of `name`, of rank 0 as a NumPy scalar or bytes; NotFoundError when the checkpoint has none."""
@@ -114,25 +58,26 @@ class CheckpointReader:
 
     def array(self, name):
         """Returns the value of `name` as an array, whatever its rank."""
-        if name not in self._index:
+        if not self.has_tensor(name):
             from regrad.core.errors import nearest
 
-            raise NotFoundError(None, None, f"Key {name} not found in checkpoint {self.prefix}{nearest(name, self._index)}")
+            raise NotFoundError(None, None, f"Key {name} not found in checkpoint {self.prefix}"
+                                            f"{nearest(name, self._files.shapes)}")
         try:
-            return _decoded(self._archive[name], self._index[name])
-        except _DAMAGE as error:
+            return self._files.array(name)
+        except (ValueError, IndexError) as error:
             raise DataLossError(None, None, f"The value of {name!r} in the checkpoint {self.prefix} is damaged: "
                                             f"{error}") from None
 
     def get_variable_to_shape_map(self):
-        return {name: list(entry["shape"]) for name, entry in self._index.items()}
+        return {name: list(shape) for name, shape in self._files.shapes.items()}
 
     def get_variable_to_dtype_map(self):
-        return {name: as_dtype(entry["dtype"]) for name, entry in self._index.items()}
+        return dict(self._files.dtypes)
 
     def debug_string(self):
         """Returns one line per variable: name, dtype, shape."""
-        return "".join(f"{n} ({e['dtype']}) {e['shape']}\n" for n, e in sorted(self._index.items())).encode()
+        return "".join(f"{n} ({self._files.dtypes[n].name}) {s}\n" for n, s in sorted(self._files.shapes.items())).encode()
 
 
 NewCheckpointReader = CheckpointReader
@@ -165,21 +110,25 @@ def list_variables(ckpt_dir_or_file):
 
 def checkpoint_exists(checkpoint_prefix):
     """Returns whether a checkpoint with that prefix exists."""
-    return os.path.exists(os.fspath(checkpoint_prefix) + _INDEX)
+    prefix = os.fspath(checkpoint_prefix)
+    return os.path.exists(prefix + _INDEX) or bool(files_of_slices(prefix))
 
 
 def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=None, meta_graph_suffix="meta"):
     """Deletes a checkpoint's files, those that exist."""
-    for ending in (_INDEX, _DATA, "." + meta_graph_suffix):
+    prefix = os.fspath(checkpoint_prefix)
+    parts = glob.glob(glob.escape(prefix) + ".data-?????-of-?????")
+    for path in (prefix + _INDEX, *(parts or files_of_slices(prefix)), f"{prefix}.{meta_graph_suffix}"):
         try:
-            os.remove(os.fspath(checkpoint_prefix) + ending)
+            os.remove(path)
         except FileNotFoundError:
             pass
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes):
     """Returns when each checkpoint was written, in seconds since 1970."""
-    return [os.path.getmtime(os.fspath(p) + _INDEX) for p in checkpoint_prefixes if checkpoint_exists(p)]
+    files = [glob.glob(glob.escape(os.fspath(p)) + _INDEX) or files_of_slices(os.fspath(p)) for p in checkpoint_prefixes]
+    return [os.path.getmtime(found[0]) for found in files if found]
 
 
 # -- which one is the latest ------------------------------------------------------------------------------

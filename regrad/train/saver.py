@@ -1,6 +1,5 @@
 """Saver: writes the variables of a session to checkpoints and reads them back."""
 
-import contextlib
 import os
 import time
 
@@ -214,15 +213,15 @@ class Saver:
         if not checkpoint.checkpoint_exists(save_path):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}{_what_is_there(save_path)}")
         feeds, assignments = {}, []
-        with contextlib.closing(checkpoint.CheckpointReader(save_path)) as reader:
-            self._check_stored(reader, save_path)
-            for entry in self._entries:
-                for v, array in zip(entry.variables, entry.parts(reader.array(entry.name))):
-                    if not self._reshape:
-                        checkpoint.check_shape(entry.name, array.shape, v.dims)
-                    value, assign = self._assignments[v.op]
-                    feeds[value] = array
-                    assignments.append(assign.op)
+        reader = checkpoint.CheckpointReader(save_path)
+        self._check_stored(reader, save_path)
+        for entry in self._entries:
+            for v, array in zip(entry.variables, entry.parts(reader.array(entry.name))):
+                if not self._reshape:
+                    checkpoint.check_shape(entry.name, array.shape, v.dims)
+                value, assign = self._assignments[v.op]
+                feeds[value] = array
+                assignments.append(assign.op)
         if assignments:
             sess.run(assignments, feeds)
 

@@ -68,6 +68,75 @@ def test_nodes_in_any_order_made_by_hand():
     assert tf.make_ndarray(constant.attr["value"].tensor).tolist() == [1, -2, 3], "the graph has a copy"
 
 
+M = np.float32([[1, 2], [3, 4]])
+TWO = np.int32([1, 0])
+
+
+@pytest.mark.parametrize("op_type, operands, attrs, want", [
+    ("AddV2", [M, M], {}, M + M), ("Gather", [M, TWO], {}, M[::-1]), ("Inv", [M], {}, 1 / M), ("Mod", [M, -M], {}, M * 0),
+    ("Concat", [np.int32(1), M, M], {"N": 2}, np.hstack([M, M])), ("TopK", [M], {"k": 1}, M[:, 1:]),
+    ("BatchMatMul", [M, M], {"adj_x": True, "adj_y": False}, M.T @ M), ("MatrixDiagPart", [M], {}, np.diag(M)),
+    ("MatrixDiag", [M[0]], {}, np.diag(M[0])), ("MatrixSetDiag", [M, M[0]], {}, M * [[0, 1], [1, 0]] + np.diag(M[0])),
+    ("MatrixDiagPartV3", [M, np.int32([-1, 1]), np.float32(9)], {"align": b"RIGHT_LEFT"}, [[9, 2], [1, 4], [3, 9]]),
+    ("StaticRegexReplace", [np.array([b"abc"], object)], {"pattern": b"b+", "rewrite": b"x"}, [b"axc"]),
+    ("StaticRegexFullMatch", [np.array([b"abc"], object)], {"pattern": b"a.c"}, [True]),
+    ("SpaceToBatch", [M[None, :, :, None], np.zeros([2, 2], np.int32)], {"block_size": 2}, [[[[i]]] for i in (1, 2, 3, 4)]),
+    ("BatchMatrixInverse", [M], {"adjoint": False}, np.linalg.inv(M)),
+])
+def test_reads_op_types_of_other_versions(op_type, operands, attrs, want):
+    graph_def = tf.GraphDef()
+    for i, value in enumerate(operands):
+        value = np.asarray(value)
+        dtype = tf.string if value.dtype == object else tf.as_dtype(value.dtype)
+        graph_def.node.add(name=f"x{i}", op="Const", attr={"dtype": tf.AttrValue(dtype), "value": tf.AttrValue(value)})
+    dtype = tf.string if operands[0].dtype == object else tf.as_dtype(operands[-1].dtype)
+    graph_def.node.add(name="y", op=op_type, input=[f"x{i}" for i in range(len(operands))],
+                       attr={"T": tf.AttrValue(dtype), **{k: tf.AttrValue(v) for k, v in attrs.items()}})
+
+    y, = tf.import_graph_def(graph_def, return_elements=["y:0"])
+
+    assert graph_def.node[-1].op == op_type, "what was given stays as it was"
+    with tf.Session() as sess:
+        got = sess.run(y)
+    if got.dtype == object:
+        assert got.tolist() == want
+    else:
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def test_reads_variables_of_resources():
+    graph_def = tf.GraphDef()
+
+    def node(name, op, *inputs, **attrs):
+        graph_def.node.add(name=name, op=op, input=inputs, attr={k: tf.AttrValue(v) for k, v in attrs.items()})
+
+    node("one", "Const", dtype=tf.float32, value=M)
+    node("rows", "Const", dtype=tf.int32, value=TWO)
+    node("v", "VarHandleOp", dtype=tf.float32, shape=tf.TensorShape([2, 2]))
+    node("v/Assign", "AssignVariableOp", "v", "one", dtype=tf.float32)
+    node("more", "AssignAddVariableOp", "v", "one", dtype=tf.float32)
+    node("is", "VarIsInitializedOp", "v")
+    node("size", "VariableShape", "v", out_type=tf.int64)
+    node("read", "ReadVariableOp", "v", "^more", dtype=tf.float32)
+    node("taken", "ResourceGather", "v", "rows", dtype=tf.float32, batch_dims=1)
+    node("step", "ResourceApplyGradientDescent", "v", "rate", "one")
+    node("rate", "Const", dtype=tf.float32, value=np.float32(0.5))
+
+    tf.import_graph_def(graph_def, name="")
+
+    with tf.Session() as sess:
+        assert not sess.run("is:0")
+        sess.run("v/Assign")
+        assert sess.run("is:0") and sess.run("size:0").tolist() == [2, 2] and sess.run("size:0").dtype == np.int64
+        np.testing.assert_array_equal(sess.run("taken:0"), [2, 3])
+        np.testing.assert_array_equal(sess.run("read:0"), 2 * M)
+        sess.run("step")
+        np.testing.assert_array_equal(sess.run("v:0"), 1.5 * M)
+        read = tf.get_default_graph().get_tensor_by_name("read:0")
+        slope = tf.gradients(read, tf.get_default_graph().get_tensor_by_name("v:0"))[0]
+        assert sess.run(slope).tolist() == [[1, 1], [1, 1]]
+
+
 @pytest.mark.parametrize("node, says", [
     (tf.NodeDef(name="n", op="Sqare", input=["c"]), "'Sqare' in Regrad, of node 'n'; did you mean .*'Square'"),
     (tf.NodeDef(name="n", op="Square", input=["m"]), "'n': Unknown input node 'm'"),

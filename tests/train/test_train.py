@@ -194,8 +194,6 @@ def test_a_checkpoint_gives_back_every_type(tmp_path):
     reader = tf.train.NewCheckpointReader(path)
     assert reader.has_tensor("half") and not reader.has_tensor("nothing")
     assert reader.get_variable_to_dtype_map()["half"] == tf.bfloat16
-    # The data is an ordinary .npz.
-    np.testing.assert_array_equal(np.load(path + ".data-00000-of-00001")["layer/w"], before[0])
 
 
 def test_old_checkpoints_are_deleted_and_the_latest_is_known(tmp_path):
@@ -244,7 +242,7 @@ def test_what_a_checkpoint_lacks_or_has_otherwise_is_refused(tmp_path):
             tf.train.Saver([w, longer]).save(sess, str(tmp_path / "m"))
         with open(path + ".index", "w") as file:
             file.write("{}")
-        with pytest.raises(tf.errors.DataLossError, match="no checkpoint that Regrad wrote"):
+        with pytest.raises(tf.errors.DataLossError, match="no checkpoint, or a damaged one: the file is no table"):
             tf.train.Saver([w]).restore(sess, path)
     with pytest.raises(ValueError, match="same name: w"):
         tf.train.Saver([w, w])

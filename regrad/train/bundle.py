@@ -1,0 +1,287 @@
+"""What TensorFlow's checkpoints are made of: tensors by name in files, written and read.
+
+Version 2, a "bundle", is the form that is written. A checkpoint with the prefix "dir/model.ckpt-10" is then
+
+    model.ckpt-10.index                  a sorted table: name -> dtype, shape, and where in the data its bytes lie
+    model.ckpt-10.data-00000-of-00001    the tensors' bytes, one after the other
+
+Strings stand there as their lengths, a checksum of these, and their bytes. A partitioned variable that TensorFlow saved has an
+entry without data that names its slices, whose entries stand under keys of name and slice. Version 1 is one table (or several)
+that holds the data itself, as messages.
+"""
+
+import glob
+import os
+import re
+import struct
+
+import numpy as np
+
+from regrad.core.dtypes import as_dtype
+from regrad.core.messages import TensorProto, TensorShapeProto, make_ndarray
+from regrad.core.proto import Message, fields, read_varint, varint
+from regrad.core.records import masked_crc
+from regrad.core.tables import is_table, read_table, table_bytes
+
+INDEX = ".index"
+DATA = ".data-00000-of-00001"
+
+
+class TensorSliceProto(Message):
+    class Extent(Message):
+        FIELDS = fields("1 start int64; 2 length int64 has_length")
+
+    FIELDS = fields("1 extent TensorSliceProto.Extent*")
+
+
+class VersionDef(Message):
+    FIELDS = fields("1 producer int32; 2 min_consumer int32; 3 bad_consumers int32*")
+
+
+class BundleHeaderProto(Message):
+    FIELDS = fields("1 num_shards int32; 2 endianness enum; 3 version VersionDef")
+
+
+class BundleEntryProto(Message):
+    FIELDS = fields("""1 dtype enum; 2 shape TensorShapeProto; 3 shard_id int32; 4 offset int64; 5 size int64; 6 crc32c fixed32;
+        7 slices TensorSliceProto*""")
+
+
+class SavedSliceMeta(Message):
+    FIELDS = fields("1 name string; 2 shape TensorShapeProto; 3 type enum; 4 slice TensorSliceProto*")
+
+
+class SavedTensorSliceMeta(Message):
+    FIELDS = fields("1 tensor SavedSliceMeta*; 2 versions VersionDef")
+
+
+class SavedSlice(Message):
+    FIELDS = fields("1 name string; 2 slice TensorSliceProto; 3 data bytes")
+
+
+class SavedTensorSlices(Message):
+    FIELDS = fields("1 meta SavedTensorSliceMeta; 2 data SavedSlice")
+
+
+# -- values as bytes -------------------------------------------------------------------------------------------
+def _lengths_checked(lengths):
+    """Returns the checksum that stands between the lengths of strings and the strings."""
+    plain = b"".join(struct.pack("<I" if n < 2**32 else "<Q", n) for n in lengths)
+    return plain, struct.pack("<I", masked_crc(plain))
+
+
+def _encoded(array, dtype):
+    """Returns (the bytes of an array in a bundle, what their checksum is of)."""
+    if dtype.name != "string":
+        data = array.reshape(-1).view(np.uint8)
+        return data, data
+    strings = [s.encode() if isinstance(s, str) else bytes(s) for s in array.flat]
+    plain, check = _lengths_checked([len(s) for s in strings])
+    text = b"".join(strings)
+    return b"".join(varint(len(s)) for s in strings) + check + text, plain + check + text
+
+
+def _decoded(data, dtype, shape, stored):
+    """The inverse: returns the array; ValueError where the bytes do not fit, or have another checksum than `stored`."""
+    count = int(np.prod(shape, dtype=np.int64))
+    checked = data
+    if dtype.name == "string":
+        at, lengths = 0, []
+        for _ in range(count):
+            n, at = read_varint(data, at)
+            lengths.append(n)
+        plain, check = _lengths_checked(lengths)
+        if bytes(data[at:at + 4]) != check or sum(lengths) != len(data) - at - 4:
+            raise ValueError("the lengths of its strings are damaged")
+        checked, at = plain + bytes(data[at:]), at + 4
+        array = np.empty(count, object)
+        for i, n in enumerate(lengths):
+            array[i], at = bytes(data[at:at + n]), at + n
+    else:
+        kind = np.dtype(dtype.as_numpy_dtype)
+        if count * kind.itemsize != len(data):
+            raise ValueError(f"{len(data)} bytes for {count} elements of {dtype.name}")
+        array = np.frombuffer(data, np.uint8).copy().view(kind)
+    if masked_crc(checked) != stored:
+        raise ValueError("its checksum is wrong")
+    return array.reshape(shape)
+
+
+def _sizes(shape):
+    return [d.size for d in shape.dim]
+
+
+# -- slices ------------------------------------------------------------------------------------------------------
+def _ordered(n):
+    """Returns a signed integer as bytes that are sorted as the numbers are (TensorFlow's "ordered code")."""
+    x = ~n if n < 0 else n
+    length = x.bit_length() // 7 + 1
+    if length == 1:
+        return bytes([0x80 ^ n & 0xFF])
+    data = bytearray(n.to_bytes(length, "big", signed=True))
+    head = ((1 << length) - 1) << (16 - length)
+    data[0] ^= head >> 8
+    data[1] ^= head & 0xFF
+    return bytes(data)
+
+
+def _slice_key(name, extents):
+    """Returns the key of a slice: a zero, the name, how many axes, and start and length of each (0, -1 for a whole one)."""
+    text = name.encode().replace(b"\0", b"\0\xff")
+    rank = b"\1" + bytes([len(extents)]) if extents else b"\0"
+    return b"\0" + text + b"\0\1" + rank + b"".join(_ordered(n) for extent in extents for n in extent)
+
+
+def _extents(proto):
+    return [(e.start, e.length) if e.HasField("length") else (0, -1) for e in proto.extent]
+
+
+def _place(extents):
+    """Returns the index of a slice in the whole, such that it gives an array of any rank."""
+    return (*(slice(None) if n < 0 else slice(start, start + n) for start, n in extents), ...)
+
+
+# -- version 2 ---------------------------------------------------------------------------------------------------
+def write(prefix, values):
+    """Writes a checkpoint; a crash in the middle leaves an older one of the same name as it was.
+
+    Args:
+      prefix: path without the endings.
+      values: {name: (NumPy array, DType)}.
+    """
+    header = BundleHeaderProto(num_shards=1, version=VersionDef(producer=1))
+    items, offset = [(b"", header.SerializeToString())], 0
+    part = f"{prefix}{DATA}.part{os.getpid()}"
+    with open(part, "wb") as file:
+        for name in sorted(values, key=str.encode):
+            array, dtype = values[name]
+            array = np.asarray(array, order="C")
+            data, checked = _encoded(array, dtype)
+            entry = BundleEntryProto(dtype=dtype.as_datatype_enum, offset=offset, size=len(data), crc32c=masked_crc(checked))
+            entry.shape.dim.extend([TensorShapeProto.Dim(size=n) for n in array.shape])
+            entry.shape.SetInParent()
+            items.append((name.encode(), entry.SerializeToString()))
+            file.write(data)
+            offset += len(data)
+    index_part = f"{prefix}{INDEX}.part{os.getpid()}"
+    with open(index_part, "wb") as file:
+        file.write(table_bytes(items))
+    os.replace(part, prefix + DATA)
+    os.replace(index_part, prefix + INDEX)
+
+
+class Bundle:
+    """A checkpoint of version 2: `shapes` and `dtypes` by name, and `array(name)`."""
+
+    def __init__(self, prefix):
+        """Raises: OSError: a file is missing. ValueError: one is damaged."""
+        self.prefix = prefix
+        with open(prefix + INDEX, "rb") as file:
+            items = dict(read_table(file.read()))
+        header = BundleHeaderProto.FromString(items.pop(b"", b""))
+        if header.endianness:
+            raise ValueError("it was written by a machine of the other byte order")
+        entries = {key: BundleEntryProto.FromString(value) for key, value in items.items()}
+        self._slices = {key: entry for key, entry in entries.items() if key.startswith(b"\0")}
+        self._entries = {key.decode(): entry for key, entry in entries.items() if not key.startswith(b"\0")}
+        self.shapes = {name: _sizes(entry.shape) for name, entry in self._entries.items()}
+        self.dtypes = {name: as_dtype(entry.dtype) for name, entry in self._entries.items()}
+        self._paths = [f"{prefix}.data-{i:05d}-of-{header.num_shards:05d}" for i in range(header.num_shards)]
+        for path in self._paths:
+            if not os.path.isfile(path):
+                raise FileNotFoundError(f"its data are missing: {path}")
+
+    def array(self, name):
+        entry = self._entries[name]
+        if not entry.slices:
+            return self._value(entry)
+        whole = np.empty(self.shapes[name], self.dtypes[name].as_numpy_dtype)
+        for proto in entry.slices:
+            extents = _extents(proto)
+            part = self._slices.get(_slice_key(name, extents))
+            if part is None:
+                raise ValueError(f"its slice {extents} is missing")
+            whole[_place(extents)] = self._value(part)
+        return whole
+
+    def _value(self, entry):
+        path = self._paths[entry.shard_id]
+        with open(path, "rb") as file:
+            file.seek(entry.offset)
+            data = file.read(entry.size)
+        if len(data) != entry.size:
+            raise ValueError(f"{path} ends before its last byte: the file was cut short")
+        return _decoded(data, as_dtype(entry.dtype), _sizes(entry.shape), entry.crc32c)
+
+
+# -- version 1 ---------------------------------------------------------------------------------------------------
+def files_of_slices(prefix):
+    """Returns the files of a checkpoint of version 1: one of this very name, or its parts; none for a file of version 2."""
+    if re.search(r"\.(index|meta|data-\d+-of-\d+)$", prefix):
+        return []
+    return [prefix] if os.path.isfile(prefix) else sorted(glob.glob(glob.escape(prefix) + "-?????-of-?????"))
+
+
+class Slices:
+    """A checkpoint of version 1, as TensorFlow's first releases wrote them: as Bundle."""
+
+    def __init__(self, prefix):
+        self.shapes, self.dtypes, self._found, self._data = {}, {}, {}, {}
+        for path in files_of_slices(prefix):
+            with open(path, "rb") as file:
+                data = file.read()
+            if not is_table(data):
+                raise ValueError("it is no table, or was cut short: its last bytes are others")
+            items = read_table(data)
+            _, head = next(items)
+            for tensor in SavedTensorSlices.FromString(head).meta.tensor:
+                self.shapes[tensor.name], self.dtypes[tensor.name] = _sizes(tensor.shape), as_dtype(tensor.type)
+                self._found.setdefault(tensor.name, []).extend(_extents(s) for s in tensor.slice)
+            self._data.update(items)
+
+    def array(self, name):
+        dtype = self.dtypes[name]
+        whole = np.empty(self.shapes[name], object if dtype.name == "string" else dtype.as_numpy_dtype)
+        for extents in self._found[name]:
+            stored = self._data.get(_slice_key(name, extents))
+            if stored is None:
+                raise ValueError(f"its slice {extents} is missing")
+            target = whole[_place(extents)]
+            value = _flat(SavedTensorSlices.FromString(stored).data.data, dtype)
+            if value.size != target.size:
+                raise ValueError(f"its slice {extents} has {value.size} elements instead of {target.size}")
+            target[...] = value.reshape(target.shape)
+        return whole
+
+
+def _flat(data, dtype):
+    """Returns the elements that a TensorProto's bytes hold; of floats, of which there are many, without a list of numbers."""
+    if dtype.name in ("float32", "float64"):
+        key = (5 if dtype.name == "float32" else 6) << 3 | 2
+        found = _payload(data, key)
+        if found is not None:
+            return np.frombuffer(found, dtype.as_numpy_dtype)
+    proto = TensorProto.FromString(data)
+    lists = [values for field, values in proto.ListFields() if field.repeated]
+    proto.dtype = dtype.as_datatype_enum
+    proto.tensor_shape.dim.add(size=len(lists[0]) // (2 if dtype.is_complex else 1) if lists else 0)
+    return make_ndarray(proto)
+
+
+def _payload(data, wanted):
+    """Returns the bytes of the one field of a message that has a key, None where it has none or several."""
+    data, at, found = memoryview(data), 0, None
+    while at < len(data):
+        key, at = read_varint(data, at)
+        if key & 7 == 0:
+            _, at = read_varint(data, at)
+        elif key & 7 == 2:
+            size, at = read_varint(data, at)
+            if key == wanted:
+                if found is not None:
+                    return None
+                found = data[at:at + size]
+            at += size
+        else:
+            return None
+    return found
