@@ -1,11 +1,11 @@
-"""`tf.logging`: messages to standard error, through Python's logger "regrad"."""
+"""`tf.logging`: messages to standard error, through Python's logger "tensorflow", which programs may know by that name."""
 
 import logging as _logging
 import sys as _sys
 
 DEBUG, INFO, WARN, ERROR, FATAL = _logging.DEBUG, _logging.INFO, _logging.WARNING, _logging.ERROR, _logging.FATAL
 
-_logger = _logging.getLogger("regrad")
+_logger = _logging.getLogger("tensorflow")
 _counts: dict = {}
 
 
@@ -15,11 +15,10 @@ class _ToStderr(_logging.StreamHandler):
     stream = property(lambda self: _sys.stderr, lambda self, value: None)
 
 
-if not _logger.handlers:
+if not _logger.handlers and not _logging.getLogger().handlers:  # a program that set up Python's logging has its own way
     _handler = _ToStderr()
-    _handler.setFormatter(_logging.Formatter("%(levelname)s:%(name)s:%(message)s"))
+    _handler.setFormatter(_logging.Formatter(_logging.BASIC_FORMAT))
     _logger.addHandler(_handler)
-    _logger.propagate = False
 
 debug, info, warn, warning = _logger.debug, _logger.info, _logger.warning, _logger.warning
 error, fatal, log = _logger.error, _logger.fatal, _logger.log

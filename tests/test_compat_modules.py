@@ -191,8 +191,8 @@ def test_contrib_framework():
 
 def test_what_model_functions_are_written_with():
     estimator = tf.estimator
-    spec = estimator.EstimatorSpec(estimator.ModeKeys.PREDICT, predictions={"p": 1})
-    assert spec.mode == "infer" and spec.predictions == {"p": 1} and spec.training_hooks == ()
+    spec = estimator.EstimatorSpec(estimator.ModeKeys.PREDICT, predictions={"p": (p := tf.constant(1.0))})
+    assert spec.mode == "infer" and spec.predictions == {"p": p} and spec.training_hooks == ()
     with pytest.raises(ValueError, match="Missing train_op"):
         estimator.EstimatorSpec(estimator.ModeKeys.TRAIN, loss=1.0)
     assert issubclass(estimator.LoggingTensorHook, tf.train.SessionRunHook)

@@ -1,26 +1,32 @@
 """The small modules: logging, gfile, flags, app."""
 
+import subprocess
+import sys
+
 import pytest
 
 import regrad as tf
 
+LOGGING = """
+import regrad as tf
+tf.logging.debug("hidden")
+tf.logging.set_verbosity(tf.logging.INFO)
+tf.logging.info("shown %d", 3)
+for _ in range(5):
+    tf.logging.log_every_n(tf.logging.WARN, "every second", 2)
+    tf.logging.log_first_n(tf.logging.ERROR, "twice", 2)
+tf.logging.log_if(tf.logging.INFO, "never", False)
+"""
 
-def test_logging(capsys):
-    before = tf.logging.get_verbosity()
-    try:
-        tf.logging.set_verbosity(tf.logging.INFO)
-        tf.logging.debug("hidden")
-        tf.logging.info("shown %d", 3)
-        for _ in range(5):
-            tf.logging.log_every_n(tf.logging.WARN, "every second", 2)
-            tf.logging.log_first_n(tf.logging.ERROR, "twice", 2)
-        tf.logging.log_if(tf.logging.INFO, "never", False)
-    finally:
-        tf.logging.set_verbosity(before)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "INFO:regrad:shown 3"
-    assert lines.count("WARNING:regrad:every second") == 3
-    assert lines.count("ERROR:regrad:twice") == 2
+
+@pytest.mark.parametrize("before, mark", [
+    ("", "{}:tensorflow:{}"), ("import logging; logging.basicConfig(format='mine %(message)s')", "mine {1}"),
+], ids=["by itself", "as the program says"])
+def test_logging(before, mark):
+    lines = subprocess.run([sys.executable, "-c", before + LOGGING], capture_output=True, text=True).stderr.splitlines()
+    assert lines[0] == mark.format("INFO", "shown 3")
+    assert lines.count(mark.format("WARNING", "every second")) == 3
+    assert lines.count(mark.format("ERROR", "twice")) == 2
     assert len(lines) == 6
 
 

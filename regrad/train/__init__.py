@@ -39,4 +39,5 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.train.supervisor": "SessionManager Supervisor basic_train_loop",
     "regrad.train.queue_runner": "queue_runner",
     "regrad.train.saver": "Saver init_from_checkpoint",
+    "regrad.train.warm_starting": "VocabInfo warm_start",
 })

@@ -58,6 +58,9 @@ class ClusterSpec:
     def __bool__(self):
         return bool(self._jobs)
 
+    def __repr__(self):
+        return f"ClusterSpec({self.as_dict()})"
+
     def __eq__(self, other):
         return isinstance(other, ClusterSpec) and self._jobs == other._jobs
 

@@ -1,12 +1,12 @@
 """Hooks: what to do around each run of a monitored session."""
 
 import collections
-import logging
 import os
 import time
 
 import numpy as np
 
+from regrad import logging
 from regrad.core.graph import get_default_graph
 from regrad.core.messages import SessionLog, Summary
 from regrad.runtime.trace import RunOptions
@@ -14,8 +14,6 @@ from regrad.train.event_files import FileWriterCache
 from regrad.train.graph_files import write_graph
 from regrad.train.saver import Saver
 from regrad.train.steps import get_global_step
-
-_LOG = logging.getLogger("tensorflow")  # TF's logger: programs that set it up see these lines
 
 
 class SessionRunArgs(collections.namedtuple("SessionRunArgs", ("fetches", "feed_dict", "options"))):
@@ -158,8 +156,12 @@ class CheckpointSaverHook(SessionRunHook):
         self._path = os.path.join(checkpoint_dir, checkpoint_basename)
         self._timer = _timer(save_secs, save_steps)
         self._saver, self._scaffold = saver, scaffold
-        self._listeners = listeners or []
+        self._listeners = list(listeners or [])
         self._save_graph = save_graph_def
+
+    def add_listeners(self, listeners):
+        """Adds CheckpointSaverListeners."""
+        self._listeners += listeners
 
     def begin(self):
         os.makedirs(self._directory, exist_ok=True)
@@ -193,7 +195,7 @@ class CheckpointSaverHook(SessionRunHook):
             listener.end(session, step)
 
     def _save(self, session, step):
-        _LOG.info("Saving checkpoints for %d into %s.", step, self._path)
+        logging.info("Saving checkpoints for %d into %s.", step, self._path)
         for listener in self._listeners:
             listener.before_save(session, step)
         (self._saver or self._scaffold.saver).save(session, self._path, global_step=step)
@@ -242,7 +244,7 @@ class LoggingTensorHook(SessionRunHook):
         if self._timer is not None:
             seconds, _ = self._timer.update_last_triggered_step(self._runs)
         text = self._formatter(values) if self._formatter else ", ".join(f"{tag} = {v}" for tag, v in values.items())
-        _LOG.info("%s%s", text, f" ({seconds:.3f} sec)" if seconds is not None and not self._formatter else "")
+        logging.info("%s%s", text, f" ({seconds:.3f} sec)" if seconds is not None and not self._formatter else "")
 
 
 class NanLossDuringTrainingError(RuntimeError):
@@ -264,9 +266,9 @@ class NanTensorHook(SessionRunHook):
     def after_run(self, run_context, run_values):
         if np.any(np.isnan(run_values.results)):
             if self._fail:
-                _LOG.error("Model diverged with loss = NaN.")
+                logging.error("Model diverged with loss = NaN.")
                 raise NanLossDuringTrainingError
-            _LOG.warning("Model diverged with loss = NaN.")
+            logging.warning("Model diverged with loss = NaN.")
             run_context.request_stop()
 
 
@@ -297,7 +299,7 @@ class StepCounterHook(SessionRunHook):
                 tag = self._step.op.name + "/sec"
                 if self._writer is not None:
                     self._writer.add_summary(Summary(value=[Summary.Value(tag=tag, simple_value=self.steps_per_sec)]), step)
-                _LOG.info("%s: %g", tag, self.steps_per_sec)
+                logging.info("%s: %g", tag, self.steps_per_sec)
 
 
 class SummarySaverHook(SessionRunHook):

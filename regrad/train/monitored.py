@@ -1,15 +1,15 @@
 """Sessions that initialise or restore themselves, run hooks around every step, and stop when a hook says so."""
 
 import inspect
-import logging
 
+from regrad import logging
 from regrad.core import errors
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.ops.control import group, no_op
 from regrad.ops.summary import merge_all
 from regrad.runtime.trace import RunMetadata, RunOptions
-from regrad.train.checkpoint import latest_checkpoint
+from regrad.train.checkpoint import get_checkpoint_state, latest_checkpoint
 from regrad.train.coordinator import Coordinator, start_queue_runners
 from regrad.train.hooks import (
     CheckpointSaverHook,
@@ -30,7 +30,6 @@ from regrad.variables.listing import (
 
 USE_DEFAULT = object()
 _LOST = (errors.AbortedError, errors.UnavailableError)  # a run that may be made again in a new session
-_LOG = logging.getLogger("tensorflow")  # TF's logger: programs that set it up see these lines
 
 
 class Scaffold:
@@ -120,6 +119,8 @@ class ChiefSessionCreator(SessionCreator):
         path = self._path or (latest_checkpoint(self._directory) if self._directory else None)
         if path is not None:
             scaffold.saver.restore(session, path)
+            if not self._path:
+                scaffold.saver.recover_last_checkpoints(get_checkpoint_state(self._directory).all_model_checkpoint_paths)
         else:
             if scaffold.init_op is not None:
                 session.run(scaffold.init_op, scaffold.init_feed_dict)
@@ -242,8 +243,8 @@ class MonitoredSession:
             except _LOST as error:
                 if not self._recovers:
                     raise
-                _LOG.info("An error was raised. This may be due to a preemption in a connected worker or parameter server. The "
-                          "current session will be closed and a new session will be created. Error: %s", error)
+                logging.info("An error was raised. This may be due to a preemption in a connected worker or parameter server. "
+                             "The current session will be closed and a new session will be created. Error: %s", error)
                 graph = self._session.graph
                 self._stop_threads()
                 with graph.as_default():
@@ -375,7 +376,7 @@ def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaf
     secs = None if save_checkpoint_secs is USE_DEFAULT else save_checkpoint_secs
     steps = None if save_checkpoint_steps is USE_DEFAULT else save_checkpoint_steps
     scaffold = scaffold or Scaffold()
-    every = list(hooks or []) + list(chief_only_hooks or [])
+    every = list(chief_only_hooks or [])
     summary_dir = summary_dir or checkpoint_dir
     if summary_dir:
         if log_step_count_steps and get_global_step() is not None:
@@ -388,4 +389,4 @@ def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaf
             every.append(CheckpointSaverHook(checkpoint_dir, secs or None, None if secs else steps, scaffold=scaffold,
                                              save_graph_def=save_graph_def))
     creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
-    return MonitoredSession(creator, every, stop_grace_period_secs)
+    return MonitoredSession(creator, [*every, *(hooks or [])], stop_grace_period_secs)

@@ -5,11 +5,11 @@ import time
 
 import numpy as np
 
-from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import InvalidArgumentError, NotFoundError, nearest
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.ops.array import placeholder, reshape
+from regrad.ops.script import py_func
 from regrad.ops.state import assign_op
 from regrad.train import checkpoint
 from regrad.train.steps import global_step as step_value
@@ -377,12 +377,24 @@ def _start_from(reader, stored, variables):
     if dtype is not variables[0].dtype:
         raise InvalidArgumentError(None, None, f"tensor_name = {stored}; expected dtype {variables[0].dtype.name} does not "
                                    f"equal original dtype {dtype.name}: {variables[0].name} cannot start from it.")
-    value = reader.array(stored)
-    for v, array in zip(variables, _Entry(stored, variables).parts(value)):
-        if list(array.shape) != v.shape.as_list():
+    shape = reader.get_variable_to_shape_map()[stored]
+    for v in variables:
+        info = v._save_slice_info
+        if (v.shape.as_list() if info is None else list(info.full_shape)) != shape:
             raise ValueError(f"Shape of variable {v.name} ({v.shape}) doesn't match with shape of tensor {stored} "
-                             f"({list(array.shape)}) from checkpoint reader.")
+                             f"({shape}) from checkpoint reader.")
         with v.graph.as_default(), v.graph.control_dependencies(None), v.graph.name_scope("init_from_checkpoint"):
-            start = convert_to_tensor(array, dtype=v.dtype)
-            v._initial_value = v._start = start
-            v._initializer_op = assign_op(v._variable, start).op
+            v._begin_with(stored_value(reader.prefix, stored, v))
+
+
+def stored_value(prefix, name, variable, rows=None, axis=0):
+    """Returns a tensor of what a checkpoint has for a variable, or for the part that it is; with `rows`, of these places on an
+    axis of the whole. The file is read when it runs, so that a graph does not hold the values, which may be large."""
+    def read():
+        with contextlib.closing(checkpoint.CheckpointReader(prefix)) as reader:
+            whole = reader.array(name)
+        return _Entry(name, [variable]).parts(whole if rows is None else np.take(whole, rows, axis))[0]
+
+    value = py_func(read, [], variable.dtype)
+    value.set_shape(variable.shape)
+    return value

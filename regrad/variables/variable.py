@@ -193,6 +193,11 @@ class Variable(Symbolic, metaclass=_Created):
                                                validate_shape=validate_shape and shape is None).op
         self._snapshot = identity(self._variable, name="read")
 
+    def _begin_with(self, value):
+        """Lets the variable begin with a tensor of its shape and dtype instead of its initializer's value."""
+        self._initial_value = self._start = value
+        self._initializer_op = state.assign_op(self._variable, value).op
+
     def _from_def(self, variable_def, import_scope):
         graph = self._graph = get_default_graph()
 

@@ -30,7 +30,7 @@ LEFT_OUT = _by_name({
         io.RaggedFeature quantization.quantize_and_dequantize_v2 layers.experimental test.disable_with_predicate
         test.is_cpu_target_available test.with_eager_op_as_function""",
     "features and ragged rows of another kind of program": """
-        feature_column ragged* RaggedTensor train.VocabInfo train.warm_start sparse_reduce_*_sparse
+        feature_column ragged* RaggedTensor sparse_reduce_*_sparse
         sparse.reduce_*_sparse sparse.cross* strings.ngrams strings.unicode_* strings.bytes_split
         strings.unsorted_segment_join""",
     "another product": "lite",

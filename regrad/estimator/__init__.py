@@ -1,0 +1,17 @@
+"""`tf.estimator`: models as functions, trained, evaluated and asked for predictions from checkpoints."""
+
+from regrad.core.lazy import names_of
+from regrad.estimator import experimental, inputs
+
+__getattr__, __dir__, __all__ = names_of(__name__, {
+    "regrad.estimator.spec": "EstimatorSpec ModeKeys",
+    "regrad.estimator.run_config": "RunConfig",
+    "regrad.estimator.estimator": "Estimator",
+    "regrad.estimator.training": "EvalSpec TrainSpec train_and_evaluate",
+    "regrad.train.warm_starting": "VocabInfo WarmStartSettings",
+    "regrad.train.hooks": """
+        CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook GlobalStepWaiterHook LoggingTensorHook
+        NanLossDuringTrainingError NanTensorHook ProfilerHook SecondOrStepTimer SessionRunArgs SessionRunContext SessionRunHook
+        SessionRunValues StepCounterHook StopAtStepHook SummarySaverHook""",
+})
+__all__ += ["experimental", "inputs"]

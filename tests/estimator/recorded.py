@@ -1,0 +1,279 @@
+"""Estimators: programs for both systems (see `tests/recorded.py`). TensorFlow 2.15 was the last to have them."""
+import glob
+import os
+import re
+import tempfile
+
+import numpy as np
+
+from tests.recorded import refusal
+
+NEEDS = ["estimator"]
+X = np.random.RandomState(0).randn(50, 2).astype("float32")
+Y = X @ np.array([1, -2], "float32")
+
+
+def folder():
+    """Returns a new folder, which goes when Python does."""
+    made = tempfile.TemporaryDirectory()
+    KEPT.append(made)
+    return made.name
+
+
+KEPT: list = []
+
+
+def linear(tf):
+    """Returns a model function with all that most have."""
+    def model_fn(features, labels, mode, params):
+        w = tf.get_variable("w", initializer=tf.constant([[0.1], [0.2]]))
+        y = tf.squeeze(tf.matmul(features["x"], w), 1)
+        if mode == tf.estimator.ModeKeys.PREDICT:
+            return tf.estimator.EstimatorSpec(mode, predictions={"y": y, "x": features["x"]})
+        loss = tf.reduce_mean(tf.square(y - labels), keepdims=True)
+        op = tf.train.MomentumOptimizer(params["lr"], 0.5).minimize(loss, tf.train.get_global_step())
+        tf.summary.scalar("mean", tf.reduce_mean(y))
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=op, eval_metric_ops={
+            "mae": tf.metrics.mean_absolute_error(labels, y), "w": (w, tf.no_op())})
+
+    return model_fn
+
+
+def dataset(tf):
+    """Returns an input function."""
+    return lambda: tf.data.Dataset.from_tensor_slices(({"x": X}, Y)).batch(20)
+
+
+def arrays(tf, num_epochs=None, **settings):
+    return tf.estimator.inputs.numpy_input_fn({"x": X}, Y, batch_size=8, num_epochs=num_epochs, shuffle=False, **settings)
+
+
+def estimator(tf, **settings):
+    settings = {"save_checkpoints_steps": 10, "keep_checkpoint_max": 2, "save_summary_steps": 5, "log_step_count_steps": None,
+                **settings}
+    return tf.estimator.Estimator(linear(tf), folder(), tf.estimator.RunConfig(**settings), params={"lr": 0.05})
+
+
+def files(made):
+    """Returns the names of the checkpoints' files and folders."""
+    return sorted(n for n in os.listdir(made.model_dir) if not n.startswith("events"))
+
+
+def events(tf, path):
+    """Returns ["step tag"] of what event files say."""
+    found = []
+    for name in sorted(glob.glob(os.path.join(path, "events*"))):
+        for event in tf.train.summary_iterator(name):
+            if event.HasField("session_log"):
+                found.append(f"{event.step} session {event.session_log.status}")
+            found += [f"{event.step} {v.tag} {v.WhichOneof('value')}" for v in event.summary.value]
+    return sorted(line for line in found if not re.search("/sec|enqueue_input", line))
+
+
+def training(tf):
+    made = estimator(tf)
+    made.train(arrays(tf), steps=25)
+    first = {f"first_{n}": v for n, v in values_of(made).items()}
+    first["first_eval"] = measured(made.evaluate(dataset(tf)))
+    first["first_eval_steps"] = measured(made.evaluate(dataset(tf), steps=2, name="two", checkpoint_path=os.path.join(
+        made.model_dir, "model.ckpt-20")))
+    predicted = list(made.predict(dataset(tf)))
+    first["first_y"] = np.array([p["y"] for p in predicted])
+    first["first_x"] = np.array([p["x"] for p in predicted])
+    batch = next(made.predict(dataset(tf), predict_keys=["y"], yield_single_examples=False))
+    first["first_keys"], first["first_batch"] = sorted(batch), batch["y"]
+    made.train(arrays(tf, num_epochs=2), max_steps=100)   # the data end before
+    made.train(arrays(tf), max_steps=30)                  # nothing to do
+    return {**first, **values_of(made), "files": files(made), "events": events(tf, made.model_dir),
+            "events_eval": events(tf, made.eval_dir()), "events_two": events(tf, made.eval_dir("two")),
+            "kept": [os.path.basename(p) for p in tf.train.get_checkpoint_state(made.model_dir).all_model_checkpoint_paths]}
+
+
+def values_of(made):
+    names = made.get_variable_names()
+    return {"names": names, "values": np.concatenate([np.ravel(made.get_variable_value(n)).astype("float64") for n in names])}
+
+
+def measured(results):
+    return np.concatenate([np.ravel(results[name]).astype("float64") for name in sorted(results)])
+
+
+def order(tf):
+    """What happens around steps and saves, in this order."""
+    seen: list = []
+
+    class Hook(tf.train.SessionRunHook):
+        def __init__(self, name):
+            self.name = name
+
+        def begin(self):
+            seen.append(f"{self.name} begins")
+
+        def after_create_session(self, session, coord):
+            seen.append(f"{self.name} created")
+
+        def after_run(self, run_context, run_values):
+            seen.append(f"{self.name} ran")
+
+        def end(self, session):
+            seen.append(f"{self.name} ends")
+
+    class Listener(tf.train.CheckpointSaverListener):
+        def begin(self):
+            seen.append("listener begins")
+
+        def before_save(self, session, global_step_value):
+            seen.append(f"before {global_step_value}")
+
+        def after_save(self, session, global_step_value):
+            seen.append(f"after {global_step_value}")
+
+        def end(self, session, global_step_value):
+            seen.append(f"listener ends {global_step_value}")
+
+    def model_fn(features, mode):
+        v = tf.get_variable("v", initializer=0.0)
+        train = tf.group(tf.assign_add(v, 1.0), tf.assign_add(tf.train.get_global_step(), 1))
+        return tf.estimator.EstimatorSpec(mode, v + 0.0, loss=v + 0.0 * features, train_op=train,
+                                          training_hooks=[Hook("model")], training_chief_hooks=[Hook("chief")],
+                                          evaluation_hooks=[Hook("evaluation")],
+                                          prediction_hooks=[Hook("prediction")])
+
+    made = tf.estimator.Estimator(model_fn, folder(), tf.estimator.RunConfig(save_checkpoints_steps=2))
+    made.train(lambda: tf.constant(1.0), [Hook("given")], steps=3, saving_listeners=[Listener()])
+    made.evaluate(lambda: tf.constant(1.0), 2, [Hook("given")])
+    next(made.predict(lambda: tf.constant(1.0), hooks=[Hook("given")], yield_single_examples=False))
+    return seen
+
+
+def together(tf):
+    """`train_and_evaluate`: when it evaluates, and what comes of it."""
+    seen: list = []
+    made = estimator(tf)
+
+    class Hook(tf.train.SessionRunHook):
+        def after_create_session(self, session, coord):
+            seen.append(f"evaluates {session.run(tf.train.get_global_step(session.graph))}")
+
+    results, exported = tf.estimator.train_and_evaluate(
+        made, tf.estimator.TrainSpec(arrays(tf), max_steps=25),
+        tf.estimator.EvalSpec(dataset(tf), steps=None, hooks=[Hook()], throttle_secs=0))
+    seen.append("again")
+    later, _ = tf.estimator.train_and_evaluate(
+        made, tf.estimator.TrainSpec(arrays(tf), max_steps=45),
+        tf.estimator.EvalSpec(dataset(tf), steps=None, hooks=[Hook()], throttle_secs=600))
+    return {"together": measured(results), "together_later": measured(later), "together_seen": [*seen, str(exported)],
+            "together_files": files(made)}
+
+
+def stopped(tf):
+    """Where early stopping stops."""
+    lines = []
+    for name, hook in [("no_decrease", lambda e: tf.estimator.experimental.stop_if_no_decrease_hook(
+            e, "mae", 10, run_every_secs=None, run_every_steps=1)), ("no_increase", lambda e: (
+            tf.estimator.experimental.stop_if_no_increase_hook(e, "mae", 10, run_every_secs=None, run_every_steps=1))),
+            ("lower", lambda e: tf.estimator.experimental.stop_if_lower_hook(
+                e, "mae", 0.2, min_steps=5, run_every_secs=None, run_every_steps=1)),
+            ("higher", lambda e: tf.estimator.experimental.stop_if_higher_hook(
+                e, "loss", 10.0, run_every_secs=None, run_every_steps=1))]:
+        made = estimator(tf)
+        for _ in range(3):
+            made.train(arrays(tf), [hook(made)], steps=10)
+            made.evaluate(dataset(tf))
+        lines.append(f"{name} {made.get_variable_value('global_step')}")
+    return lines
+
+
+def warm(tf):
+    """Variables that begin with those of another estimator, words in another order."""
+    def model_fn(features, mode, params):
+        with tf.variable_scope(params["scope"]):
+            tf.get_variable("w", [4, 2], initializer=tf.constant_initializer(params["start"]))
+            tf.get_variable("words", [params["words"], 2], initializer=tf.constant_initializer(params["start"]))
+        train = tf.assign_add(tf.train.get_global_step(), 1)
+        return tf.estimator.EstimatorSpec(mode, tf.constant([0.0]), loss=tf.constant(0.0), train_op=train)
+
+    where = folder()
+    for name, words in ("old", "a b c"), ("new", "c x a"):
+        with open(os.path.join(where, name), "w") as file:
+            file.write("\n".join(words.split()) + "\n")
+
+    def trained(scope, start, words=4, **settings):
+        made = tf.estimator.Estimator(model_fn, folder(), params={"scope": scope, "start": start, "words": words}, **settings)
+        return made.train(lambda: tf.constant(0.0), steps=1)
+
+    old = trained("one", np.arange(8.0).tolist())
+    vocabulary = tf.train.VocabInfo(os.path.join(where, "new"), 3, 2, os.path.join(where, "old"),
+                                    backup_initializer=tf.ones_initializer())
+    found = {
+        "all": trained("one", -1.0, warm_start_from=old.model_dir),
+        "some": trained("one", -1.0, warm_start_from=tf.estimator.WarmStartSettings(old.model_dir, ".*w$")),
+        "renamed": trained("two", -1.0, 5, warm_start_from=tf.estimator.WarmStartSettings(
+            old.latest_checkpoint(), ["two/w"], {"two/words": vocabulary}, {"two/w": "one/w", "two/words": "one/words"})),
+    }
+    return {f"warm_{name}": values_of(made)["values"] for name, made in found.items()}
+
+
+def batches(tf):
+    """What input functions over arrays give."""
+    found = {}
+    for name, epochs, labels in [("one", 1, None), ("two", 2, np.arange(5)), ("dict", 2, {"y": np.arange(5), "z": np.ones(5)})]:
+        with tf.Graph().as_default():
+            x = {"b": np.arange(10).reshape(5, 2), "a": np.arange(5.0)}
+            made = tf.estimator.inputs.numpy_input_fn(x, labels, 3, epochs, False)()
+            with tf.train.MonitoredSession() as sess:
+                lines = []
+                while not sess.should_stop():
+                    lines.append(repr(sess.run(made)).replace(" ", "").replace("\n", ""))
+        found[f"batches_{name}"] = [re.sub(r"array\(|\)|,dtype=\w+|\(\{|OrderedDict", "", line) for line in lines]
+    return found
+
+
+def refusals(tf):
+    """The errors, by what is wrong."""
+    def model_fn(features, labels, mode, params):
+        return tf.constant(0.0)
+
+    def of_model(result, **arguments):
+        """Trains a model that returns `result(mode)`."""
+        made = tf.estimator.Estimator(lambda features, mode: result(mode), folder(), **arguments)
+        return lambda: made.train(lambda: tf.constant(1.0), steps=1)
+
+    spec, made = tf.estimator.EstimatorSpec, tf.estimator.Estimator(model_fn, folder(), params={})
+    config = tf.estimator.RunConfig
+    cases = {
+        "both saves": lambda: config(save_checkpoints_steps=1, save_checkpoints_secs=1),
+        "replaced both": lambda: config().replace(save_checkpoints_steps=1, save_checkpoints_secs=1),
+        "empty folder": lambda: config(""),
+        "negative": lambda: config(keep_checkpoint_max=-1),
+        "seed": lambda: config(tf_random_seed="a"),
+        "no model": lambda: tf.estimator.Estimator(None, folder()),
+        "folders": lambda: tf.estimator.Estimator(model_fn, "a", config("b"), {}),
+        "both": lambda: made.train(arrays(tf), steps=1, max_steps=1),
+        "no steps": lambda: made.train(arrays(tf), steps=0),
+        "no max": lambda: made.train(arrays(tf), max_steps=-1),
+        "no hook": lambda: made.train(arrays(tf), hooks=[1]),
+        "no eval steps": lambda: made.evaluate(arrays(tf), steps=0),
+        "no spec": lambda: made.train(arrays(tf), steps=1),
+        "untrained": lambda: tf.estimator.Estimator(model_fn, "/none/there", params={}).get_variable_names(),
+        "no loss": of_model(lambda mode: spec(mode, train_op=tf.no_op())),
+        "no train_op": of_model(lambda mode: spec(mode, loss=tf.constant(0.0))),
+        "vector": of_model(lambda mode: spec(mode, loss=tf.constant([0.0, 1.0]), train_op=tf.no_op())),
+        "shuffle": lambda: tf.estimator.inputs.numpy_input_fn({"x": X}),
+        "no array": lambda: tf.estimator.inputs.numpy_input_fn([1.0], shuffle=False)(),
+        "max": lambda: tf.estimator.TrainSpec(arrays(tf), 0),
+        "function": lambda: tf.estimator.TrainSpec(1),
+        "throttle": lambda: tf.estimator.EvalSpec(arrays(tf), throttle_secs=-1),
+        "estimator": lambda: tf.estimator.train_and_evaluate(
+            1, tf.estimator.TrainSpec(arrays(tf)), tf.estimator.EvalSpec(arrays(tf))),
+        "warm": lambda: tf.estimator.WarmStartSettings(""),
+        "warm kind": lambda: tf.estimator.Estimator(model_fn, folder(), params={}, warm_start_from=3),
+        "stop": lambda: tf.estimator.experimental.make_early_stopping_hook(1, None),
+    }
+    return [f"{name}: {re.split(r'[,.(:]', refusal(case)[0].partition(': ')[2])[0][:60]} ({refusal(case)[0].partition(':')[0]})"
+            for name, case in cases.items()]
+
+
+def results(tf):
+    return {**training(tf), "order": order(tf), **together(tf), "stopped": stopped(tf), **warm(tf), **batches(tf),
+            "refusals": refusals(tf)}

@@ -1,0 +1,44 @@
+"""Estimators do what real TensorFlow recorded."""
+import numpy as np
+import pytest
+
+import regrad as tf
+from tests.estimator import recorded
+from tests.recorded import expected
+
+EXPECTED = expected("estimator")
+
+
+def compare(found):
+    for name, value in found.items():
+        if isinstance(value, list):
+            assert value == EXPECTED[name], name
+        else:
+            np.testing.assert_allclose(value, EXPECTED[name], rtol=1e-4, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("program", [recorded.training, recorded.together, recorded.warm, recorded.batches])
+def test_program(program):
+    compare(program(tf))
+
+
+@pytest.mark.parametrize("name", ["order", "stopped", "refusals"])
+def test_what_happens(name):
+    assert getattr(recorded, name)(tf) == EXPECTED[name]
+
+
+def test_evaluation_in_memory():
+    seen = []
+
+    class Hook(tf.train.SessionRunHook):
+        def end(self, session):
+            w, step = session.run([session.graph.get_tensor_by_name(name) for name in ("w:0", "global_step:0")])
+            seen.append((int(step), float(w[0, 0])))
+
+    made = recorded.estimator(tf)
+    made.train(recorded.arrays(tf), [tf.estimator.experimental.InMemoryEvaluatorHook(
+        made, recorded.dataset(tf), hooks=[Hook()], every_n_iter=2)], steps=3)
+
+    assert [step for step, _ in seen] == [0, 2, 3]
+    assert seen[0][1] == np.float32(0.1) and seen[-1][1] == made.get_variable_value("w")[0, 0] != seen[1][1]
+    assert sorted(tf.estimator.experimental.read_eval_metrics(made.eval_dir())) == [0, 2, 3]
