@@ -391,8 +391,7 @@ def stored_value(prefix, name, variable, rows=None, axis=0):
     """Returns a tensor of what a checkpoint has for a variable, or for the part that it is; with `rows`, of these places on an
     axis of the whole. The file is read when it runs, so that a graph does not hold the values, which may be large."""
     def read():
-        with contextlib.closing(checkpoint.CheckpointReader(prefix)) as reader:
-            whole = reader.array(name)
+        whole = checkpoint.CheckpointReader(prefix).array(name)
         return _Entry(name, [variable]).parts(whole if rows is None else np.take(whole, rows, axis))[0]
 
     value = py_func(read, [], variable.dtype)
