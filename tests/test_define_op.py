@@ -234,6 +234,6 @@ def test_a_cell_run_again_replaces_what_it_defined(notebook):
 
 
 def test_defined_twice_is_refused():
-    assert sel.type("MatMul")
+    assert repr(sel.type("MatMul")) == "sel.type('MatMul')"
     with pytest.raises(ValueError, match="defined already"):
         tf.define_op("MatMul", "x: T", infer=opdef.same)

@@ -54,6 +54,13 @@ with tf.Graph().as_default():
 }
 
 SESSIONS = {
+    "a dict for a run's record": ("TypeError", "tf.RunMetadata", """
+tf.Session().run(tf.constant(1.0), options=tf.RunOptions(trace_level=3), run_metadata={}) #!"""),
+    "a misspelt option of a run": ("ValueError", "did you mean 'trace_level'", "tf.RunOptions(tracelevel=3) #!"),
+    "a level of tracing that is none": ("ValueError", "FULL_TRACE; got 'FULL'", "tf.RunOptions(trace_level='FULL') #!"),
+    "a file that a host function misses": ("FileNotFoundError", "'nothing.npy'", """
+y = tf.py_func(lambda: np.load('nothing.npy'), [], tf.float64) #!
+tf.Session().run(y)"""),
     "more memory than there is": ("ResourceExhaustedError", "largest result is float32.*bytes, of 'zeros'", """
 n = tf.placeholder(tf.int32, [])
 y = tf.zeros([n, n]) + tf.random_normal([1]) #!
@@ -132,12 +139,43 @@ tf.Session().run(a.stack())"""),
     "a TensorArray of a scalar's rows": ("ValueError", "has no rows", "tf.TensorArray(tf.float32, 1).unstack(1.0) #!"),
 }
 
+_TANH = "x = tf.constant([1.0])\ny = tf.tanh(x)\n"
+
 GRADIENTS = {
     "a name for an x": ("TypeError", "get_tensor_by_name", "x = tf.constant(1.0)\ntf.gradients(x * 2.0, 'x') #!"),
     "a number to stop at": ("TypeError", "must be a tensor",
                             "x = tf.constant(1.0)\ntf.gradients(x * 2.0, x, stop_gradients=[3]) #!"),
     "overrides that are no dict": ("TypeError", "list of pairs",
                                    "x = tf.constant(1.0)\ntf.gradients(tf.tanh(x), x, overrides=[max]) #!"),
+    "a rule of other arguments": ("TypeError", r"rule\(op, \*gradients\).*here 2 arguments.*rule '<lambda>'", _TANH + """
+tf.gradients(y, x, overrides={'Tanh': lambda dy: dy}) #!"""),
+    "what makes a rule": ("TypeError", r"makes one: rules.scale\(", _TANH + """
+tf.gradients(y, x, overrides={'Tanh': tf.rules.scale}) #!"""),
+    "a rule that is not registered": ("LookupError", 'RegisterGradient."Mine"', _TANH + """
+tf.gradients(y, x, overrides={'Tanh': 'Mine'}) #!"""),
+    "a rule before its selector": ("TypeError", "stands behind its selector", _TANH + """
+tf.attach(tf.rules.guided_relu, 'Tanh') #!"""),
+    "selectors joined by a word": ("TypeError", "combine with &", _TANH + """
+tf.gradients(y, x, overrides={tf.sel.type('Tanh') and tf.sel.first(): tf.rules.stop()}) #!"""),
+    "a misspelt selector": ("AttributeError", "did you mean 'type'", "tf.sel.typ('Tanh') #!"),
+    "a group from back to front": ("ValueError", "no path leads from .'Tanh:0'", _TANH + """
+tf.gradients(y, x, overrides={tf.sel.group([y], [x]): lambda op, dy: dy}) #!"""),
+    "one more than there are": ("ValueError", "means 1 of them", _TANH + """
+tf.gradients(y, x, overrides={tf.sel.nth('Tanh', 1): tf.rules.stop()}) #!"""),
+    "a way of adding for every tensor": ("TypeError", "'all': rule", _TANH + """
+tf.gradients(y, x, accumulate=tf.rules.accumulate_max) #!"""),
+    "a misspelt tensor for a way of adding": ("TypeError", "got 'al'", _TANH + """
+tf.gradients(y, x, accumulate={'al': tf.rules.accumulate_max}) #!"""),
+    "views that are none": ("TypeError", "list of tf.View", _TANH + "tf.view_gradients(y, x, ['true']) #!"),
+    "a direction of another shape": ("ValueError", r"vs\[0\] is float32\[2\]", _TANH + "tf.jvp(y, x, [[1.0, 2.0]]) #!"),
+    "a number for a host gradient": ("TypeError", "function", "tf.host_gradient(3) #!"),
+    "text for a surrogate": ("TypeError", "rules.fast_sigmoid", "tf.spike(tf.constant([1.0]), 'fast') #!"),
+    "a rule that calls itself": ("RecursionError", "in the gradient rule", """
+@tf.custom_gradient
+def f(x):
+    return tf.exp(x), lambda dy: tf.gradients(f(x), x)[0] #!
+x = tf.constant(1.0)
+tf.gradients(f(x), x)"""),
     "default of too many": ("TypeError", r"each of the 1 outputs of 'Tanh'", """
 x = tf.constant(1.0)
 tf.gradients(tf.tanh(x), x, overrides={'Tanh': lambda op, dy, default: default(dy, dy)}) #!"""),
@@ -176,6 +214,12 @@ op(tf.constant(1.0)) #!"""),
 op = tf.define_op('RefusedC', 'x: T', infer=lambda x: tf.Spec(x.dims, x.dtype), lower=lambda b, x: b.np.sum(x))
 y = op(tf.placeholder_with_default([1.0, 2.0], [2])) #!
 tf.Session().run(y)"""),
+    "a lowering of another kind": ("InvalidArgumentError", "returned float32 for output 0, its infer promises int32", """
+op = tf.define_op('RefusedF', 'x: T', infer=lambda x: tf.Spec(x.dims, tf.int32), lower=lambda b, x: x)
+y = op(tf.placeholder_with_default([1.0, 2.0], [2])) #!
+tf.Session().run(y)"""),
+    "a misspelt dtype in a signature": ("ValueError", "did you mean 'float32'", """
+tf.define_op('RefusedG', 'x: float31', infer=lambda x: x, lower=lambda b, x: x) #!"""),
     "a lowering that gives too many": ("InvalidArgumentError", "returned 2 arrays", """
 op = tf.define_op('RefusedD', 'x: T', infer=lambda x: tf.Spec(x.dims, x.dtype), lower=lambda b, x: (x, x))
 y = op(tf.placeholder_with_default(1.0, [])) #!
@@ -237,6 +281,9 @@ tf.get_variable('weigths', [2])
 tf.train.Saver().restore(tf.Session(), 'model') #!"""),
     "a variable of another dtype": ("InvalidArgumentError", "weights; expected dtype int32 does not equal", _SAVED + """
 tf.get_variable('weights', [2], tf.int32)
+tf.train.Saver().restore(tf.Session(), 'model') #!"""),
+    "a variable of another shape": ("InvalidArgumentError", r"lhs shape= \[3\] rhs shape= \[2\].*user.py:6", _SAVED + """\
+tf.get_variable('weights', [3])
 tf.train.Saver().restore(tf.Session(), 'model') #!"""),
     "a checkpoint cut short": ("DataLossError", "damaged", _SAVED + """
 tf.get_variable('weights', [2])

@@ -5,11 +5,13 @@ All are made of `gradients()`, so overrides, views and blocks hold in them as an
 
 import re
 
-from regrad.autodiff.gradients import _as_list, gradients
+from regrad.autodiff.gradients import _as_list, _element, gradients
 from regrad.autodiff.overrides import View
 from regrad.autodiff.walking import for_forward_mode
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
+from regrad.core.opdef import spec_text
+from regrad.core.shapes import compatible
 from regrad.ops import array, math
 from regrad.ops.reduce import reduce_sum
 
@@ -132,15 +134,28 @@ def hessian_vector_product(ys, xs, vs, **options):
 
     One gradient of <gradient, v> (Pearlmutter 1994): the cost of two gradients, whatever the size of x.
     """
-    xs, vs = _as_list(xs), _as_list(vs)
-    if len(xs) != len(vs):
-        raise ValueError(f"xs and vs must have the same length: {len(xs)} and {len(vs)}.")
+    xs = _as_list(xs)
+    vs = _directions(xs, vs)
     grads = gradients(ys, xs, **options)
-    products = [reduce_sum(math.multiply(g, array.stop_gradient(convert_to_tensor(v, dtype=g.dtype))))
-                for g, v in zip(grads, vs) if g is not None]
+    products = [reduce_sum(math.multiply(g, array.stop_gradient(v))) for g, v in zip(grads, vs) if g is not None]
     if not products:
         return [None] * len(xs)
     return gradients(products, xs, **options)
+
+
+def _directions(xs, vs):
+    """Returns `vs` as tensors, each of the dtype and shape of its x."""
+    vs = _as_list(vs)
+    if len(xs) != len(vs):
+        raise ValueError(f"xs and vs must have the same length: {len(xs)} and {len(vs)}.")
+    out = []
+    for i, (x, v) in enumerate(zip(xs, vs)):
+        x = _element(x, "x")
+        v = convert_to_tensor(v, dtype=None if hasattr(v, "dtype") else x.dtype)
+        if v.dtype is not x.dtype or not compatible(v.dims, x.dims):
+            raise ValueError(f"vs[{i}] is {spec_text(v)}, but xs[{i}] ({x.name}) is {spec_text(x)}: a v is a step of its x.")
+        out.append(v)
+    return out
 
 
 def forward_gradients(ys, xs, vs, name="forward_gradients", **options):
@@ -158,18 +173,16 @@ def forward_gradients(ys, xs, vs, name="forward_gradients", **options):
     Returns:
       A list with a tensor like each y, None where no path leads to it.
     """
-    ys, xs, vs = _as_list(ys), _as_list(xs), _as_list(vs)
-    if len(xs) != len(vs):
-        raise ValueError(f"xs and vs must have the same length: {len(xs)} and {len(vs)}.")
+    ys, xs = _as_list(ys), _as_list(xs)
     with get_default_graph().name_scope(name):
-        ys = [convert_to_tensor(y) for y in ys]
+        ys, vs = [convert_to_tensor(y) for y in ys], _directions(xs, vs)
         out = []
         for y in ys:
             # Ones, not zeros: rules made with x / y where 0 / 0 counts as 0 are flat at zero, and linear elsewhere.
             u = array.identity(array.ones_like(y), name="cotangent")
             with for_forward_mode():
                 grads = gradients(y, xs, grad_ys=[u], **options)
-            pairs = [(convert_to_tensor(g), convert_to_tensor(v, dtype=g.dtype)) for g, v in zip(grads, vs) if g is not None]
+            pairs = [(convert_to_tensor(g), v) for g, v in zip(grads, vs) if g is not None]
             out.append(gradients([g for g, _ in pairs], u, grad_ys=[v for _, v in pairs])[0] if pairs else None)
     return out
 
@@ -186,7 +199,10 @@ def view_gradients(ys, xs, views, **options):
       views: list of `View`s, or {name: overrides}, None for the gradient without any.
       options: further arguments of `gradients`.
     """
-    views = [View(name, overrides) for name, overrides in views.items()] if isinstance(views, dict) else views
+    views = [View(name, overrides) for name, overrides in views.items()] if isinstance(views, dict) else _as_list(views)
+    if not all(isinstance(v, View) for v in views):
+        raise TypeError("view_gradients: views are a list of tf.View(name, overrides), or a dict {name: overrides}; got "
+                        f"{views!r}.")
     names = [v.name for v in views]
     if len(set(names)) != len(names):
         raise ValueError(f"view_gradients: two views have one name: {names}.")

@@ -10,7 +10,7 @@ import warnings
 from regrad.autodiff import forward as forward_mode
 from regrad.autodiff import overrides as rules
 from regrad.autodiff.rules import as_rule as rules_as_rule
-from regrad.autodiff.walking import in_forward_mode, in_progress
+from regrad.autodiff.walking import ancestors, in_forward_mode, in_progress
 from regrad.core import collecting, gradient_registry, source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import GradientError, RuleError, RuleTypeError, ShapeError
@@ -176,10 +176,10 @@ class Walk:
         if outer is not None:
             self.accumulate, through_gradients = outer.accumulate, outer.through_gradients
         self.through_gradients = through_gradients
-        ancestors = _ancestors(ys)
+        behind = ancestors(ys)
         if not through_gradients:
-            ancestors = {op for op in ancestors if op.forward_op is None}
-        ops = sorted(ancestors, key=_creation)
+            behind = {op for op in behind if op.forward_op is None}
+        ops = sorted(behind, key=_creation)
         if view is not None and not isinstance(view, rules.View):
             raise TypeError(f"gradients: view is a tf.View(name, overrides), got {view!r}.")
         view_overrides = view.overrides if view is not None else ()
@@ -233,7 +233,7 @@ class Walk:
         # A block in force around gradients() is about the forward graph: what rules build is not stamped with it.
         scope, graph._override_scope = graph._override_scope, None
         try:
-            with graph.name_scope(op.name + "_grad"):
+            with graph.name_scope(_within(graph, op.name, forward_op) + "_grad"):
                 rule, forward = self._rules(op)
                 if rule is None and forward is None:  # declared not differentiable: nothing flows on
                     return
@@ -357,20 +357,15 @@ def _check_leaks(walk, group, members, override):
                                           f"{[i.name for i in group.inputs]}; the group is made at {override.where}.")
 
 
+def _within(graph, name, forward_op):
+    """Returns how an operation is called in the scope of its gradient: by its own name, or where a rule called `gradients`, by
+    what it has beyond the scope of that rule. Otherwise each level of such calls would double the length of names.
+    """
+    return name if forward_op is None else name.removeprefix(graph._scope.rpartition("/")[0] + "/")
+
+
 def _creation(op):
     return op.id
-
-
-def _ancestors(tensors):
-    seen = {t.op for t in tensors}
-    stack = list(seen)
-    while stack:
-        for t in stack.pop().inputs:
-            op = t.op
-            if op not in seen:
-                seen.add(op)
-                stack.append(op)
-    return seen
 
 
 def _depths(ops):
@@ -406,7 +401,7 @@ class Partials:
         self.colocate = colocate
         self.long = set()  # tensors that had _MANY terms already
         self.known = {}
-        self.rules = {k if isinstance(k, str) else _element(k, "accumulate"): r for k, r in (accumulate or {}).items()}
+        self.rules = _accumulation(accumulate) if accumulate else {}
 
     def know(self, tensor, gradient):
         """Fixes the gradient of `tensor`, whatever arrives there."""
@@ -441,6 +436,18 @@ class Partials:
                 total = _sum(terms)
             self.terms[tensor] = terms = [total]
         return terms[0]
+
+
+def _accumulation(given):
+    """Returns {tensor or "all": rule} for the argument `accumulate`; refuses what would never apply."""
+    if not isinstance(given, dict):
+        raise TypeError(f"gradients: accumulate is a dict {{tensor: rule}}; {{'all': rule}} means every tensor; got {given!r}.")
+    rules = {k if isinstance(k, str) and k == "all" else _element(k, "accumulate"): rule for k, rule in given.items()}
+    for tensor, rule in rules.items():
+        if not callable(rule):
+            raise TypeError(f"gradients: accumulate has a function rule(terms, tensor) for each tensor, got {rule!r} for "
+                            f"{getattr(tensor, 'name', tensor)}.")
+    return rules
 
 
 def _sum(terms):
@@ -491,8 +498,8 @@ def checked(op, rule, returned):
             try:
                 g = grads[i] = convert_to_tensor(g, dtype=None if hasattr(g, "dtype") else t.dtype)
             except (TypeError, ValueError) as error:
-                raise RuleTypeError(f"The gradient for input {i} of {op.name} ({op.type}) is no tensor: {error}. "
-                                    f"{_blame(op, rule)}") from None
+                raise RuleTypeError(f"The gradient for input {i} of {op.name} ({op.type}) is no tensor: "
+                                    f"{str(error).rstrip('.')}. {_blame(op, rule)}") from None
         if g.graph is not op.graph:
             if isinstance(op.graph, FuncGraph) and op.graph.encloses(g.graph):
                 g = grads[i] = op.graph.capture(g)
@@ -581,11 +588,12 @@ def _read(x):
     return array.identity(x) if x.op.opdef.variable else x
 
 
-def missing_rule(op, detail=""):
-    """Returns the error for an op on the path that no rule differentiates."""
+def missing_rule(op, detail="", name=None):
+    """Returns the error for an op on the path that no rule differentiates; `name` is that of the rule looked for, by default
+    its type."""
     return GradientError(
         f"No gradient defined for operation '{op.name}' (op type: {op.type}){detail}; made at {op.location}. Either "
-        f'register a rule, @tf.RegisterGradient("{op.type}"), give one to this call, gradients(..., '
+        f'register a rule, @tf.RegisterGradient("{name or op.type}"), give one to this call, gradients(..., '
         f'overrides={{"{op.type}": rule}}), or cut the path with tf.stop_gradient; gradients() was called at '
         f"{source.here()}."
     )

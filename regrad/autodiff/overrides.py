@@ -18,7 +18,7 @@ import warnings
 from regrad.autodiff import rules as rules_
 from regrad.autodiff.selectors import Copies, Group, as_selector
 from regrad.core import gradient_registry, source
-from regrad.core.graph import OverrideScope, RegradWarning, get_default_graph, operations_within
+from regrad.core.graph import Block, OverrideScope, RegradWarning, get_default_graph, operations_within
 
 
 class OverrideError(ValueError):
@@ -34,6 +34,7 @@ class Override:
       order: "all", or the number of the differentiation it holds for: 1 for gradients, 2 for gradients of gradients.
       where: the line that made it.
       caught: how many operations it has differentiated so far.
+      asked: whether any gradients were built while its block was open.
       optional: it may catch nothing without complaint: part of a preset that covers more than this graph has.
     """
 
@@ -42,6 +43,8 @@ class Override:
         if not callable(rule) and not isinstance(rule, str):
             raise TypeError(f"An override's rule is a function rule(op, *grads) or the name of a registered one, got {rule!r}."
                             + (" rules.stop() lets nothing through." if rule is None else ""))
+        if getattr(rule, "makes_rules", False):
+            raise TypeError(f"rules.{rule.__name__} is no rule, but makes one: rules.{rule.__name__}(...).")
         if order != "all" and not (isinstance(order, int) and order >= 1):
             raise ValueError(f"order is 'all', 1, 2 ..., got {order!r}.")
         self.rule = rule
@@ -50,6 +53,7 @@ class Override:
         self.optional = optional
         self.where = source.here()
         self.caught = 0
+        self.asked = False
 
     def holds(self, order):
         return self.order == "all" or self.order == order
@@ -141,10 +145,19 @@ class BoundRule:
                 return self.function(op, *grads)
             return self.function(op, *grads, default=self._default(op, grads))
         except Exception as error:
-            note = f"in the gradient rule {self.name!r} ({self.why}) of {op.describe()}"
-            if note not in getattr(error, "__notes__", ()):
-                error.add_note(note)
+            self._explain(error, op, grads)
             raise
+
+    def _explain(self, error, op, grads):
+        """Adds to an exception of the rule where it came from, and how rules are called if this one was not made for that."""
+        notes = getattr(error, "__notes__", ())
+        note = f"in the gradient rule {self.name!r} ({self.why}) of {op.describe()}"
+        if note in notes or notes and isinstance(error, RecursionError):  # which hundreds of rules would add to
+            return
+        if source.misfit(error):
+            error.add_note("A gradient rule is called as rule(op, *gradients), with the operation and the gradients of its "
+                           f"outputs; here {1 + len(grads)} arguments.")
+        error.add_note(note)
 
     def _default(self, op, given):
         def default(*grads):
@@ -171,6 +184,8 @@ class Resolution:
     def __init__(self, call=(), view=(), graph=None):
         self.call = list(call)
         self.blocks = [o for block in reversed(_blocks.items) for o in block]
+        for override in self.blocks:
+            override.asked = True
         self.view = list(view)
         self.graph_rules = list(reversed(graph.gradient_rules)) if graph is not None else []
         self.all = [*self.call, *self.blocks, *self.view, *self.graph_rules]
@@ -257,7 +272,7 @@ class Resolution:
                     from regrad.autodiff.gradients import missing_rule
 
                     raise missing_rule(op, f": its rule is overridden to {rule!r} ({why}), a name that was never "
-                                           f"registered{gradient_registry.suggest(rule)}")
+                                           f"registered{gradient_registry.suggest(rule)}", name=rule)
                 if found.function is None:
                     return None
                 found.used += 1
@@ -308,7 +323,7 @@ class _Blocks(threading.local):
 _blocks = _Blocks()
 
 
-class overriding:
+class overriding(Block):
     """Context manager: overrides for every `gradients()` call inside the block, those of optimizers and libraries too.
 
         with tf.overriding({"Relu": guided}):
@@ -323,8 +338,10 @@ class overriding:
 
     def __init__(self, overrides, order="all"):
         self.overrides = as_overrides(overrides, get_default_graph(), "overriding block", order)
+        self._waits("tf.overriding")
 
     def __enter__(self):
+        self.waiting = None
         _blocks.items.append(self.overrides)
         return self.overrides
 
@@ -333,7 +350,11 @@ class overriding:
         if kind is None:
             for o in self.overrides:
                 if not o.caught and not o.optional:
-                    warnings.warn(f"overriding: {o!r} caught no operation in this block.", RegradWarning, stacklevel=2)
+                    why = ("caught no operation of what was differentiated in this block" if o.asked else
+                           "caught nothing: no gradients() or minimize() was called in this block. It covers such calls, "
+                           "whenever their operations were made; graph.gradient_override_map covers the operations made in a "
+                           "block, whenever they are differentiated")
+                    warnings.warn(f"overriding: {o!r} {why}.", RegradWarning, stacklevel=2)
 
 
 def attach(selector, rule, graph=None, order="all"):

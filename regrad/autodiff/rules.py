@@ -85,6 +85,7 @@ def ready_made(factory):
             rule.__name__ = f"{factory.__name__}({', '.join(given)})"
         return rule
 
+    made.makes_rules = True  # and is none itself
     return made
 
 

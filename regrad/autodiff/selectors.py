@@ -15,7 +15,8 @@ and may be used again on any graph. It is evaluated late: when gradients are bui
 import fnmatch
 import re
 
-from regrad.core import gradient_registry
+from regrad.autodiff.walking import ancestors
+from regrad.core import gradient_registry, source
 from regrad.core.errors import nearest
 from regrad.core.graph import Graph, Operation, Tensor, check_op_type, get_default_graph, operations_within
 
@@ -51,6 +52,10 @@ class Selector:
 
     def __invert__(self):
         return _Combined(everything, "-", self)
+
+    def __bool__(self):
+        raise TypeError(f"{self!r} is neither true nor false: Python's `and`, `or` and `not` would drop a part of it. "
+                        "Selectors combine with &, |, - and ~.")
 
     def hint(self, ops):
         """Returns words on what would have matched, for the error when nothing did."""
@@ -148,7 +153,13 @@ class _Where(Selector):
         self.predicate = predicate
 
     def pick(self, ops):
-        return {op for op in ops if self.predicate(op)}
+        try:
+            return set(filter(self.predicate, ops))
+        except TypeError as error:
+            if source.misfit(error):
+                error.add_note("A function in a selector's place is called with each operation, and says whether it is meant; "
+                               f"a rule stands behind its selector. This one is at {source.of_function(self.predicate)}.")
+            raise
 
     def __repr__(self):
         return f"sel.where({getattr(self.predicate, '__name__', self.predicate)})"
@@ -189,17 +200,14 @@ class _Nth(Selector):
 
     def pick(self, ops):
         picked = self.inner.pick(ops)
-        chosen = [op for op in ops if op in picked][self.index] if isinstance(self.index, slice) else None
-        if chosen is None:
-            ordered = [op for op in ops if op in picked]
-            try:
-                chosen = [ordered[self.index]]
-            except IndexError:
-                chosen = []
-        return set(chosen)
+        ordered = [op for op in ops if op in picked]
+        if isinstance(self.index, slice):
+            return set(ordered[self.index])
+        return {ordered[self.index]} if -len(ordered) <= self.index < len(ordered) else set()
 
     def hint(self, ops):
-        return self.inner.hint(ops)
+        n = len(self.inner.pick(ops))
+        return f"; {self.inner!r} means {n} of them, counted from 0" if n else self.inner.hint(ops)
 
     def __repr__(self):
         if self.word:
@@ -211,20 +219,20 @@ class _Between(Selector):
     def __init__(self, xs, ys):
         self.xs, self.ys = _tensors(xs), _tensors(ys)
 
-    def pick(self, ops):
-        below = {t.op for t in self.ys}
-        stack = list(below)
-        while stack:
-            for t in stack.pop().inputs:
-                if t.op not in below:
-                    below.add(t.op)
-                    stack.append(t.op)
+    def _ways(self):
         reached, between = set(self.xs), set()
-        for op in sorted(below, key=lambda op: op.id):
-            if any(t in reached for t in op.inputs):
+        for op in sorted(ancestors(self.ys), key=lambda op: op.id):
+            if not reached.isdisjoint(op.inputs):
                 between.add(op)
                 reached.update(op.outputs)
-        return between.intersection(ops)
+        return between
+
+    def pick(self, ops):
+        return self._ways().intersection(ops)
+
+    def hint(self, ops):
+        first, last = ([t.name for t in ts] for ts in (self.xs, self.ys))
+        return "" if self._ways() else f"; no path leads from {first} to {last}: what the graph computes first is given first"
 
     def __repr__(self):
         return f"sel.between({[t.name for t in self.xs]}, {[t.name for t in self.ys]})"
@@ -299,11 +307,16 @@ class Group(Selector):
     def pick(self, ops):
         return self.ops.intersection(ops)
 
+    def hint(self, ops):
+        return _Between(self.inputs, self.outputs).hint(ops)
+
     def __repr__(self):
         return f"sel.group({[t.name for t in self.inputs]}, {[t.name for t in self.outputs]})"
 
 
 # -- the words of the language ------------------------------------------------------------------
+
+_WORDS = ("between", "everything", "first", "group", "group_in", "last", "name", "nth", "ops", "scope", "type", "where")
 
 
 def type(*op_types):
@@ -399,3 +412,12 @@ def as_selector(key, graph=None):
         if any(c in key for c in "*?/") or graph is not None and key in graph._by_name:
             return name(key)
         raise
+
+
+def __getattr__(name):
+    """Refuses what the language has no word for."""
+    raise AttributeError(f"regrad.sel has no {name!r}{nearest(name, __dir__()) if name[:1] != '_' else ''}")
+
+
+def __dir__():
+    return sorted(_WORDS)

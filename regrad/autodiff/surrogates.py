@@ -142,6 +142,9 @@ def spike(x, derivative=None, threshold=0.0, name=None):
 
     Neftci et al. 2019, "Surrogate gradient learning in spiking neural networks", arXiv 1901.09948.
     """
+    if derivative is not None and not callable(derivative):
+        raise TypeError("spike: derivative is a function of x - threshold, such as rules.fast_sigmoid(10.0); got "
+                        f"{derivative!r}.")
     x = convert_to_tensor(x) - threshold
     return straight_through(lambda v: math.cast(v > array.zeros_like(v), v.dtype), derivative or fast_sigmoid(),
                             name or "spike")(x)

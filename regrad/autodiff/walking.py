@@ -3,6 +3,19 @@
 import threading
 
 
+def ancestors(tensors):
+    """Returns the set of operations that `tensors` are computed from, those that make them included."""
+    seen = {t.op for t in tensors}
+    stack = list(seen)
+    while stack:
+        for t in stack.pop().inputs:
+            op = t.op
+            if op not in seen:
+                seen.add(op)
+                stack.append(op)
+    return seen
+
+
 class _Current(threading.local):
     def __init__(self):
         self.walks = []

@@ -188,8 +188,9 @@ def of_host_function(error):
             error.__class__ = cls
             both = error
         except TypeError:  # Python's own classes are not exchanged
-            both = cls.__new__(cls, *error.args)
-            own.__init__(both, *error.args)
+            args = error.__reduce__()[1]  # of an OSError, the file's name too
+            both = cls.__new__(cls, *args)
+            own.__init__(both, *args)
             both.__dict__.update(error.__dict__)
             both.__cause__, both.__context__ = error.__cause__, error.__context__
             both.__suppress_context__ = error.__suppress_context__

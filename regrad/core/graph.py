@@ -226,10 +226,16 @@ class Operation:
 
     def describe(self):
         """Returns one line for messages: name, type and where it was made."""
-        text = f"'{self.name}' ({self.type}), made at {self.location}"
-        if self.forward_op is not None:
-            text += f", a gradient of {self.forward_op.describe()}"
-        return text
+        text, op = self._described(), self.forward_op
+        for _ in range(3):
+            if op is None:
+                return text
+            text, op = f"{text}, a gradient of {op._described()}", op.forward_op
+        return text if op is None else text + ", a gradient of gradients"
+
+    def _described(self):
+        name = self.name if len(self.name) <= 200 else f"{self.name[:90]}...{self.name[-90:]}"
+        return f"'{name}' ({self.type}), made at {self.location}"
 
     @property
     def op_def(self):
@@ -363,6 +369,62 @@ class OverrideScope:
         while scope is not None and op_type not in scope.mapping:
             scope = scope.parent
         return scope
+
+
+class Block:
+    """A context manager that warns where it was made and never opened: without `with` it does nothing."""
+
+    waiting = None  # what was made, and where, until it is opened
+
+    def _waits(self, what):
+        self.waiting = f"{what} at {source.here()}"
+
+    def __del__(self):
+        if self.waiting:
+            warnings.warn(f"{self.waiting} does nothing: it was not opened. Write `with` before it, and what it is for into "
+                          "the block.", RegradWarning, stacklevel=2)
+
+
+class _OverrideBlock(Block, contextlib.ContextDecorator):
+    """What `gradient_override_map` returns: operations made in `graph` while it is open keep its rules."""
+
+    def __init__(self, graph, op_type_map):
+        self.graph = graph
+        self.given, self.mapping = op_type_map, checked_override_map(op_type_map)
+        self.open = []  # (scope, how many operations there were), for each time it is open: as a decorator it may recur
+        self._waits("gradient_override_map")
+
+    def __enter__(self):
+        self.waiting = None
+        graph = self.graph
+        scope = OverrideScope(self.mapping, graph._override_scope, source.here())
+        graph.override_blocks.append(scope)
+        self.open.append((scope, len(graph._ops)))
+        graph._override_scope = scope
+
+    def __exit__(self, kind, *_):
+        scope, made_before = self.open.pop()
+        self.graph._override_scope = scope.parent
+        if kind is None and self.mapping and not scope.caught:
+            self._complain(scope, made_before)
+
+    def _complain(self, scope, made_before):
+        ops = self.graph._ops
+        made = sorted({op.type for op in ops[made_before:]})
+        if not made and get_default_graph() is not self.graph:
+            raise ValueError(f"gradient_override_map at {scope.where} was opened on a graph that is not the default "
+                             "graph, and no operation was added to it: the operations made inside the block went to "
+                             "another graph and keep their rules. Use tf.get_default_graph().gradient_override_map, or "
+                             "open the graph with `with graph.as_default():` first.")
+        what = (f"no operation of these types was made inside the block, only {', '.join(made)}" if made else
+                "no operation was added to this graph inside the block; operations made before it keep their rules, and "
+                "new ones go to the default graph, which may be another one")
+        before = [op for op in ops[:made_before] if op.type in self.mapping and op.forward_op is None]
+        if before:
+            what += (f"; {len(before)} of these types were made before it, the first at {before[0].location}: "
+                     "tf.attach(selector, rule) and gradients(..., overrides={selector: rule}) reach those")
+        warnings.warn(f"gradient_override_map({self.given!r}) at {scope.where} overrides nothing: {what}.", RegradWarning,
+                      stacklevel=3)
 
 
 kept: list | None = None  # `regrad doctor` puts a list here, to which every graph that is made is added
@@ -751,36 +813,7 @@ class Graph:
         current = get_default_graph()
         # In TensorFlow the body of a loop or branch belongs to the graph around it: what it names is the body, then.
         inside = isinstance(current, FuncGraph) and current.encloses(self)
-        return (current if inside else self)._override_block(op_type_map)
-
-    @contextlib.contextmanager
-    def _override_block(self, op_type_map):
-        mapping = checked_override_map(op_type_map)
-        parent = self._override_scope
-        scope = OverrideScope(mapping, parent, source.here())
-        self.override_blocks.append(scope)
-        made_before = len(self._ops)
-        self._override_scope = scope
-        try:
-            yield
-        finally:
-            self._override_scope = parent
-        if mapping and not scope.caught:
-            made = sorted({op.type for op in self._ops[made_before:]})
-            if not made and get_default_graph() is not self:
-                raise ValueError(f"gradient_override_map at {scope.where} was opened on a graph that is not the default "
-                                 "graph, and no operation was added to it: the operations made inside the block went to "
-                                 "another graph and keep their rules. Use tf.get_default_graph().gradient_override_map, or "
-                                 "open the graph with `with graph.as_default():` first.")
-            what = (f"no operation of these types was made inside the block, only {', '.join(made)}" if made else
-                    "no operation was added to this graph inside the block; operations made before it keep their rules, and "
-                    "new ones go to the default graph, which may be another one")
-            before = [op for op in self._ops[:made_before] if op.type in mapping and op.forward_op is None]
-            if before:
-                what += (f"; {len(before)} of these types were made before it, the first at {before[0].location}: "
-                         "tf.attach(selector, rule) and gradients(..., overrides={selector: rule}) reach those")
-            warnings.warn(f"gradient_override_map({op_type_map!r}) at {scope.where} overrides nothing: {what}.",
-                          RegradWarning, stacklevel=3)
+        return _OverrideBlock(current if inside else self, op_type_map)
 
     # -- looking up ---------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ import sys
 import numpy as np
 
 from regrad.core import dtypes, gradient_registry, source
-from regrad.core.errors import ShapeError
+from regrad.core.errors import ShapeError, nearest
 from regrad.core.shapes import broadcast, fully_known, size_of
 from regrad.core.tf_op_types import OP_TYPES
 
@@ -154,6 +154,11 @@ class OpDef:
                  shape_only, partial, variable, random, single):
         self.type = type
         self.args = tuple(_Arg(a) for a in signature.split(",") if a.strip())
+        for arg in self.args:
+            if arg.var and arg.var.islower() and arg.var not in types:
+                hint = nearest(arg.var, dtypes._BY_NAME) or ";"
+                raise ValueError(f"define_op: {arg.var!r} in the signature is no dtype{hint} a type that is left open is a "
+                                 'capital letter, "x: T", or has an entry in `types`.')
         self.infer = infer
         self.lower = lower
         self.attrs = attrs

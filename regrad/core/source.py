@@ -99,10 +99,15 @@ def call(function, *args, role, **kwargs):
     try:
         return function(*args, **kwargs)
     except TypeError as error:
-        if error.__traceback__.tb_next is None:  # no line of the function ran
+        if misfit(error):
             error.add_note(f"{role} is called with {len(args)} argument{'s' * (len(args) != 1)}; it is at "
                            f"{of_function(function)}")
         raise
+
+
+def misfit(error):
+    """True for a TypeError of a call itself, which the caller has just caught: no line of what it called ran."""
+    return isinstance(error, TypeError) and error.__traceback__.tb_next is None
 
 
 def _short(filename):

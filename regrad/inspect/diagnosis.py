@@ -149,7 +149,7 @@ class Diagnosis(Report):
 
         columns = ["state", "norm", "gain", "zeros", "NaN, Inf"]
         turns = any(p.turn is not None for p in self.problems)
-        return [Table(f"{len(self.problems)} problems" if self.problems else "No problems",
+        return [Table(f"{len(self.problems)} problem{'s' * (len(self.problems) != 1)}" if self.problems else "No problems",
                       ["kind", "operation", "type", "made at", *(["when"] if turns else []), "what", "cure"],
                       [(p.kind, p.op, p.type, p.at, *([p.when()] if turns else []), p.what, p.cure) for p in self.problems]),
                 Table("Gradient of each x", ["x", *columns], map(row, self.xs)),

@@ -7,7 +7,8 @@ what would happen, and the graph explained stays as it was. (Rules are called fo
 import contextlib
 
 from regrad.autodiff import overrides as rules
-from regrad.autodiff.gradients import Partials, Walk, _ancestors, _as_list, _element, _sparse_values, flows
+from regrad.autodiff.gradients import Partials, Walk, _as_list, _element, _sparse_values, flows
+from regrad.autodiff.walking import ancestors
 from regrad.core import gradient_registry
 from regrad.core.graph import FuncGraph, Operation
 from regrad.core.opdef import spec_text
@@ -88,8 +89,9 @@ class Cut:
         self.rule = step.says()
         self.tensor = tensor
         self.why = why
-        self.cure = "make it an argument of the function, which its gradient function answers for" if aside else (
-            cure_for(step.op, shape_only))
+        self.cure = ("make it an argument of the function, which its gradient function answers for" if aside else
+                     "let the rule return a gradient there; a function without `return` gives None"
+                     if step.status == OVERRIDDEN and why == _none(step, tensor) else cure_for(step.op, shape_only))
         self.shape_only = shape_only
         self.aside = aside
 
@@ -381,7 +383,7 @@ def _unchanged(graph, overrides):
 def _between(ys, xs, through_gradients=True):
     """Returns the operations on any way from xs to ys, whatever the dtypes, newest first, and all tensors reached."""
     reached, path = set(xs), []
-    for op in sorted(_ancestors(ys), key=lambda op: op.id):
+    for op in sorted(ancestors(ys), key=lambda op: op.id):
         if any(t in reached for t in op.inputs) and (through_gradients or op.forward_op is None):
             path.append(op)
             reached.update(op.outputs)
@@ -496,7 +498,11 @@ def _reason(step, tensor, position):
         return f"its rule fails: {step.note}"
     if step.type in ("While", "If", "Case"):
         return "no path inside it leads there"
-    return f"its rule {step.rule!r} gives None for {tensor.name if tensor is not None else 'this input'}"
+    return _none(step, tensor.name if tensor is not None else "this input")
+
+
+def _none(step, name):
+    return f"its rule {step.rule!r} gives None for {name}"
 
 
 def _unconnected(x):

@@ -62,7 +62,8 @@ class Taps:
                 grads = self._recorded(op, dys, grads, real, inside)
             return grads
 
-        self.grads = gradients(ys, xs, overrides=[rules.Override(everything, tap), *call], view=view, name=name, **options)
+        taps = [rules.Override(everything, tap, optional=True)]
+        self.grads = gradients(ys, xs, overrides=[*taps, *call], view=view, name=name, **options)
 
     def _recorded(self, op, dys, grads, real, inside):
         """Returns the gradients, which now wait for a host function that is called with all that is at the operation."""

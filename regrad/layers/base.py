@@ -43,7 +43,8 @@ class InputSpec:
             raise ValueError(f"{start} expected dtype={self.dtype}, found dtype={tensor.dtype.name}")
         if dims is None:
             if self.ndim is not None or self.min_ndim is not None or self.max_ndim is not None or self.axes:
-                raise ValueError(f"{start} its rank is undefined, but the layer requires a defined rank.")
+                raise ValueError(f"{start} its rank is undefined, but the layer requires a defined rank."
+                                 f" Where {tensor.name} has a known shape, x.set_shape(...) says so.")
             return
         n, found = len(dims), f"found ndim={len(dims)}. Full shape received: {list(dims)}"
         if self.ndim is not None and n != self.ndim:

@@ -101,9 +101,10 @@ def _result(token, func, i, value, dtype, dims):
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "SU" and dtype is not dtypes.string:
         array = np.asarray(value)
         if array.dtype != dtype.as_numpy_dtype:
+            other = "" if array.dtype.kind == "O" else f", or promise tf.{array.dtype.name}"
             raise InvalidArgumentError(f"{i}-th value returned by {token} is {array.dtype.name}, but expects {dtype.name}: "
-                                       f"Tout promises {dtype.name}; return value.astype(np.{dtype.name}), or promise "
-                                       f"tf.{array.dtype.name}; {_whereabouts(func)}.")
+                                       f"Tout promises {dtype.name}; return value.astype(np.{dtype.name}){other}; "
+                                       f"{_whereabouts(func)}.")
     else:
         try:  # a Python number or a list has no dtype of its own: it takes the promised one if of its kind
             array = to_array(value, dtype)
@@ -201,8 +202,11 @@ def host_gradient(func, grad=None, stateful=True):
       stateful: as of `py_func`.
 
     Raises:
+      TypeError: `func` is no function.
       InvalidArgumentError: (when run) another number of values, dtype or shape came back than the inputs have.
     """
+    if not callable(func):
+        raise TypeError(f"host_gradient: func is a function(*inputs, *output_gradients) of arrays, got {func!r}.")
     takes_outputs = "outputs" in _parameters(func)
 
     def rule(op, *dys):

@@ -12,6 +12,7 @@ import threading
 import numpy as np
 
 from regrad.core import errors
+from regrad.core.dtypes import as_dtype
 from regrad.core.errors import (
     InvalidArgumentError,
     OpError,
@@ -720,7 +721,20 @@ def _promised(op, b, *operands, **attrs):
         if not compatible(np.shape(r), t.dims):
             raise InvalidArgumentError(None, op, f"{op.type}: its lowering returned shape {list(np.shape(r))} for output {i}, "
                                        f"its infer promises {t.shape}.")
-    return result
+    given = [_of_dtype(op, b, i, t.dtype, r) for i, (t, r) in enumerate(zip(op.outputs, given))]
+    return given if isinstance(result, (tuple, list)) else given[0]
+
+
+def _of_dtype(op, b, i, dtype, result):
+    """Returns what a lowering gave for output `i` in the dtype that was promised, where it is another of the same kind."""
+    found = result.dtype if hasattr(result, "dtype") else np.asarray(result).dtype
+    if found == dtype.as_numpy_dtype:
+        return result
+    found = as_dtype(found)
+    if found._kind != dtype._kind:
+        raise InvalidArgumentError(None, op, f"{op.type}: its lowering returned {found.name} for output {i}, its infer "
+                                   f"promises {dtype.name}.")
+    return b.np.asarray(result, dtype.as_numpy_dtype)  # NumPy and JAX choose differently among floats
 
 
 _NO_VALUE = ("TracerBoolConversionError", "TracerIntegerConversionError", "TracerArrayConversionError",

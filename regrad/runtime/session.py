@@ -17,7 +17,7 @@ from regrad.runtime import stopping
 from regrad.runtime.feeds import Fetches, announced, checked_feeds, feed_array, feed_tensors
 from regrad.runtime.plan import Plan, body_plan
 from regrad.runtime.runner import Runner
-from regrad.runtime.trace import ConfigProto, Recorder, RunOptions
+from regrad.runtime.trace import ConfigProto, Recorder, RunMetadata, RunOptions
 
 _sessions: weakref.WeakSet = weakref.WeakSet()
 _ndarray, _OBJECTS = np.ndarray, np.dtype(object)
@@ -120,6 +120,8 @@ class Session:
         """Runs as RunOptions and the session's ConfigProto say: within a time, or recording its steps."""
         if options is not None and not isinstance(options, RunOptions):
             raise TypeError(f"options must be a tf.RunOptions, got {options!r}.")
+        if metadata is not None and not isinstance(metadata, RunMetadata):
+            raise TypeError(f"run_metadata must be a tf.RunMetadata, got {metadata!r}.")
         timeout = getattr(options, "timeout_in_ms", 0) or self._timeout
         with stopping.within(timeout / 1000):
             if metadata is not None and getattr(options, "trace_level", 0):

@@ -78,11 +78,21 @@ class GraphOptions(Options):
 
 
 class RunOptions(Options):
-    """How to run: `RunOptions(trace_level=RunOptions.FULL_TRACE)` records every step in a RunMetadata."""
+    """How to run: `RunOptions(trace_level=RunOptions.FULL_TRACE)` records every step in a RunMetadata.
 
-    NO_TRACE, SOFTWARE_TRACE, HARDWARE_TRACE, FULL_TRACE = 0, 1, 2, 3
+    Raises ValueError for a level that is none, and for a setting that is not TF's, with the nearest.
+    """
+
+    LEVELS = ("NO_TRACE", "SOFTWARE_TRACE", "HARDWARE_TRACE", "FULL_TRACE")
+    NO_TRACE, SOFTWARE_TRACE, HARDWARE_TRACE, FULL_TRACE = range(4)
+    FIELDS = frozenset(("debug_options", "experimental", "inter_op_thread_pool", "output_partition_graphs",
+                        "report_tensor_allocations_upon_oom", "timeout_in_ms", "trace_level"))
 
     def __init__(self, trace_level=0, timeout_in_ms=0, report_tensor_allocations_upon_oom=False, **settings):
+        if trace_level in self.LEVELS:  # a message takes an enum's name, too
+            trace_level = self.LEVELS.index(trace_level)
+        if trace_level not in range(4):
+            raise ValueError(f"RunOptions: trace_level is one of RunOptions.{', '.join(self.LEVELS)}; got {trace_level!r}.")
         super().__init__(trace_level=trace_level, timeout_in_ms=timeout_in_ms,
                          report_tensor_allocations_upon_oom=report_tensor_allocations_upon_oom, **settings)
 

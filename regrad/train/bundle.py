@@ -10,6 +10,7 @@ entry without data that names its slices, whose entries stand under keys of name
 that holds the data itself, as messages.
 """
 
+import contextlib
 import glob
 import os
 import re
@@ -22,6 +23,7 @@ from regrad.core.messages import TensorProto, TensorShapeProto, make_ndarray
 from regrad.core.proto import Message, fields, read_varint, varint
 from regrad.core.records import masked_crc
 from regrad.core.tables import is_table, read_table, table_bytes
+from regrad.gfile import translated
 
 INDEX = ".index"
 DATA = ".data-00000-of-00001"
@@ -151,8 +153,7 @@ def write(prefix, values):
     """
     header = BundleHeaderProto(num_shards=1, version=VersionDef(producer=1))
     items, offset = [(b"", header.SerializeToString())], 0
-    part = f"{prefix}{DATA}.part{os.getpid()}"
-    with open(part, "wb") as file:
+    with in_place_of(prefix + DATA, prefix + INDEX) as (data_file, index_file):
         for name in sorted(values, key=str.encode):
             array, dtype = values[name]
             array = np.asarray(array, order="C")
@@ -161,13 +162,30 @@ def write(prefix, values):
             entry.shape.dim.extend([TensorShapeProto.Dim(size=n) for n in array.shape])
             entry.shape.SetInParent()
             items.append((name.encode(), entry.SerializeToString()))
-            file.write(data)
+            data_file.write(data)
             offset += len(data)
-    index_part = f"{prefix}{INDEX}.part{os.getpid()}"
-    with open(index_part, "wb") as file:
-        file.write(table_bytes(items))
-    os.replace(part, prefix + DATA)
-    os.replace(index_part, prefix + INDEX)
+        index_file.write(table_bytes(items))
+
+
+@contextlib.contextmanager
+def in_place_of(*paths):
+    """Context manager: gives a file to write bytes to for each of `paths`; they take their places when all are written.
+
+    Where that fails nothing is left behind, and an OSError becomes the error of `tf.errors` that TensorFlow makes of it.
+    """
+    parts = [f"{path}.part{os.getpid()}" for path in paths]
+    with translated(paths[0]), contextlib.ExitStack() as cleaning:
+        for part in parts:
+            cleaning.callback(_remove, part)
+        with contextlib.ExitStack() as files:
+            yield [files.enter_context(open(part, "wb")) for part in parts]
+        for part, path in zip(parts, paths):
+            os.replace(part, path)
+
+
+def _remove(path):
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        os.remove(path)
 
 
 class Bundle:

@@ -231,10 +231,8 @@ def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoin
     if target in (model_checkpoint_path + _INDEX, model_checkpoint_path + _DATA):
         raise RuntimeError(f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state. Please use a "
                            "different save path.")
-    part = f"{target}.part{os.getpid()}"
-    with open(part, "w", encoding="utf-8") as file:
-        file.write(str(state))
-    os.replace(part, target)
+    with bundle.in_place_of(target) as (file,):
+        file.write(str(state).encode())
 
 
 def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, timeout_fn=None):
@@ -265,9 +263,11 @@ def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, time
         time.sleep(max(0.0, min_interval_secs - (time.monotonic() - started)))
 
 
-def check_shape(name, stored, dims):
-    """Raises InvalidArgumentError unless an array of shape `stored` fits a variable of static shape `dims`."""
+def check_shape(name, stored, dims, place=""):
+    """Raises InvalidArgumentError unless an array of shape `stored` fits a variable of static shape `dims`, made at `place`."""
     fits = dims is None or len(stored) == len(dims) and all(d is None or d == s for s, d in zip(stored, dims))
     if not fits:
         raise InvalidArgumentError(None, None, "Assign requires shapes of both tensors to match. lhs shape= "
-                                               f"{list(dims)} rhs shape= {list(stored)}: variable {name}")
+                                               f"{list(dims)} rhs shape= {list(stored)}: {name} of the checkpoint does "
+                                               f"not fit the variable{place and f' made at {place}'}. Saver([variables]) "
+                                               "restores some.")

@@ -218,7 +218,7 @@ class Saver:
         for entry in self._entries:
             for v, array in zip(entry.variables, entry.parts(reader.array(entry.name))):
                 if not self._reshape:
-                    checkpoint.check_shape(entry.name, array.shape, v.dims)
+                    checkpoint.check_shape(entry.name, array.shape, v.dims, v.op.location)
                 value, assign = self._assignments[v.op]
                 feeds[value] = array
                 assignments.append(assign.op)

@@ -229,6 +229,32 @@ def test_an_override_applies_or_complains(net, case):
         act(net)
 
 
+@pytest.mark.parametrize(("make", "words"), [
+    (lambda n: tf.overriding({"Tanh": triple}), "tf.overriding at .*test_overrides.py:.*not opened"),
+    (lambda n: n.graph.gradient_override_map({"Tanh": "Tanh"}), "gradient_override_map at .*not opened"),
+])
+def test_a_block_that_is_never_opened_warns(net, make, words):
+    with pytest.warns(tf.RegradWarning, match=words):
+        make(net)
+
+
+def test_a_block_around_what_is_built_warns(net):
+    with pytest.warns(tf.RegradWarning, match="no gradients.. or minimize.. was called.*gradient_override_map"), \
+            tf.overriding({"Tanh": triple}):
+        tf.tanh(net.x)
+
+
+def test_a_block_is_a_decorator_too(net):
+    @net.graph.gradient_override_map({"Sin": "Tripled"})
+    def build(x):
+        return tf.sin(x)
+
+    tf.RegisterGradient("Tripled")(lambda op, dy: 3.0 * dy)
+    (g,) = tf.gradients(build(build(net.x)), net.x)
+
+    np.testing.assert_allclose(net.run(g), [9.0, 9.0, 9.0])
+
+
 def test_a_block_that_catches_nothing_warns(net):
     with pytest.warns(tf.RegradWarning, match="overrides nothing"), net.graph.gradient_override_map({"Relu": "Registered5"}):
         tf.sin(net.x)

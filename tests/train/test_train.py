@@ -1,4 +1,5 @@
 """Parts of training that TensorFlow leaves no recording of: constraints, sparse rows, checkpoints, threads."""
+import errno
 import os
 import threading
 import time
@@ -11,6 +12,7 @@ from regrad.core.host import HOST
 from regrad.core.opdef import find_op
 from regrad.ops import train as ops
 from regrad.runtime import config
+from regrad.train import bundle
 
 
 @pytest.fixture(params=["host", "compiled"])
@@ -224,6 +226,24 @@ def test_relative_paths_move_with_their_directory(tmp_path, monkeypatch):
     (tmp_path / "run").rename(tmp_path / "moved")
 
     assert tf.train.latest_checkpoint("moved") == os.path.join("moved", "m")
+
+
+def test_a_save_that_fails_leaves_the_older_checkpoint_and_nothing_else(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    v = tf.get_variable("v", [], initializer=tf.ones_initializer())
+    saver, prefix = tf.train.Saver(), str(tmp_path / "model")
+    with tf.Session() as sess:
+        sess.run(v.initializer)
+        saver.save(sess, prefix)
+        files = sorted(os.listdir(tmp_path))
+        monkeypatch.setattr(bundle, "table_bytes", full)
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="No space left"):
+            saver.save(sess, prefix)
+        saver.restore(sess, prefix)
+
+    assert sorted(os.listdir(tmp_path)) == files
 
 
 def test_what_a_checkpoint_lacks_or_has_otherwise_is_refused(tmp_path):
