@@ -69,7 +69,8 @@ _TREE = {
         distribute.reduce_util=distribute distribute.summary_op_util eager feature_column feature_column.feature_column
         framework keras=keras keras.backend=keras.backend
         keras.engine keras.engine.base_layer=layers keras.engine.input_spec=layers keras.initializers=initializers
-        keras.layers=keras.layers keras.optimizers=train keras.regularizers=keras.regularizers layers=layers lib lib.core
+        keras.layers=keras.layers keras.losses=keras.losses keras.optimizers=keras.optimizers
+        keras.regularizers=keras.regularizers layers=layers lib lib.core
         lib.core.error_codes_pb2=core.errors lib.io lib.io.file_io=gfile
         lib.io.python_io lib.io.tf_record module module.module ops platform pywrap_tensorflow=train saved_model
         saved_model.builder saved_model.loader saved_model.saved_model saved_model.signature_constants
@@ -151,8 +152,8 @@ _TREE = {
 _NAMESPACES = """autograph bitwise contrib data distribute distributions errors initializers layers linalg logging losses math
     nn random train signal spectral strings summary image test gfile app flags manip sets metrics keras io debugging dtypes
     estimator quantization graph_util lookup nest python_io queue sparse version
-    io.gfile nn.rnn_cell keras.activations keras.backend keras.constraints keras.initializers keras.layers keras.models
-    keras.regularizers""".split()
+    io.gfile nn.rnn_cell keras.activations keras.backend keras.constraints keras.initializers keras.layers keras.losses
+    keras.models keras.optimizers keras.regularizers""".split()
 
 _STANDARD = {"contextlib", "inspect", "generated", "regrad"}  # targets that are no parts of Regrad
 _BELOW = {"python.training": "train", "python.layers": "layers"}  # what stands for modules without "="

@@ -5,8 +5,8 @@ import importlib
 from regrad.keras import initializers, regularizers
 
 _BASE = ("Input", "Model", "Sequential")
-__all__ = ["Input", "Model", "Sequential", "activations", "backend", "constraints", "initializers", "layers", "models",
-           "regularizers"]
+__all__ = ["Input", "Model", "Sequential", "activations", "backend", "constraints", "initializers", "layers", "losses",
+           "models", "optimizers", "regularizers"]
 
 
 def __getattr__(name):
@@ -16,5 +16,5 @@ def __getattr__(name):
         return importlib.import_module(f"regrad.keras.{name}")
     from regrad.core.absent import hint
 
-    others = ": of Keras there are layers, models, initializers and regularizers; tf.losses has losses, tf.train optimizers"
+    others = ": of Keras there are what layers and models are made of, losses and optimizers; tf.metrics has measures"
     raise AttributeError(f"module 'regrad.keras' has no attribute {name!r}{hint('regrad.keras', name) or others}", name=name)

@@ -4,6 +4,8 @@ A layer of `tf.layers` shares variables where its variable scope is entered agai
 updates. One of Keras has its variables for itself, and keeps its losses and updates in `losses` and `updates`.
 """
 
+import inspect
+
 from regrad.core import nest
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype, float32
@@ -43,6 +45,7 @@ class Layer(base.Layer):
     """
 
     _in_phases = False  # whether `call` takes `training`, which is the learning phase by default
+    supports_masking = False  # whether it passes on, or uses, masks: bool [batch, time], from Embedding or Masking
 
     def __init__(self, trainable=True, name=None, dtype=None, input_shape=None, input_dim=None, batch_input_shape=None,
                  batch_size=None, activity_regularizer=None, **kwargs):
@@ -64,6 +67,12 @@ class Layer(base.Layer):
             kwargs["training"] = learning_phase()
         inputs = nest.map_structure(lambda x: x if isinstance(x, Tensor) else convert_to_tensor(x), inputs)
         tensors = nest.flatten(inputs)
+        masks = nest.map_structure(lambda t: getattr(t, "_keras_mask", None), inputs)
+        history, takes = dict(kwargs), "mask" in inspect.signature(self.call).parameters
+        if not takes:
+            kwargs.pop("mask", None)
+        elif kwargs.get("mask") is None and any(m is not None for m in nest.flatten(masks)):
+            kwargs["mask"] = masks
         graph = get_default_graph()
         with graph.name_scope(self.name):
             if self.input_spec is not None:
@@ -82,11 +91,33 @@ class Layer(base.Layer):
                     loss = self._activity_regularizer(out)  # a mean over the batch
                     self.add_loss(loss / cast(array.shape(out)[0], loss.dtype), inputs=inputs)
             outputs = nest.map_structure(lambda t: array.identity(t) if any(t is x for x in tensors) else t, outputs)
+            self._mask_outputs(inputs, outputs, kwargs.get("mask", masks))
         self.input, self.output = inputs, outputs
-        history = self, inputs, args, kwargs, outputs
+        history = self, inputs, args, history, outputs
         for t in nest.flatten(outputs):
             t._keras_history = history
         return outputs
+
+    def compute_mask(self, inputs, mask=None):
+        """Returns the mask of the outputs, or None; `mask` has the structure of `inputs`.
+
+        Raises:
+          TypeError: there is a mask, and the layer does not support it.
+        """
+        if self.supports_masking:
+            return mask
+        if any(m is not None for m in nest.flatten(mask)):
+            raise TypeError(f"Layer {self.name} does not support masking, but was passed an input_mask: {mask}. A layer that "
+                            "does has `supports_masking = True`.")
+        return None
+
+    def _mask_outputs(self, inputs, outputs, mask):
+        if not self.supports_masking and type(self).compute_mask is Layer.compute_mask:
+            return
+        found = nest.flatten(self.compute_mask(inputs, mask))
+        for t, m in zip(nest.flatten(outputs), found):
+            if m is not None:
+                t._keras_mask = m
 
     def add_weight(self, name=None, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, constraint=None,
                    use_resource=None, synchronization=None, aggregation=None, partitioner=None, **kwargs):
@@ -144,6 +175,26 @@ class Layer(base.Layer):
             raise ValueError(f'You called `set_weights(weights)` on layer "{self.name}" with a weight list of length '
                              f"{len(weights)}, but the layer was expecting {len(variables)} weights.")
         backend.batch_set_value(list(zip(variables, weights)))
+
+
+class Wrapper(Layer):
+    """Base of layers that call another, `layer`, in a way of their own.
+
+    Attributes:
+      layer: the other layer; its variables, losses and updates count as this one's.
+    """
+
+    def __init__(self, layer, name=None, **kwargs):
+        if not hasattr(layer, "add_weight"):
+            raise TypeError(f"{type(self).__name__} wraps a layer, got {layer!r}.")
+        super().__init__(name=name, **kwargs)
+        self.layer = layer
+
+    def build(self, input_shape=None):
+        if not self.layer.built:
+            self.layer.build(input_shape)
+            self.layer.built = True
+        self.built = True
 
 
 def _unique_name(name, first=0):
@@ -250,6 +301,9 @@ class Model(Layer):
             found = layer(nest.map_structure(lambda t: value.get(t, t), taken), *args, **kwargs)
             value.update(zip(nest.flatten(gave), nest.flatten(found)))
         return nest.map_structure(value.__getitem__, self._out)
+
+    def _mask_outputs(self, inputs, outputs, mask):
+        pass  # its layers do
 
     def __getattr__(self, name):
         if name in ("compile", "fit", "evaluate", "predict", "train_on_batch", "fit_generator", "save", "load_weights"):

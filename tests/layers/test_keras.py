@@ -93,3 +93,77 @@ def test_activations_by_name():
                 ours, by_name = session.run([getattr(K.activations, name)(x), K.activations.get(name)(x)])
                 assert ours.tolist() == by_name.tolist()
     assert K.activations.get(None) is K.activations.linear
+
+
+@pytest.mark.parametrize("layer", [
+    lambda **rates: L.LSTM(3, return_sequences=True, **rates), lambda **rates: L.GRU(3, reset_after=True, **rates),
+    lambda **rates: L.SimpleRNN(3, unroll=True, **rates), lambda **rates: L.RNN([L.LSTMCell(3), L.GRUCell(2, **rates)])])
+def test_recurrent_dropout_is_for_training_and_draws_once_a_call(layer):
+    tf.set_random_seed(4)
+    steps = tf.tile(tf.random_normal([1, 1, 4]), [64, 5, 1])
+    made = layer(dropout=0.5, recurrent_dropout=0.3)
+    still, trained = made(steps), made(steps, training=True) if made._in_phases else made(steps)
+    phase = {K.backend.learning_phase(): True}
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        rows = session.run(still)
+        assert np.abs(rows - rows[:1]).max() < 1e-6
+        again = session.run(trained, phase)
+        assert np.abs(again - again[:1]).max() > 1e-3
+
+
+def test_one_mask_of_dropout_holds_for_all_steps():
+    layer = L.SimpleRNN(2, dropout=0.5, use_bias=False, activation=None, kernel_initializer="ones",
+                        recurrent_initializer="zeros", return_sequences=True)
+    y = layer(tf.ones([50, 6, 1]), training=True)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        rows = session.run(y)
+    assert set(rows.ravel().tolist()) == {0.0, 2.0}
+    assert (rows == rows[:, :1]).all()
+
+
+def test_bad_recurrent_layers_are_refused():
+    with pytest.raises(ValueError, match="`call` method"):
+        L.RNN(3)
+    with pytest.raises(ValueError, match="state_size"):
+        L.RNN(L.Dense(3))
+    with pytest.raises(ValueError, match="merge mode"):
+        L.Bidirectional(L.LSTM(2), merge_mode="max")
+    with pytest.raises(ValueError, match="fixed one"):
+        L.LSTM(2, stateful=True)(tf.placeholder(tf.float32, [None, 3, 2]))
+    with pytest.raises(ValueError, match="known number of time steps"):
+        L.LSTM(2, unroll=True)(tf.placeholder(tf.float32, [1, None, 2]))
+    with pytest.raises(AttributeError, match="must be stateful"):
+        L.LSTM(2).reset_states()
+    with pytest.raises(ValueError, match="channels_last"):
+        L.ConvLSTM2D(2, 3, data_format="channels_first")
+
+
+def test_keras_makes_a_session_and_gives_new_variables_their_first_values():
+    try:
+        v = tf.Variable([1.0, 2.0])
+        assert K.backend.get_value(v).tolist() == [1.0, 2.0]
+        K.backend.set_value(v, [3.0, 4.0])
+        w = tf.Variable(5.0)
+        assert K.backend.batch_get_value([v, w])[0].tolist() == [3.0, 4.0]
+        f = K.backend.function([], [v * w])
+        assert f([])[0].tolist() == [15.0, 20.0]
+        with pytest.raises(ValueError, match="takes 0 inputs, got 1"):
+            f([1.0])
+    finally:
+        K.backend.set_session(None)
+
+
+def test_settings_of_optimizers_are_checked():
+    with pytest.raises(ValueError, match="momentum"):
+        K.optimizers.SGD(momentum=2.0)
+    with pytest.raises(ValueError, match="clipnorm >= 0"):
+        K.optimizers.Adam(clipnorm=-1.0)
+    with pytest.raises(ValueError, match="`None` for gradient"):
+        K.optimizers.Adam().get_updates(tf.constant(1.0), [tf.Variable(1.0)])
+    with pytest.raises(ValueError, match="there are adadelta"):
+        K.optimizers.get("none")
+    with pytest.raises(AttributeError, match="no attribute 'rho'"):
+        print(K.optimizers.SGD().rho)
+    assert isinstance(K.optimizers.get("Adam"), K.optimizers.Adam)
