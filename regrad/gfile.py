@@ -3,8 +3,6 @@
 What the system refuses is an error of `tf.errors`: a file that does not exist NotFoundError, and so on.
 """
 
-import contextlib
-import errno
 import glob
 import os
 import pathlib
@@ -12,34 +10,10 @@ import shutil
 
 from regrad.core import errors
 from regrad.core.errors import AlreadyExistsError
+from regrad.core.files import translated
 
 __all__ = ["Copy", "DeleteRecursively", "Exists", "FastGFile", "GFile", "Glob", "IsDirectory", "ListDirectory", "MakeDirs",
            "MkDir", "Open", "Remove", "Rename", "Stat", "Walk"]
-
-
-_MEANT = {
-    errors.NotFoundError: "ENOENT ENODEV ENXIO ESRCH",
-    errors.AlreadyExistsError: "EEXIST",
-    errors.PermissionDeniedError: "EACCES EPERM EROFS",
-    errors.FailedPreconditionError: "ENOTEMPTY EISDIR ENOTDIR EBUSY ETXTBSY EPIPE",
-    errors.InvalidArgumentError: "EINVAL ENAMETOOLONG E2BIG ESPIPE EBADF ELOOP",
-    errors.ResourceExhaustedError: "ENOSPC EMFILE ENFILE ENOMEM EDQUOT EMLINK",
-    errors.OutOfRangeError: "EFBIG ERANGE",
-    errors.UnimplementedError: "ENOSYS EOPNOTSUPP EXDEV",
-    errors.UnavailableError: "EAGAIN EINTR",
-}
-_MEANT_BY = {getattr(errno, name): kind for kind, names in _MEANT.items() for name in names.split() if hasattr(errno, name)}
-
-
-@contextlib.contextmanager
-def translated(path):
-    """Context manager: an OSError becomes the error of `tf.errors` that TensorFlow makes of it."""
-    try:
-        yield
-    except OSError as error:
-        kind = _MEANT_BY.get(error.errno, errors.UnknownError)
-        where = error.filename if error.filename is not None else os.fspath(path)
-        raise kind(None, None, f"{where}; {error.strerror or error}") from None
 
 
 def _refuse_existing(path, overwrite):

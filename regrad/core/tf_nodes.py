@@ -214,6 +214,7 @@ def _table(rows):
 _ATTRIBUTES = _table("""
     GatherV2 GatherNd: T=Tparams
     PlaceholderWithDefault IsVariableInitialized: T=dtype
+    SaveV2: T=dtypes N=
     IdentityN Assert StringFormat PyFunc PyFuncStateless EagerPyFunc: N=
     Print: N= times
     ConcatOffset FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars: T=

@@ -10,7 +10,7 @@ from regrad.core import opdef as opdefs
 
 FAMILIES = (
     "array", "array_grad", "augment", "barrier", "barrier_grad", "bitwise", "block_lstm",
-    "block_lstm_grad", "boxes", "candidates", "check", "clip", "clip_grad", "codecs", "compare",
+    "block_lstm_grad", "boxes", "candidates", "check", "checkpoints", "clip", "clip_grad", "codecs", "compare",
     "compare_grad", "complex", "complex_grad", "control", "conv", "conv_grad", "counting", "ctc",
     "cumulative", "cumulative_grad", "diag", "diag_grad", "distort", "einsum", "einsum_grad", "fft",
     "fft_grad", "files", "flow", "flow_grad", "fractional", "fractional_grad", "functional", "generate",

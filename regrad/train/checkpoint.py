@@ -1,6 +1,6 @@
 """Checkpoints: the values of variables by name, and the small file that says which checkpoint is the latest.
 
-The files are TensorFlow's (`regrad/train/bundle.py`), so what one of the two saves, the other restores. The file "checkpoint"
+The files are TensorFlow's (`regrad/core/bundle.py`), so what one of the two saves, the other restores. The file "checkpoint"
 beside them has TensorFlow's own text form.
 """
 
@@ -9,22 +9,12 @@ import os
 import re
 import time
 
-from regrad.core.errors import DataLossError, InvalidArgumentError, NotFoundError
-from regrad.core.host import as_array
-from regrad.train import bundle
-from regrad.train.bundle import DATA as _DATA
-from regrad.train.bundle import INDEX as _INDEX
-from regrad.train.bundle import files_of_slices
-
-
-def write(prefix, values):
-    """Writes a checkpoint; a crash in the middle leaves an older one of the same name as it was.
-
-    Args:
-      prefix: path without the endings.
-      values: {name: (NumPy array, DType)}.
-    """
-    bundle.write(prefix, {name: (as_array(array), dtype) for name, (array, dtype) in values.items()})
+from regrad.core.bundle import DATA as _DATA
+from regrad.core.bundle import INDEX as _INDEX
+from regrad.core.bundle import files_of_slices
+from regrad.core.errors import InvalidArgumentError
+from regrad.core.files import in_place_of
+from regrad.ops.checkpoints import opened, read
 
 
 class CheckpointReader:
@@ -37,16 +27,8 @@ class CheckpointReader:
           NotFoundError: there is no such checkpoint.
           DataLossError: the files hold something else.
         """
-        self.prefix = prefix = os.fspath(filepattern)
-        if not checkpoint_exists(prefix):
-            raise NotFoundError(None, None, "Unsuccessful TensorSliceReader constructor: Failed to find any matching files "
-                                            f"for {prefix}")
-        try:
-            self._files = (bundle.Bundle if os.path.exists(prefix + _INDEX) else bundle.Slices)(prefix)
-        except OSError as error:
-            raise NotFoundError(None, None, f"The checkpoint {prefix} cannot be read: {error}") from None
-        except ValueError as error:
-            raise DataLossError(None, None, f"{prefix} is no checkpoint, or a damaged one: {error}") from None
+        self.prefix = os.fspath(filepattern)
+        self._files = opened(self.prefix)
 
     def has_tensor(self, name):
         return name in self._files.shapes
@@ -58,16 +40,7 @@ class CheckpointReader:
 
     def array(self, name):
         """Returns the value of `name` as an array, whatever its rank."""
-        if not self.has_tensor(name):
-            from regrad.core.errors import nearest
-
-            raise NotFoundError(None, None, f"Key {name} not found in checkpoint {self.prefix}"
-                                            f"{nearest(name, self._files.shapes)}")
-        try:
-            return self._files.array(name)
-        except (ValueError, IndexError) as error:
-            raise DataLossError(None, None, f"The value of {name!r} in the checkpoint {self.prefix} is damaged: "
-                                            f"{error}") from None
+        return read(self._files, self.prefix, name)
 
     def get_variable_to_shape_map(self):
         return {name: list(shape) for name, shape in self._files.shapes.items()}
@@ -231,7 +204,7 @@ def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoin
     if target in (model_checkpoint_path + _INDEX, model_checkpoint_path + _DATA):
         raise RuntimeError(f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state. Please use a "
                            "different save path.")
-    with bundle.in_place_of(target) as (file,):
+    with in_place_of(target) as (file,):
         file.write(str(state).encode())
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
 from regrad.core.graph_def import AttrValue, GraphDef, import_graph_def
 from regrad.core.graph_keys import GraphKeys
-from regrad.core.graph_proto import CollectionDef, MetaGraphDef, ProtoGraphDef, SaverDef, graph_proto
+from regrad.core.graph_proto import CollectionDef, MetaGraphDef, ProtoGraphDef, graph_proto
 from regrad.core.messages import VariableDef
 from regrad.core.opdef import find_op
 from regrad.variables.variable import Variable
@@ -176,17 +176,17 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
             values = [from_proto(proto_type.FromString(value), import_scope=import_scope) for value in values]
         for value in values:
             graph.add_to_collection(key, value)
-    if not variables:
-        return None
     from regrad.train.saver import Saver
 
+    if meta.HasField("saver_def") and meta.saver_def.restore_op_name:
+        return Saver(saver_def=meta.saver_def, name=import_scope)
+    if not variables:
+        return None
     stored = [VariableDef.FromString(value) for value in meta.collection_def[GraphKeys.GLOBAL_VARIABLES].bytes_list.value]
     named = {d.variable_name.partition(":")[0]: variables[d.variable_name] for d in stored}
     if any(v._save_slice_info is not None for v in named.values()):
         return Saver(list(named.values()))
-    options = meta.saver_def if meta.HasField("saver_def") else SaverDef(max_to_keep=5, keep_checkpoint_every_n_hours=10000.0)
-    return Saver(named, max_to_keep=options.max_to_keep, keep_checkpoint_every_n_hours=options.keep_checkpoint_every_n_hours,
-                 allow_empty=True)
+    return Saver(named, allow_empty=True)
 
 
 def _variable(variable_def, import_scope, made):

@@ -5,10 +5,14 @@ import time
 
 import numpy as np
 
+from regrad.core import bundle
 from regrad.core.errors import InvalidArgumentError, NotFoundError, nearest
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
-from regrad.ops.array import placeholder, reshape
+from regrad.core.graph_proto import SaverDef
+from regrad.ops.array import identity, placeholder_with_default, reshape
+from regrad.ops.checkpoints import restore_v2, savev2_op
+from regrad.ops.control import group
 from regrad.ops.script import py_func
 from regrad.ops.state import assign_op
 from regrad.train import checkpoint
@@ -21,13 +25,15 @@ from regrad.variables.variable import Variable
 class _Entry:
     """One key of a checkpoint: the variables that hold its value (the parts, in order, of a partitioned one)."""
 
-    def __init__(self, name, variables, axis=0):
+    def __init__(self, name, variables):
         self.name = name
         self.variables = variables
-        self.axis = axis
 
-    def value(self, arrays):
-        return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, self.axis)
+    def specs(self):
+        """Returns for each variable which slice of the stored value it is, "" for the whole."""
+        if len(self.variables) == 1 and self.variables[0]._save_slice_info is None:
+            return [""]
+        return [v._save_slice_info.spec for v in self.variables]
 
     def parts(self, array):
         """Cuts the stored value into what each variable takes."""
@@ -47,7 +53,7 @@ class Saver:
         path = saver.save(sess, "run/model.ckpt", global_step=100)    # "run/model.ckpt-100"
         saver.restore(sess, tf.train.latest_checkpoint("run"))
 
-    The files are described in `regrad/train/checkpoint.py`.
+    Its files are TensorFlow's (`regrad/core/bundle.py`), and so are its operations, which `saver_def` names.
     """
 
     def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5, keep_checkpoint_every_n_hours=10000.0,
@@ -62,12 +68,23 @@ class Saver:
           allow_empty: having no variables is no error.
           pad_step_number: write steps with 8 digits.
           save_relative_paths: write relative paths into the file "checkpoint".
-          name, sharded, restore_sequentially, saver_def, builder, write_version, filename: accepted for TF's sake.
+          name: scope of its operations, "save" by default.
+          saver_def: a SaverDef of `to_proto`: the operations that it names, in the scope `name`, save and restore; nothing else
+            is used then but `pad_step_number` and `save_relative_paths`.
+          filename: the prefix where operations of its SaverDef are run without one.
+          sharded, restore_sequentially, builder, write_version: accepted for TF's sake.
 
         Raises:
           ValueError: no variables, or two under one name.
           TypeError: something in `var_list` that is no variable.
         """
+        self._saver_def = None
+        if saver_def is not None:
+            self._saver_def = SaverDef()
+            self._saver_def.CopyFrom(saver_def)
+            for field in _NAMES_OF_OPERATIONS:
+                setattr(self._saver_def, field, f"{name.rstrip('/')}/" * bool(name) + getattr(saver_def, field))
+            max_to_keep, keep_checkpoint_every_n_hours = saver_def.max_to_keep, saver_def.keep_checkpoint_every_n_hours
         self._var_list = var_list
         self._reshape = reshape
         self._max_to_keep = max_to_keep
@@ -77,15 +94,15 @@ class Saver:
         self._pad_step_number = pad_step_number
         self._save_relative_paths = save_relative_paths
         self._name = name
+        self._filename = filename
         self._kept = []  # (prefix, time), oldest first
         self._written = None  # (what state of a graph, its bytes)
-        self._entries = None
-        self._assignments = {}
+        self._entries = None if saver_def is None else []
         if not defer_build:
             self.build()
 
     def build(self):
-        """Collects the variables and makes the operations that restore them."""
+        """Collects the variables and makes the operations that save and restore them."""
         if self._entries is not None:
             return
         given = self._var_list
@@ -100,11 +117,27 @@ class Saver:
             return
         graph = self._entries[0].variables[0].graph
         with graph.as_default(), graph.name_scope(self._name or "save"), graph.control_dependencies(None):
-            for entry in self._entries:
-                for v in entry.variables:
-                    value = placeholder(v.dtype, None if self._reshape else v.dims, name=v.op.name)
-                    new = value if not self._reshape else reshape(value, v.shape.as_list())
-                    self._assignments[v.op] = value, assign_op(v._variable, new, validate_shape=v.dims is not None)
+            self._build()
+
+    def _build(self):
+        variables = [v for e in self._entries for v in e.variables]
+        names = [e.name for e in self._entries for _ in e.variables]
+        slices = [spec for e in self._entries for spec in e.specs()]
+        filename = placeholder_with_default(self._filename or "model", [], name="filename")
+        prefix = placeholder_with_default(filename, [], name="Const")
+        save = savev2_op(prefix, names, slices, [v._variable for v in variables], name="SaveV2")
+        with get_default_graph().control_dependencies([save]):
+            saved = identity(prefix, name="control_dependency")
+        restored = restore_v2(prefix, names, slices, [v.dtype for v in variables], name="RestoreV2")
+        assigned = []
+        for v, value in zip(variables, restored):
+            if self._reshape:
+                value = reshape(value, v.shape.as_list())
+            assigned.append(assign_op(v._variable, value, validate_shape=v.dims is not None).op)
+        restore = group(*assigned, name="restore_all")
+        self._saver_def = SaverDef(
+            filename_tensor_name=prefix.name, save_tensor_name=saved.name, restore_op_name=restore.name,
+            max_to_keep=self._max_to_keep or 0, keep_checkpoint_every_n_hours=self._keep_every / 3600, version=SaverDef.V2)
 
     def _check_built(self):
         if self._entries is None:
@@ -147,8 +180,10 @@ class Saver:
         directory = os.path.dirname(prefix) or "."
         if not os.path.isdir(directory):
             raise ValueError(f"Parent directory of {prefix} doesn't exist, can't save. os.makedirs makes it.")
-        arrays = sess.run([[v._variable for v in e.variables] for e in self._entries])
-        checkpoint.write(prefix, {e.name: (e.value(a), e.variables[0].dtype) for e, a in zip(self._entries, arrays)})
+        if self._saver_def is None:
+            bundle.write(prefix, {})
+        else:
+            sess.run(self._saver_def.save_tensor_name, {self._saver_def.filename_tensor_name: prefix})
         if write_meta_graph:
             self._write_meta_graph(sess.graph, f"{prefix}.{meta_graph_suffix}")
         self._rotate(prefix)
@@ -212,22 +247,14 @@ class Saver:
         save_path = os.fspath(save_path)
         if not checkpoint.checkpoint_exists(save_path):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}{_what_is_there(save_path)}")
-        feeds, assignments = {}, []
-        reader = checkpoint.CheckpointReader(save_path)
-        self._check_stored(reader, save_path)
-        for entry in self._entries:
-            for v, array in zip(entry.variables, entry.parts(reader.array(entry.name))):
-                if not self._reshape:
-                    checkpoint.check_shape(entry.name, array.shape, v.dims, v.op.location)
-                value, assign = self._assignments[v.op]
-                feeds[value] = array
-                assignments.append(assign.op)
-        if assignments:
-            sess.run(assignments, feeds)
+        if self._entries:
+            self._check_stored(checkpoint.CheckpointReader(save_path), save_path)
+        if self._saver_def is not None:
+            sess.run(self._saver_def.restore_op_name, {self._saver_def.filename_tensor_name: save_path})
 
     def _check_stored(self, reader, save_path):
-        """Raises unless every variable is in the checkpoint, with its dtype; nothing is restored then."""
-        stored = reader.get_variable_to_dtype_map()
+        """Raises unless every variable is in the checkpoint, with its dtype and shape; nothing is restored then."""
+        stored, shapes = reader.get_variable_to_dtype_map(), reader.get_variable_to_shape_map()
         missing = [e for e in self._entries if e.name not in stored]
         if missing:
             first = missing[0]
@@ -243,6 +270,8 @@ class Saver:
                     f"Restoring from checkpoint failed: tensor_name = {e.name}; expected dtype {dtype.name} does not equal "
                     f"original dtype {stored[e.name].name} in {save_path}; the variable was made at "
                     f"{e.variables[0].op.location}."))
+            if len(e.variables) == 1 and e.specs() == [""] and not self._reshape:
+                checkpoint.check_shape(e.name, shapes[e.name], e.variables[0].dims, e.variables[0].op.location)
 
     def export_meta_graph(self, filename=None, collection_list=None, as_text=False, export_scope=None, clear_devices=False,
                           clear_extraneous_savers=False, strip_default_attrs=False, save_debug_info=False, graph=None):
@@ -253,15 +282,27 @@ class Saver:
                                  export_scope=export_scope, clear_devices=clear_devices, graph=graph)
 
     def to_proto(self, export_scope=None):
-        """Returns the SaverDef of it: how many checkpoints it keeps."""
-        from regrad.core.graph_proto import SaverDef
+        """Returns its SaverDef: the names of its operations, without `export_scope`, and how many checkpoints it keeps."""
+        made = SaverDef(max_to_keep=self._max_to_keep or 0, keep_checkpoint_every_n_hours=self._keep_every / 3600,
+                        version=SaverDef.V2)
+        if self._saver_def is not None:
+            made.CopyFrom(self._saver_def)
+        for field in _NAMES_OF_OPERATIONS if export_scope else ():
+            setattr(made, field, getattr(made, field).removeprefix(export_scope.rstrip("/") + "/"))
+        return made
 
-        return SaverDef(max_to_keep=self._max_to_keep or 0, keep_checkpoint_every_n_hours=self._keep_every / 3600, version=2)
+    @staticmethod
+    def from_proto(saver_def, import_scope=None):
+        """Returns the Saver whose operations a SaverDef names, in the scope `import_scope`."""
+        return Saver(saver_def=saver_def, name=import_scope)
 
     def as_saver_def(self):
         return self.to_proto()
 
     saver_def = property(to_proto)
+
+
+_NAMES_OF_OPERATIONS = ("filename_tensor_name", "save_tensor_name", "restore_op_name")
 
 
 def _what_is_there(save_path):
@@ -285,18 +326,18 @@ def _entries(given):
             raise TypeError(f"The names under which variables are saved are strings, got {name!r} for {v!r}.")
         if isinstance(v, (list, tuple)) and all(isinstance(p, Variable) for p in v):
             _check_parts(name, v)
-            _add(entries, name, list(v), 0)
+            _add(entries, name, list(v))
         elif isinstance(v, PartitionedVariable):
-            _add(entries, name or v.name, list(v), v._axis)
+            _add(entries, name or v.name, list(v))
         elif isinstance(v, Variable):
             info = v._save_slice_info
             if info is not None and name is None:
-                entry = entries.setdefault(info.full_name, _Entry(info.full_name, [], _cut_axis(info)))
+                entry = entries.setdefault(info.full_name, _Entry(info.full_name, []))
                 if any(p._save_slice_info is None for p in entry.variables):
                     raise ValueError(f"At least two variables have the same name: {info.full_name}")
                 entry.variables.append(v)
             else:
-                _add(entries, name or v.op.name, [v], 0)
+                _add(entries, name or v.op.name, [v])
         else:
             raise TypeError(f"Can't save a {type(v).__name__}: {v!r}; Saver takes variables.")
     owner = {}
@@ -317,15 +358,10 @@ def _check_parts(name, variables):
         raise ValueError(f"Slices must all be from the same tensor: {name!r} is given parts of {sorted(set(wholes))}.")
 
 
-def _cut_axis(info):
-    sizes = zip(info.full_shape, info.var_shape)
-    return next((i for i, (whole, part) in enumerate(sizes) if whole != part), 0)
-
-
-def _add(entries, name, variables, axis):
+def _add(entries, name, variables):
     if name in entries:
         raise ValueError(f"At least two variables have the same name: {name}")
-    entries[name] = _Entry(name, variables, axis)
+    entries[name] = _Entry(name, variables)
 
 
 def _flat(given):

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 import regrad as tf
-from regrad.core import records, tables
-from regrad.train import bundle
+from regrad.core import bundle, records, tables
 
 RECORDED = dict(np.load(pathlib.Path(__file__).with_name("checkpoints.npz")))
 VALUES = {key.partition(":")[2]: value for key, value in RECORDED.items() if key.startswith("value:")}

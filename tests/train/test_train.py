@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import regrad as tf
+from regrad.core import bundle
 from regrad.core.host import HOST
 from regrad.core.opdef import find_op
 from regrad.ops import train as ops
 from regrad.runtime import config
-from regrad.train import bundle
 
 
 @pytest.fixture(params=["host", "compiled"])

@@ -10,7 +10,6 @@ entry without data that names its slices, whose entries stand under keys of name
 that holds the data itself, as messages.
 """
 
-import contextlib
 import glob
 import os
 import re
@@ -19,11 +18,11 @@ import struct
 import numpy as np
 
 from regrad.core.dtypes import as_dtype
+from regrad.core.files import in_place_of
 from regrad.core.messages import TensorProto, TensorShapeProto, make_ndarray
 from regrad.core.proto import Message, fields, read_varint, varint
 from regrad.core.records import masked_crc
 from regrad.core.tables import is_table, read_table, table_bytes
-from regrad.gfile import translated
 
 INDEX = ".index"
 DATA = ".data-00000-of-00001"
@@ -138,54 +137,75 @@ def _extents(proto):
     return [(e.start, e.length) if e.HasField("length") else (0, -1) for e in proto.extent]
 
 
-def _place(extents):
-    """Returns the index of a slice in the whole, such that it gives an array of any rank."""
-    return (*(slice(None) if n < 0 else slice(start, start + n) for start, n in extents), ...)
-
-
 # -- version 2 ---------------------------------------------------------------------------------------------------
 def write(prefix, values):
     """Writes a checkpoint; a crash in the middle leaves an older one of the same name as it was.
 
     Args:
       prefix: path without the endings.
-      values: {name: (NumPy array, DType)}.
+      values: {name: (array, DType)}, or {name: (Parts, DType)} for a whole that is given in slices.
     """
+    entries, offset = {}, 0
+
+    def put(file, key, array, dtype):
+        nonlocal offset
+        array = np.asarray(array, order="C")
+        data, checked = _encoded(array, dtype)
+        entry = entries[key] = _entry(array.shape, dtype)
+        entry.offset, entry.size, entry.crc32c = offset, len(data), masked_crc(checked)
+        file.write(data)
+        offset += len(data)
+
     header = BundleHeaderProto(num_shards=1, version=VersionDef(producer=1))
-    items, offset = [(b"", header.SerializeToString())], 0
     with in_place_of(prefix + DATA, prefix + INDEX) as (data_file, index_file):
         for name in sorted(values, key=str.encode):
-            array, dtype = values[name]
-            array = np.asarray(array, order="C")
-            data, checked = _encoded(array, dtype)
-            entry = BundleEntryProto(dtype=dtype.as_datatype_enum, offset=offset, size=len(data), crc32c=masked_crc(checked))
-            entry.shape.dim.extend([TensorShapeProto.Dim(size=n) for n in array.shape])
-            entry.shape.SetInParent()
-            items.append((name.encode(), entry.SerializeToString()))
-            data_file.write(data)
-            offset += len(data)
+            value, dtype = values[name]
+            if not isinstance(value, Parts):
+                put(data_file, name.encode(), value, dtype)
+                continue
+            whole = entries[name.encode()] = _entry(value.shape, dtype)
+            for extents, array in value.slices:
+                put(data_file, _slice_key(name, extents), array, dtype)
+                whole.slices.add(extent=[TensorSliceProto.Extent(start=o, length=None if n < 0 else n) for o, n in extents])
+        items = [(b"", header.SerializeToString()), *((key, entries[key].SerializeToString()) for key in sorted(entries))]
         index_file.write(table_bytes(items))
 
 
-@contextlib.contextmanager
-def in_place_of(*paths):
-    """Context manager: gives a file to write bytes to for each of `paths`; they take their places when all are written.
+def _entry(shape, dtype):
+    made = BundleEntryProto(dtype=dtype.as_datatype_enum)
+    made.shape.dim.extend([TensorShapeProto.Dim(size=n) for n in shape])
+    made.shape.SetInParent()
+    return made
 
-    Where that fails nothing is left behind, and an OSError becomes the error of `tf.errors` that TensorFlow makes of it.
+
+class Parts:
+    """A whole of `shape`, given as `slices`: [(extents, array)], the extents a start and a length for each axis."""
+
+    def __init__(self, shape):
+        self.shape, self.slices = shape, []
+
+
+def parsed_spec(text):
+    """Returns (whole shape, extents) of the words that name a slice: "100 2 0,50:-" is rows 0 to 49 of [100, 2].
+
+    Raises:
+      ValueError: it is none.
     """
-    parts = [f"{path}.part{os.getpid()}" for path in paths]
-    with translated(paths[0]), contextlib.ExitStack() as cleaning:
-        for part in parts:
-            cleaning.callback(_remove, part)
-        with contextlib.ExitStack() as files:
-            yield [files.enter_context(open(part, "wb")) for part in parts]
-        for part, path in zip(parts, paths):
-            os.replace(part, path)
+    *sizes, places = text.split(" ")
+    shape = [int(n) for n in sizes]
+    extents = [(0, -1) if place == "-" else tuple(int(n) for n in place.split(",")) for place in places.split(":")]
+    if len(extents) != len(shape) or any(len(e) != 2 for e in extents):
+        raise ValueError(f"{text!r} is no slice: the sizes of the whole, and for each axis start,length or -")
+    extents = [(0, -1) if (start, n) == (0, size) else (start, n) for (start, n), size in zip(extents, shape)]
+    for (start, n), size in zip(extents, shape):
+        if not (start, n) == (0, -1) and not 0 <= start <= start + n <= size:
+            raise ValueError(f"{text!r} is no slice: {start},{n} goes beyond {size}")
+    return shape, extents
 
 
-def _remove(path):
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        os.remove(path)
+def place(extents):
+    """Returns the index of a slice in the whole, such that it gives an array of any rank."""
+    return (*(slice(None) if n < 0 else slice(start, start + n) for start, n in extents), ...)
 
 
 class Bundle:
@@ -219,7 +239,7 @@ class Bundle:
             part = self._slices.get(_slice_key(name, extents))
             if part is None:
                 raise ValueError(f"its slice {extents} is missing")
-            whole[_place(extents)] = self._value(part)
+            whole[place(extents)] = self._value(part)
         return whole
 
     def _value(self, entry):
@@ -241,11 +261,11 @@ def files_of_slices(prefix):
 
 
 class Slices:
-    """A checkpoint of version 1, as TensorFlow's first releases wrote them: as Bundle."""
+    """A checkpoint of version 1, as TensorFlow's first releases wrote them, of the files named: as Bundle."""
 
-    def __init__(self, prefix):
+    def __init__(self, paths):
         self.shapes, self.dtypes, self._found, self._data = {}, {}, {}, {}
-        for path in files_of_slices(prefix):
+        for path in paths:
             with open(path, "rb") as file:
                 data = file.read()
             if not is_table(data):
@@ -264,7 +284,7 @@ class Slices:
             stored = self._data.get(_slice_key(name, extents))
             if stored is None:
                 raise ValueError(f"its slice {extents} is missing")
-            target = whole[_place(extents)]
+            target = whole[place(extents)]
             value = _flat(SavedTensorSlices.FromString(stored).data.data, dtype)
             if value.size != target.size:
                 raise ValueError(f"its slice {extents} has {value.size} elements instead of {target.size}")
