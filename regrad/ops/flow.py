@@ -7,12 +7,11 @@
     cond      (carry..., captures...) -> bool; without one the loop makes `limit` turns
 
 `xs` are stacked along their first axis and read one row a turn; `ys` are stacked likewise. A loop's gradient is a loop in
-the other direction whose `xs` are what the forward loop saved each turn. Bodies that can be compiled are (`lax.scan` when
-the number of turns is known, `lax.while_loop` when nothing is stacked); others run turn by turn from the host, and then
-no bound is needed for anything.
+the other direction whose `xs` are what the forward loop saved each turn. Bodies that can be compiled are (all turns at
+once, or by a scan, when their number is known: `turns.py`; `lax.while_loop` when nothing is stacked); others run turn by
+turn from the host, and then no bound is needed for anything.
 """
 
-import copy
 import itertools
 
 import numpy as np
@@ -38,11 +37,8 @@ from regrad.core.shapes import TensorShape, as_dims, compatible, fully_known, si
 from regrad.ops.array import identity, unasked_identity
 from regrad.ops.control import with_dependencies
 from regrad.ops.tensor_array import is_unwritten, warn_of_dropped_writes
-from regrad.runtime.rewriting import stacked_product
+from regrad.ops.turns import at_once, inputs_of, like, scan
 
-# Rows of so many elements in all are read before anything else: where an element-wise loop reads a row out of its stack
-# itself, LLVM often does not vectorise it, and four gates of an LSTM take eight times as long. It costs some 80 ns a turn.
-_LONG = 256
 _MAX_SIMULATED = 100_000  # turns; a loop whose count would take longer to find is run without knowing it
 _MAX_REMEMBERED = 64  # counts of turns of one loop
 
@@ -586,8 +582,11 @@ def _loop_traced(b, turns, limit, carry, captures, xs, cond, body, reverse):
         *first, *captures, *(b.np.zeros(x.shape[1:], x.dtype) for x in xs)], 0)[:n]))
     if any(o.shape != f.shape for o, f in zip(one, first)):
         b.run_on_host()  # a loop variable changes its shape
+    together = at_once(b, turns, first, carry, captures, xs, body, reverse) if turns else None
+    if together is not None:
+        return together
     if turns is not None and (xs or len(body.outputs) > n):
-        return _scan(b, turns, first, captures, xs, body, reverse)
+        return scan(b, turns, first, captures, xs, body, reverse)
 
     def go_on(state):
         i, values = state[0], state[1:]
@@ -598,102 +597,10 @@ def _loop_traced(b, turns, limit, carry, captures, xs, cond, body, reverse):
 
     def turn(state):
         i, values = state[0], state[1:]
-        return (i + 1, *_like(b, b.call(body, [*values, *captures], i)[:n], values))
+        return (i + 1, *like(b, b.call(body, [*values, *captures], i)[:n], values))
 
     last = b.while_loop(go_on, turn, (b.np.asarray(np.int32(0)), *first))
     return (*last[1:], last[0])
-
-
-def _scan(b, turns, first, captures, xs, body, reverse):
-    """Makes a known number of turns that read or stack rows."""
-    n = len(first)
-    sums = _sums_of_products(body, first, captures, xs, turns)
-    stack_of = dict(zip(body.inputs[len(body.inputs) - len(xs):], xs))
-    more = list(dict.fromkeys(t for terms in sums.values() for x, y, _, _ in terms for t in (x, y) if t not in stack_of))
-    kept = [i for i in range(n) if i not in sums]
-    inner = body if not sums else _with_outputs(body, [*(body.outputs[i] for i in kept), *body.outputs[n:], *more])
-
-    def step(state, row):
-        i, rows = row
-        if sum(r.size for r in rows) >= _LONG:
-            rows = b.apart(*rows)
-        values = list(first)
-        for k, v in zip(kept, state):
-            values[k] = v
-        values = b.call(inner, [*values, *captures, *rows], i)
-        return _like(b, values[:len(kept)], state), tuple(b.np.asarray(v) for v in values[len(kept):])
-
-    count = b.np.arange(turns, dtype="int32")
-    state, ys = b.scan(step, tuple(first[i] for i in kept), (count[::-1] if reverse else count, tuple(xs)),
-                           length=turns, reverse=reverse)
-    last, ys = list(first), list(ys)
-    for i, v in zip(kept, state):
-        last[i] = v
-    stack_of.update(zip(more, ys[len(ys) - len(more):]))
-    for i, terms in sums.items():
-        for x, y, tx, ty in terms:
-            last[i] = last[i] + stacked_product(b, stack_of[x], stack_of[y], tx, ty)
-    return (*last, b.np.asarray(np.int32(turns)), *ys[:len(ys) - len(more)])
-
-
-# -- sums of products over the turns: a gradient adds up `a.T @ g` for every weight ------------------
-
-
-def _sums_of_products(body, first, captures, xs, turns):
-    """Returns {carry position: [(x, y, transpose_x, transpose_y)]} for sums over the turns of products of matrices.
-
-    Their operands are stacked and multiplied once after the loop: the products of all turns are one, of stacked rows, which
-    runs at the processor's full speed, and no turn reads and writes the sum. Only where the stacks are no longer than what
-    the turns would have moved, and not much longer than what the loop reads.
-    """
-    users, found = {}, {}
-    for t in (*(t for op in body._ops for t in op.inputs), *body.outputs):
-        users[t] = users.get(t, 0) + 1
-    room = (1 << 20) + 2 * sum(x.size for x in xs)
-    at = {t: i for i, t in enumerate(body.inputs)}
-    captured = set(range(len(first), len(first) + len(captures)))
-    for i, start in enumerate(first):
-        if start.dtype not in (np.float32, np.float64):
-            continue
-        products = [t.op for t in _added(body.outputs[i], body.inputs[i], users) or ()]
-        if not products or not all(op.type == "MatMul" and all(fully_known(t.dims) for t in op.inputs) for op in products):
-            continue
-        terms = [(*op.inputs, op.attrs["transpose_a"], op.attrs["transpose_b"]) for op in products]
-        rows, columns = start.shape
-        length = sum(x.dims[0 if tx else 1] for x, _, tx, _ in terms)
-        size = turns * length * (rows + columns)
-        if size > room or length * (rows + columns) > 2 * len(terms) * rows * columns:
-            continue
-        reads = [_inputs_of([t], at) for x, y, _, _ in terms for t in (x, y)]
-        if any(read is not None and read <= captured for read in reads):
-            continue  # the same in every turn
-        room -= size
-        found[i] = terms
-    return found
-
-
-def _added(output, total, users):
-    """Returns the tensors that `output` adds to `total`; None if it is no such sum, or if anything else reads a part of it."""
-    stack, terms, found = [output], [], False
-    while stack:
-        t = stack.pop()
-        if users[t] != 1:
-            return None
-        if t is total:
-            found = True
-        elif t.op.type in ("Add", "AddV2", "AddN", "Identity"):
-            stack += t.op.inputs
-        else:
-            terms.append(t)
-    return terms if found else None
-
-
-def _with_outputs(graph, outputs):
-    """Returns the same body with other outputs."""
-    other = copy.copy(graph)
-    other.outputs = outputs
-    other.__dict__.pop("_plan", None)
-    return other
 
 
 def _settled(b, state, turn):
@@ -703,10 +610,6 @@ def _settled(b, state, turn):
     after = b.jax.eval_shape(lambda: tuple(b.np.asarray(v) for v in turn(state)))
     return tuple(b.np.zeros(a.shape, a.dtype) if is_unwritten(s.shape) and a.shape != s.shape else s
                  for s, a in zip(state, after))
-
-
-def _like(b, values, state):
-    return tuple(b.np.asarray(v).astype(s.dtype) for v, s in zip(values, state))
 
 
 def known_turns(limit, carry, captures, cond, body):
@@ -761,7 +664,7 @@ def _counters(cond, body):
     needed, captures = set(), set()
     at = {t: i for i, t in enumerate(cond.inputs)}
     result = None
-    pending = _inputs_of([cond.outputs[0]], at)
+    pending = inputs_of([cond.outputs[0]], at)
     at_body = {t: i for i, t in enumerate(body.inputs)}
     n_carry = getattr(cond, "n_carry", n)
     while pending is not None:
@@ -771,27 +674,9 @@ def _counters(cond, body):
         if not new:
             result = (tuple(sorted(needed)), tuple(sorted(captures)), {})
             break
-        pending = _inputs_of([body.outputs[i] for i in new], at_body)
+        pending = inputs_of([body.outputs[i] for i in new], at_body)
     cond._counters_of = (body, result)
     return result
-
-
-def _inputs_of(outputs, at):
-    """Returns the positions of the graph inputs that `outputs` depend on; None if anything impure is on the way."""
-    found, seen, stack = set(), set(), list(outputs)
-    while stack:
-        t = stack.pop()
-        if t in at:
-            found.add(at[t])
-            continue
-        op = t.op
-        if op in seen:
-            continue
-        seen.add(op)
-        if not op.opdef.pure() or op.opdef.xla_only or op.opdef.extra.get("has_bodies") or op.control_inputs:
-            return None
-        stack += op.inputs
-    return found
 
 
 def _evaluator(graph, outputs, positions):

@@ -18,6 +18,7 @@ from regrad.ops.flow import case_op, if_op, set_captures, while_op
 from regrad.ops.generate import range as range_of
 from regrad.ops.indexing import add_slices
 from regrad.ops.math import cast, maximum
+from regrad.runtime.plan import shape_only_positions
 
 # Not worth computing twice. Everything impure is saved in any case.
 _EXPENSIVE = ("MatMul", "BatchMatMulV2", "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", "Conv3D", "Einsum",
@@ -98,15 +99,17 @@ class GradGraph(FuncGraph):
             copies[t] = super().capture(self.outer_of[t])
         elif only_shape and (t in self._copies or t in self.shape_of):
             copies[t] = self.capture_shape(t)
-        elif (_worth_saving(t) or self._changes(op)) and not (
+        elif (_worth_saving(t) or self._changes(op) or self._reads_row(op)) and not (
                 only_shape and op.opdef.pure() and not op.opdef.extra.get("has_bodies")):
             copies[t] = self.capture(t) if only_shape else self._saved(t)
         else:
-            missing = [i for i in op.inputs if i not in copies]
+            of_shape = () if only_shape else shape_only_positions(op)
+            missing = [t for i, t in enumerate(op.inputs) if t not in copies and i not in of_shape]
             if missing:
                 return missing
+            inputs = tuple(self.capture_shape(t) if i in of_shape else copies[t] for i, t in enumerate(op.inputs))
             scope, self._scope = self._scope, ""
-            copy = self._add(op.opdef, tuple(copies[i] for i in op.inputs), op.attrs, op.name, op.groups)
+            copy = self._add(op.opdef, inputs, op.attrs, op.name, op.groups)
             self._scope = scope
             copy.override_scope = op.override_scope
             copy.attached_rules = op.attached_rules
@@ -120,6 +123,10 @@ class GradGraph(FuncGraph):
     def _changes(self, op):
         """True for a read of a variable that the forward body assigns: it would read something else by now."""
         return bool(self.assigned) and any(variable_of(t) in self.assigned for t in op.inputs)
+
+    def _reads_row(self, op):
+        """True for a row of an array that the loop carries: saving the row saves the whole array."""
+        return op.type in ("TensorArrayReadV3", "TensorArrayTake") and op.inputs[0] not in self.outer_of
 
     def _saved(self, t):
         self.saved[t] = self._saved_input(t)

@@ -69,9 +69,12 @@ class XlaBackend:
         return XLA.call(lambda *given: given, values)
 
     @staticmethod
-    def all_at_once(turn, rows):
-        """Returns what `turn` returns for each row of the arrays in `rows`, stacked: each of its steps computed for all."""
-        return jax.vmap(turn)(rows)
+    def all_at_once(turn, stacks, most=None):
+        """Returns what `turn` returns for each row of the arrays `stacks`, stacked: each of its steps is computed for all.
+
+        None where the results of its steps have more than `most` elements in all, or functions of other libraries are called.
+        """
+        return scanning.all_at_once(turn, stacks, most)
 
     def scan(self, turn, first, rows, length, reverse=False):
         """Does what `jax.lax.scan` does; stops when the run is to."""

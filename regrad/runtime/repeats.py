@@ -353,9 +353,8 @@ def run(b, repeat, env, template, take):
 
     same = {s: value(env[s]) for s in repeat.same.values()}
     if repeat.small and rows:
-        stacks = {i: _stack(stack, first + step * turns[0], step * turns.step, len(turns))
-                  for i, (stack, first, step) in rows.items()}
-        last, kept = [], b.all_at_once(lambda row: compute([], row)[1], stacks)
+        stacks = [_stack(stack, first + step * turns[0], step * turns.step, len(turns)) for stack, first, step in rows.values()]
+        last, kept = [], b.all_at_once(lambda *values: compute([], dict(zip(rows, values)))[1], stacks)
     else:
         first = [b.np.asarray(value(env[s])) for _, s, _ in repeat.carried]
         last, kept = b.scan(turn, first, b.np.arange(repeat.turns, dtype="int32"), length=repeat.turns, reverse=backwards)

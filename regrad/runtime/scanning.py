@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.extend.core import Literal
+from jax.extend.core import Literal, jaxprs_in_params
 
 from regrad.runtime import products
 
@@ -43,6 +43,32 @@ def scan(turn, first, rows, length, reverse=False, loop=lax.while_loop):
 
     _, last, stacks = loop(lambda state: state[0] < length, step, (jnp.int32(0), jax.tree.leaves(first), stacks))
     return results.unflatten([*last, *stacks])
+
+
+def all_at_once(turn, stacks, most=None):
+    """Returns what `turn` returns for each row of the arrays `stacks`, stacked: each of its steps is computed for all of them.
+
+    Returns:
+      None where the results of its steps have more than `most` elements in all, or functions of other libraries are called:
+      XLA would call them row by row.
+    """
+    traced = jax.make_jaxpr(turn)(*[jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in stacks])
+    if most is not None:
+        made = _made(traced.jaxpr)
+        if made is None or made * len(stacks[0]) > most:
+            return None
+    return jax.vmap(lambda *row: jax.core.eval_jaxpr(traced.jaxpr, traced.consts, *row))(*stacks)
+
+
+def _made(jaxpr):
+    """Returns how many elements the results of a jaxpr's equations have; None if it calls functions of other libraries."""
+    made = 0
+    for eqn in jaxpr.eqns:
+        called = [_made(inner) for inner in jaxprs_in_params(eqn.params)]
+        if eqn.primitive.name == "ffi_call" or None in called:
+            return None
+        made += sum(called) + sum(v.aval.size for v in eqn.outvars)
+    return made
 
 
 def _take(stack, at):

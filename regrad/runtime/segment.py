@@ -359,16 +359,20 @@ class Segment:
             if in_loops and len(steps) == 1 and repeats.take_rows(b, steps[0], env, self.template, turned):
                 continue
 
-            def call(*values, steps=steps, ins=ins, outs=outs):
+            given = {i: repeats.value(env[i]) for i in ins}
+            known = {i: x for i, x in given.items() if type(x) is np.ndarray}  # whatever the operands; so inside, and behind
+
+            def call(values, steps=steps, outs=outs, known=known):
                 inner = self.template.copy()
-                for i, value in zip(ins, values):
+                for i, value in (*known.items(), *values.items()):
                     inner[i] = value
                 refused = []
                 _take(steps, b, inner, body_seeds, refused)
-                return [inner[i] for i in outs], refused
+                known.update((i, inner[i]) for i in outs if type(inner[i]) is np.ndarray)
+                return {i: inner[i] for i in outs}, refused
 
-            values, refused = b.call(call, [repeats.value(env[i]) for i in ins])
-            for i, value in zip(outs, values):
+            values, refused = b.call(call, [{i: x for i, x in given.items() if i not in known}])
+            for i, value in (*values.items(), *known.items()):
                 env[i] = value
             if found is not None:
                 found += refused

@@ -6,7 +6,7 @@ import pytest
 import regrad as tf
 from regrad import config
 from regrad.core import graph as graphs
-from regrad.ops import flow
+from regrad.ops import flow, turns
 
 TURNS, BATCH, UNITS = 3, 2, 4
 
@@ -45,14 +45,14 @@ def _fixed(x, w, u):
 def test_gradients_of_a_loop_are_those_of_its_turns(make, summed, monkeypatch):
     monkeypatch.setattr(config, "cache_dir", None)  # what comes from the disk is not traced
     monkeypatch.setattr(config, "host_runs", 0)
-    found, inner = [], flow._sums_of_products
+    found, inner = [], turns._sums_of_products
 
     def noted(*args):
         result = inner(*args)
         found.append(sum(len(terms) for terms in result.values()))
         return result
 
-    monkeypatch.setattr(flow, "_sums_of_products", noted)
+    monkeypatch.setattr(turns, "_sums_of_products", noted)
     rng = np.random.default_rng(3)
     values = []
     for loop in (True, False):
