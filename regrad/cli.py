@@ -71,26 +71,50 @@ def _doctor(options):
 def _explain(options):
     """Prints what `gradients` would do in the graph that a script leaves behind; returns the exit code."""
     import regrad as tf
+    from regrad.core import graph
 
-    names = run_module(options.script)
-    graph = tf.get_default_graph()
-
-    def named(text):
-        return [names[n] if n in names else graph.get_tensor_by_name(n if ":" in n else f"{n}:0") for n in text.split(",")]
+    graph.kept = graphs = [graph.get_default_graph()]
+    try:
+        names = run_module(options.script)
+    except SystemExit as end:  # tf.app.run ends so
+        if end.code:
+            raise
+        names = {}
+    finally:
+        graph.kept = None
 
     try:
-        ys = named(options.ys)
-        xs = named(options.xs) if options.xs else tf.trainable_variables()
-        told = tf.explain_gradients(ys, xs)
-    except (KeyError, TypeError, ValueError) as error:
-        print(f"regrad explain: {error.args[0] if error.args else error}", file=sys.stderr)
+        ys = _named(options.ys, names, graphs)
+        told = tf.explain_gradients(ys, _named(options.xs, names, graphs) if options.xs else (
+            tf.convert_to_tensor(ys[0]).graph.get_collection(tf.GraphKeys.TRAINABLE_VARIABLES)))
+        for path, text in ((options.html, told.html), (options.json, told.to_json), (options.dot, told.to_dot)):
+            if path:
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text())
+    except (LookupError, TypeError, ValueError, OSError) as error:
+        print(f"regrad explain: {error if isinstance(error, OSError) else error.args[0]}", file=sys.stderr)
         return 2
-    for path, text in ((options.html, told.html), (options.json, told.to_json), (options.dot, told.to_dot)):
-        if path:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text())
     told.show()
     return 0
+
+
+def _named(text, names, graphs):
+    """Returns what a list of names stands for: values of the script, or else tensors of the latest graph that has them.
+
+    Raises KeyError for a name that is neither.
+    """
+    from regrad.core.errors import nearest
+
+    found = []
+    for name in text.split(","):
+        owner = next((g for g in reversed(graphs) if name.partition(":")[0] in g._by_name), None)
+        if name not in names and owner is None:
+            there = [*names, *(op for g in graphs for op in g._by_name)]
+            hint = nearest(name, there) or (
+                "" if names else ". The script ended with sys.exit, which takes its globals with it: name a tensor")
+            raise KeyError(f"no global of the script and no tensor is called {name!r}{hint}")
+        found.append(names[name] if name in names else owner.get_tensor_by_name(name if ":" in name else f"{name}:0"))
+    return found
 
 
 def main(argv=None):

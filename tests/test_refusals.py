@@ -169,6 +169,10 @@ tf.gradients(y, x, accumulate={'al': tf.rules.accumulate_max}) #!"""),
     "views that are none": ("TypeError", "list of tf.View", _TANH + "tf.view_gradients(y, x, ['true']) #!"),
     "a direction of another shape": ("ValueError", r"vs\[0\] is float32\[2\]", _TANH + "tf.jvp(y, x, [[1.0, 2.0]]) #!"),
     "a number for a host gradient": ("TypeError", "function", "tf.host_gradient(3) #!"),
+    "an operation that is not told of": ("KeyError", "operations between xs and ys; did you mean 'Tanh'", _TANH + """
+tf.explain_gradients(y, x)['tanh'] #!"""),
+    "an operation that was not audited": ("KeyError", "audited: Tanh", _TANH + "tf.audit(y, x)['nothing'] #!"),
+    "an x that was not compared": ("KeyError", "compared: Const:0, Tanh", _TANH + "tf.compare(None, None, y, x)[3] #!"),
     "text for a surrogate": ("TypeError", "rules.fast_sigmoid", "tf.spike(tf.constant([1.0]), 'fast') #!"),
     "a rule that calls itself": ("RecursionError", "in the gradient rule", """
 @tf.custom_gradient

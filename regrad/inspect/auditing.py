@@ -14,7 +14,7 @@ from regrad.core.convert import constant
 from regrad.core.dtypes import DType
 from regrad.core.graph import FuncGraph, Graph
 from regrad.inspect.explain import FAILED, NO_RULE, NOT_DIFFERENTIABLE, OVERRIDDEN, RULE, explain_gradients
-from regrad.inspect.report import Report, Table
+from regrad.inspect.report import Report, Table, absent
 from regrad.ops.array import placeholder, zeros_like
 
 RIGHT, DIFFERENT, WRONG, UNCHECKED = "right", "deliberately different", "wrong", "not checked"
@@ -76,7 +76,7 @@ class Audit(Report):
         name = getattr(getattr(op, "op", op), "name", op)
         found = sorted((f for f in self.findings if f.op == name), key=lambda f: (f.verdict != WRONG, f.order))
         if not found:
-            raise KeyError(f"{name!r} was not on the path that was audited.")
+            raise absent(name, "the operations that were audited", (f.op for f in self.findings))
         return found[0]
 
     def tables(self):

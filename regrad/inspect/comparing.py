@@ -3,7 +3,7 @@
 import numpy as np
 
 from regrad.autodiff.overrides import View
-from regrad.inspect.report import Report, Table
+from regrad.inspect.report import Report, Table, absent
 from regrad.inspect.taps import Taps, fetch, one_turn, part, turn_text, whole
 
 
@@ -51,11 +51,11 @@ class Comparison(Report):
 
     def __getitem__(self, key):
         """Returns the Agreement of an operation, tensor or name; of an x by its tensor's name ("x:0")."""
-        name = key if isinstance(key, str) else key.name
+        name = getattr(key, "name", key)
         for a in [*self.xs, *self.ops]:
             if a.name == name or a.name.endswith(f":{name}"):
                 return a
-        raise KeyError(f"{name!r} is not among the operations and xs compared.")
+        raise absent(name, "the xs and operations compared", (a.name for a in [*self.xs, *self.ops]))
 
     def tables(self):
         def row(a):

@@ -13,7 +13,7 @@ from regrad.core import gradient_registry
 from regrad.core.graph import FuncGraph, Operation
 from regrad.core.opdef import spec_text
 from regrad.inspect.cures import cure_for
-from regrad.inspect.report import Report, Table
+from regrad.inspect.report import Report, Table, absent
 from regrad.runtime.plan import shape_only_positions
 
 # What can happen at an operation on the way from ys to xs.
@@ -138,8 +138,7 @@ class Explanation(Report):
         for step in self.steps:
             if step.op is op or step.name == op:
                 return step
-        raise KeyError(f"{getattr(op, 'name', op)!r} is not between xs and ys; the operations there are "
-                       f"{[s.name for s in self.steps[:20]]}")
+        raise absent(getattr(op, "name", op), "the operations between xs and ys", (s.name for s in self.steps))
 
     def overridden(self):
         """Returns the steps whose rule is not the op type's own."""

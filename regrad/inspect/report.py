@@ -3,6 +3,8 @@
 import html
 import json
 
+from regrad.core.errors import nearest
+
 _LIMIT = 2000  # rows that are shown of a table: a terminal or notebook does not survive a hundred thousand
 
 
@@ -88,6 +90,13 @@ class Report:
 
     def _repr_html_(self):
         return "".join(t.html() for t in self.tables())
+
+
+def absent(name, what, there):
+    """Returns the KeyError for a `name` that is none of the names `there`, with the nearest of them, or the first."""
+    there = list(dict.fromkeys(there))
+    more = ", ..." if len(there) > 12 else ""
+    return KeyError(f"{name!r} is not among {what}" + (nearest(str(name), there) or f": {', '.join(there[:12])}{more}"))
 
 
 def _plain(x):

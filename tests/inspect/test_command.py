@@ -1,6 +1,7 @@
 """`regrad explain script.py`."""
 
 import json
+import textwrap
 
 import pytest
 
@@ -35,12 +36,24 @@ def test_explains_a_script(script, tmp_path, capsys):
 
 @pytest.mark.parametrize(("arguments", "code", "words"), [
     (["--ys", "loss:0"], 0, ""),
-    (["--ys", "los"], 2, "los"),
+    (["--ys", "los"], 2, "did you mean 'loss'"),
+    (["--ys", "loss", "--json", "no/such/folder"], 2, "No such file"),
     (["--ys", "tf"], 2, "regrad explain"),
 ])
 def test_names(script, arguments, code, words, capsys):
     assert cli.main(["explain", script, *arguments]) == code
     assert words in capsys.readouterr().err
+
+
+def test_a_script_that_builds_in_main_and_exits(tmp_path, capsys):
+    path = tmp_path / "main.py"
+    body = textwrap.indent(SCRIPT.replace("import tensorflow as tf", ""), "        ")
+    path.write_text(f"import tensorflow as tf\ndef main(_):\n    with tf.Graph().as_default():\n{body}\ntf.app.run()")
+
+    assert cli.main(["explain", str(path), "--ys", "loss"]) == 0
+    assert "Tanh" in capsys.readouterr().out
+    assert cli.main(["explain", str(path), "--ys", "nothing"]) == 2
+    assert "name a tensor" in capsys.readouterr().err
 
 
 def test_no_such_script(capsys):
