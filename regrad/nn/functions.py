@@ -67,6 +67,8 @@ def _noise_shape(x, noise_shape):
         return noise_shape  # a tensor, or a list that holds tensors
     if dims is None or x.dims is None or len(dims) != len(x.dims):
         return noise_shape
+    if None not in dims:
+        return dims
     return array.stack([array.shape(x)[i] if a is None and b is None else b if a is None else a
                         for i, (a, b) in enumerate(zip(dims, x.dims))])
 

@@ -489,11 +489,15 @@ def _reshape_infer(x, shape):
         raise ShapeError(f"Input to reshape is a tensor with {n} values, but the requested shape has {size_of(target)}. "
                          f"Cannot reshape a tensor with {n} elements to shape {list(target)} "
                          f"({size_of(target)} elements)")
-    elif x.dims is not None and None in dims and dims.count(None) == 1 and n is not None:
-        rest = size_of(tuple(d for d in dims if d is not None))
-        if rest and n % rest == 0:
-            dims = tuple(n // rest if d is None else d for d in dims)
-    return Spec(dims, x.dtype)
+    return Spec(_worked_out(dims, n), x.dtype)
+
+
+def _worked_out(dims, n):
+    """Returns `dims` with the one size that is unknown, if n elements tell it."""
+    if dims is None or n is None or dims.count(None) != 1:
+        return dims
+    rest = size_of(tuple(d for d in dims if d is not None))
+    return tuple(n // rest if d is None else d for d in dims) if rest and n % rest == 0 else dims
 
 
 def _without_zeros(dims, target):
@@ -517,8 +521,9 @@ def _reshape_lower(b, x, shape):
 
 reshape_op = define_op("Reshape", "tensor: T, shape: Tshape", types={"Tshape": INDEX}, static=(1,),
                        infer=_reshape_infer, partial=True, lower=_reshape_lower)
-reshapelike_op = define_op("ReshapeLike", "x: T, like: L", infer=lambda x, like: Spec(like.dims, x.dtype),
-                           shape_only=(1,), lower=lambda b, x, like: b.np.reshape(x, like.shape))
+reshapelike_op = define_op("ReshapeLike", "x: T, like: L", shape_only=(1,),
+                           infer=lambda x, like: Spec(_worked_out(like.dims, size_of(x.dims)), x.dtype),
+                           lower=lambda b, x, like: b.np.reshape(x, like.shape))
 
 
 def reshape(tensor, shape, name=None):

@@ -168,6 +168,11 @@ def _is_real(t):
     return t.dtype.is_floating or t.dtype.is_complex
 
 
+def _dense(dys):
+    """Returns what arrives, IndexedSlices as tensors of the graph that the operation is in: a body's would be its own."""
+    return [None if dy is None else convert_to_tensor(dy) for dy in dys]
+
+
 # -- If, Case --------------------------------------------------------------------------------
 
 
@@ -179,6 +184,7 @@ def _branches_grad(op, *dys):
     offset = 1
     captures = op.inputs[offset:]
     wanted = [i for i, t in enumerate(captures) if _is_real(t) and walking.wants(t)]
+    dys = _dense(dys)
     arriving = [i for i, dy in enumerate(dys[:own]) if dy is not None and _is_real(op.outputs[i])]
     grad_graphs, results = [], []
     saved_at = own
@@ -187,12 +193,12 @@ def _branches_grad(op, *dys):
         g.assigned.update(filter(None, map(variable_of, branch.inputs)))  # by whatever runs in between: a value costs little
         with g.as_default():
             ys = [branch.outputs[i] for i in arriving]
-            grad_ys = [g.capture(convert_to_tensor(dys[i])) for i in arriving]
+            grad_ys = [g.capture(dys[i]) for i in arriving]
             for k in range(n_saved[j]):  # what arrives at values saved for an earlier gradient: second order
                 dy = dys[saved_at + k]
                 if dy is not None and _is_real(branch.outputs[own + k]):
                     ys.append(branch.outputs[own + k])
-                    grad_ys.append(g.capture(convert_to_tensor(dy)))
+                    grad_ys.append(g.capture(dy))
             grads = walking.inner_gradients(ys, [branch.inputs[i] for i in wanted], grad_ys)
         saved_at += n_saved[j]
         grad_graphs.append(g)
@@ -327,6 +333,7 @@ def _while_grad(op, *dys):
     real_carry = [i for i in range(n) if _is_real(carry_in[i])]
     real_captures = [i for i in range(n_captures) if _is_real(capture_in[i]) and walking.wants(captures[i])]
     real_xs = [i for i in range(n_xs) if _is_real(x_in[i]) and walking.wants(xs[i])]
+    dys = _dense(dys)
 
     g = GradGraph("while_grad", graph, body, dict(zip(capture_in, captures)))
     changing = _changing(op)
@@ -335,10 +342,8 @@ def _while_grad(op, *dys):
         d_carry = [g.add_input(carry_in[i].dtype, _dims(op, i), "d_carry") for i in real_carry]
         rows = []  # (inner input, outer stack) of what is read a row a turn
         ys, grad_ys = [body.outputs[i] for i in real_carry], list(d_carry)
-        for k, y in enumerate(body.outputs[n:]):
-            dy = dys[n + 1 + k]
+        for y, dy in zip(body.outputs[n:], dys[n + 1:]):
             if dy is not None and _is_real(y):
-                dy = convert_to_tensor(dy)
                 inner = _row_input(g, y.dtype, y.dims)
                 rows.append((inner, dy))
                 ys.append(y)
@@ -379,7 +384,7 @@ def _while_grad(op, *dys):
     outer_captures = g.outer_inputs
     g.inputs = [*explicit, *inner_captures, *(inner for inner, _ in rows)]
     g.n_carry = len(explicit)
-    start = [convert_to_tensor(dys[i]) if dys[i] is not None else zeros_like(op.outputs[i]) for i in real_carry]
+    start = [dys[i] if dys[i] is not None else zeros_like(op.outputs[i]) for i in real_carry]
     start += [zeros_like(_plain(captures[real_captures[k]])) for k in used]
     outer_rows = [s if s.graph is graph else graph.capture(s) for _, s in rows]
     turns = op.outputs[n] if op.outputs[n].graph is graph else graph.capture(op.outputs[n])

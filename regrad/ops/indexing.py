@@ -74,8 +74,10 @@ def _window(size, i, begin, end, step, masks):
         return _Window(None, None)
     start, stop, step = slice(None if from_start else begin, None if to_end else end, step).indices(size)
     count = len(range(start, stop, step))
-    if step > 0 or count == 0:
-        return _Window(min(start, size), count, abs(step))
+    if count == 0:
+        return _Window(0, 0)
+    if step > 0:
+        return _Window(start, count, step)
     return _Window(start + (count - 1) * step, count, -step, flip=True)
 
 

@@ -39,14 +39,17 @@ tile_op = define_op("Tile", "input: T, multiples: Tmultiples", types={"Tmultiple
                     partial=True, lower=lambda b, x, multiples: b.np.tile(x, _ints(multiples)))
 
 
+def _tile_grad_infer(dy, multiples, like):
+    return Spec((None,) * dy.rank if like.dims is None and dy.dims is not None else like.dims, dy.dtype)
+
+
 def _tile_grad_lower(b, dy, multiples, like):
     parts = [n for m, d in zip(_ints(multiples), like.shape) for n in (m, d)]
     return b.np.sum(b.np.reshape(dy, parts), axis=tuple(range(0, len(parts), 2)), dtype=dy.dtype)
 
 
 tilegrad_op = define_op("TileGrad", "dy: T, multiples: Tmultiples, like: L", types={"Tmultiples": INDEX},
-                        static=(1,), shape_only=(2,), lower=_tile_grad_lower,
-                        infer=lambda dy, multiples, like: Spec(like.dims, dy.dtype))
+                        static=(1,), shape_only=(2,), infer=_tile_grad_infer, lower=_tile_grad_lower)
 
 
 def tile(input, multiples, name=None):

@@ -78,7 +78,7 @@ CASES = [
     *(sliced(*items) for items in (
         (0,), (-1,), (S[1:],), (S[:, 1:3],), (S[:-1, ::2],), (S[::-1],), (S[5:0:-2, ::-3, -1:-9:-2],),
         (..., -1), (None, 0, ..., None), (S[:, None, 2, :],), (1, 2, 3), (S[2:1],), (S[:, 4:],),
-        (S[0:3:5],), (S[..., 0:0],),
+        (S[0:3:5],), (S[..., 0:0],), (S[:, -6::-1],), (S[7:1], S[9:9:-1], S[-1:9:-2]),
     )),
     Case("StridedSlice", lambda x: x[0], lambda x: x[0], ((2, 3),), dtypes=ALL),
     Case("StridedSlice", lambda x: x[...], lambda x: x, ((),), note="scalar"),

@@ -66,6 +66,7 @@ def test_dropout_keeps_the_expectation_and_repeats_with_its_seed():
 
 def test_dropout_keeps_the_shape_whatever_the_noise():
     assert tf.nn.dropout(tf.ones([4, 3]), 0.5, noise_shape=tf.placeholder(tf.int32)).shape == (4, 3)
+    assert tf.nn.dropout(tf.ones([]), 0.5, noise_shape=[]).shape == ()
     with pytest.raises(ValueError, match="must be a scalar"):
         tf.nn.dropout(tf.ones([4, 3]), [0.5, 1.0])
 

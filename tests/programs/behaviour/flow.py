@@ -36,6 +36,12 @@ run(op, {p: True})
 a = run(v)
 run(op, {p: False})
 result = [a, run(v)]"""),
+    Row("the gradient of rows of what a branch gives", """
+p = tf.placeholder(tf.bool)
+x = tf.constant([[0.5, 1.0], [2.0, -1.0], [0.25, 3.0]])
+y = tf.gather(tf.cond(p, lambda: x * x, lambda: tf.sin(x)), [2, 0, 2])
+g = tf.gradients(y, x)[0]
+result = [run(g, {p: v}) for v in (True, False)]"""),
     Row("cond runs one branch", """
 v = tf.Variable(0); p = tf.placeholder(tf.bool)
 y = tf.cond(p, lambda: tf.assign_add(v, 1), lambda: tf.assign_add(v, 100))

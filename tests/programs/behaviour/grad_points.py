@@ -199,6 +199,10 @@ result = []
 for f in fs:
     (g,) = tf.gradients(tf.square(f(x)), x)
     result.append(run(tf.convert_to_tensor(tf.gradients(g * w, x)[0])))"""),
+    Row("second order of a sum of products is by the others alone", """
+x, w = tf.ones([2, 3]), tf.ones([3, 4])
+first = tf.gradients(tf.einsum('ab,bc->c', x, w), [x, w])
+result = [[g is None for g in tf.gradients(g, [x, w])] for g in first]"""),
     Row("second order of a convolution", """
 x = tf.constant(np.arange(16.0).reshape(1, 4, 4, 1) % 5)
 k = tf.constant(np.arange(9.0).reshape(3, 3, 1, 1) % 4 - 1)

@@ -158,6 +158,8 @@ T = tf.TensorShape
 result = [f(T([2, 1]), T([3])).as_list(), f(T([None, 3]), T([1])).as_list()]"""),
     Row("shape_n and broadcast_dynamic_shape", """
 result = [run(tf.shape_n([tf.ones([2]), tf.ones([3, 1])])), run(tf.broadcast_dynamic_shape([2, 1], [3]))]"""),
+    _shapes("gradients of reshapes", "tf.gradients(tf.reshape(b, [2, 6]), b)[0]", "tf.gradients(tf.reshape(b, [-1]), b)[0]",
+            "tf.gradients(tf.tile(u, [1, 2]), u)[0]"),
     Row("dynamic reshape", """
 x = tf.placeholder(tf.float32, [None, None, 4]); s = tf.shape(x)
 y = tf.reshape(x, tf.stack([s[0] * s[1], 4])); z = tf.reshape(y, tf.concat([s[:2], [4]], 0))
