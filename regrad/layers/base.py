@@ -245,9 +245,11 @@ class Layer:
                 with graph.name_scope(scope.original_name_scope), graph.name_scope(f"{name}/Regularizer"):
                     for v in new:
                         self.add_loss(regularizer(v))
-        # A getter of the scope has the last word; whether the layer is trained counts when its variables are asked for.
+        # A getter of the scope has the last word: it may give a tensor, which is made of variables and is none itself.
+        # Whether the layer is trained counts when its variables are asked for.
         if self.trainable:
-            trainable = all(v.trainable for v in (variable if hasattr(variable, "as_tensor") else [variable]))
+            parts = variable if hasattr(variable, "as_tensor") else [variable]
+            trainable = all(getattr(v, "trainable", False) for v in parts)
         (self._trainable_weights if trainable else self._non_trainable_weights).append(variable)
         return variable
 

@@ -4,6 +4,7 @@ from regrad.core.shapes import TensorShape, fully_known
 from regrad.ops import array
 from regrad.variables.initializers import Zeros
 from regrad.variables.scope import get_variable, get_variable_scope, variable_scope
+from regrad.variables.variable import Variable
 
 
 def _slot_variable(primary, value, name, shape, dtype, validate_shape):
@@ -11,8 +12,15 @@ def _slot_variable(primary, value, name, shape, dtype, validate_shape):
         scope = get_variable_scope()
         scope.set_partitioner(None)
         # An empty name: the slot takes the name of the scope, which is made unique.
-        return get_variable("", initializer=value, trainable=False, shape=shape if callable(value) else None, dtype=dtype,
+        slot = get_variable("", initializer=value, trainable=False, shape=shape if callable(value) else None, dtype=dtype,
                             validate_shape=validate_shape)
+    info = getattr(primary, "_save_slice_info", None)
+    rank = slot.shape.ndims
+    if info is not None and rank != 0:  # a part's slot is a part, too: checkpoints hold the whole
+        own_name = slot.op.name.removeprefix(primary.op.name)
+        slot._set_save_slice_info(Variable.SaveSliceInfo(info.full_name + own_name, info.full_shape[:rank],
+                                                         info.var_offset[:rank], info.var_shape[:rank]))
+    return slot
 
 
 def create_slot(primary, val, name, colocate_with_primary=True):

@@ -135,12 +135,20 @@ def partitions(partitioner, shape, dtype):
     return counts, slices
 
 
+def _sizes(shape, axis):
+    sizes = TensorShape(shape).as_list()
+    if not -len(sizes) <= axis < len(sizes):
+        raise ValueError(f"Cannot partition variable along axis {axis} when shape is only {shape}.")
+    return sizes
+
+
 def fixed_size_partitioner(num_shards, axis=0):
     """Returns a partitioner that cuts `axis` into `num_shards` parts."""
 
     def partitioner(shape, dtype=None):
-        counts = [1] * len(shape)
-        counts[axis] = min(num_shards, TensorShape(shape).as_list()[axis])
+        sizes = _sizes(shape, axis)
+        counts = [1] * len(sizes)
+        counts[axis] = min(num_shards, sizes[axis])
         return counts
 
     return partitioner
@@ -155,7 +163,7 @@ def variable_axis_size_partitioner(max_shard_bytes, axis=0, bytes_per_string_ele
         raise ValueError(f"max_shards must be positive, got {max_shards}.")
 
     def partitioner(shape, dtype):
-        sizes = TensorShape(shape).as_list()
+        sizes = _sizes(shape, axis)
         element = bytes_per_string_element if dtype.name == "string" else dtype.size
         counts = [1] * len(sizes)
         rows = sizes[axis]
@@ -174,7 +182,7 @@ def min_max_variable_partitioner(max_partitions=1, axis=0, min_slice_size=256 <<
             raise ValueError(f"{name} must be positive, got {value}.")
 
     def partitioner(shape, dtype):
-        sizes = TensorShape(shape).as_list()
+        sizes = _sizes(shape, axis)
         element = bytes_per_string_element if dtype.name == "string" else dtype.size
         parts = math.ceil(math.prod(sizes) * element / min_slice_size)
         counts = [1] * len(sizes)

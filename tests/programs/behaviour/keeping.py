@@ -138,6 +138,24 @@ with tf.Graph().as_default(), tf.Session() as s:
     tf.train.init_from_checkpoint(path, {'a/v': 'x', 'a/': 'b/'})
     s.run(tf.global_variables_initializer())
     result = s.run([x.as_tensor(), y.as_tensor()])"""),
+    Row("slots of a partitioned variable are kept as wholes", """
+import os, tempfile
+path = os.path.join(tempfile.mkdtemp(), 'model')
+v = tf.get_variable('v', initializer=tf.constant([1.0, 2.0, 3.0]), partitioner=tf.fixed_size_partitioner(2))
+x = v.as_tensor()
+optimizer = tf.train.AdamOptimizer(0.5)
+pairs = optimizer.compute_gradients(tf.reduce_sum(x * x))
+step = optimizer.apply_gradients(pairs[::-1])
+saver = tf.train.Saver(tf.global_variables())
+with tf.Session() as s:
+    s.run(tf.global_variables_initializer())
+    s.run(step)
+    saver.save(s, path)
+    held = tf.train.load_checkpoint(path)
+    s.run(tf.global_variables_initializer())
+    saver.restore(s, path)
+    result = [sorted(held.get_variable_to_shape_map().items()), held.get_tensor('v/Adam'), held.get_tensor('v'),
+              s.run([optimizer.get_slot(part, 'm') for part in v])]"""),
     _refused("a variable of another dtype starts from a checkpoint", "OpError", "does not equal original dtype", """
 import os, tempfile
 path = os.path.join(tempfile.mkdtemp(), 'model')

@@ -114,6 +114,16 @@ def getter(getter, name, *args, **kwargs):
 with tf.variable_scope('s', custom_getter=getter):
     v = tf.get_variable('v', [1], initializer=tf.ones_initializer())
 result = [run(v), [w.name for w in tf.global_variables()]]"""),
+    Row("a layer of weights that a custom_getter computes", """
+def normalised(getter, name, *args, **kwargs):
+    v = getter(name, *args, **kwargs)
+    return v if name.endswith('bias') else 2.0 * tf.nn.l2_normalize(v, 0)
+with tf.variable_scope('s', custom_getter=normalised):
+    layer = tf.layers.Dense(1, kernel_initializer=tf.constant_initializer([[3.0], [4.0]]),
+                            kernel_regularizer=tf.reduce_sum)
+    y = layer(tf.ones([1, 2]))
+result = [run([y, tf.losses.get_regularization_loss(), tf.gradients(y, tf.trainable_variables())]),
+          [layer.kernel is layer.non_trainable_weights[0], layer.count_params()]]"""),
     Row("what a custom_getter is told", """
 told = []
 def getter(getter, name, **kwargs):
