@@ -349,6 +349,8 @@ def main(arguments=None):
     pythons = {system: getattr(options, f"python_{system}") for system in options.systems}
     versions = probe(pythons)
     usable = {system: python for system, python in pythons.items() if isinstance(versions[system], str)}
+    if "regrad" in usable:  # as pip does with what it copies, such as the peers; an editable one's bytecode may be old
+        subprocess.run([usable["regrad"], "-m", "compileall", "-q", systems.ROOT / "regrad"], check=False)
     with tempfile.TemporaryDirectory() as cache:
         options.cache = cache if options.warm_cache else None
         rows = []

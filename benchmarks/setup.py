@@ -43,8 +43,6 @@ def main(arguments):
         (folder.parent / ".gitignore").write_text("*\n")
         install = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", *pip_options]
         done = subprocess.run([*install, *systems.REQUIREMENTS[name]], check=False).returncode == 0
-        if name == "regrad":  # pip leaves an editable one to Python, which may keep no bytecode
-            subprocess.run([folder / "bin" / "python", "-m", "compileall", "-q", systems.ROOT / "regrad"], check=False)
         if not (done and importable(name)):
             failed.append(name)
         print(f"{name}: {'failed; the benchmarks will report it as absent' if name in failed else 'made'}")
