@@ -56,7 +56,9 @@ _TREE = {
         stateless=contrib.stateless sparsemax=contrib.sparsemax nn=contrib.nn integrate=contrib.integrate
         copy_graph=contrib.copy_graph
         losses.python losses.python.metric_learning=contrib.metric_learning losses.metric_learning=contrib.metric_learning
-        util=contrib.util""",
+        util=contrib.util estimator=contrib.estimator tpu=contrib.tpu tpu.python tpu.python.tpu
+        tpu.python.tpu.tpu_config=contrib.tpu tpu.python.tpu.tpu_estimator=contrib.tpu
+        tpu.python.tpu.tpu_optimizer=contrib.tpu""",
     "core.lib.core": "error_codes_pb2=core.errors",
     "core.protobuf": """cluster_pb2 config_pb2 control_flow_pb2 error_codes_pb2=core.errors
         meta_graph_pb2=core.graph_proto queue_runner_pb2 rewriter_config_pb2
@@ -66,7 +68,10 @@ _TREE = {
     "python": """client compat compat.compat=compat.text debug data=data data.ops data.ops.dataset_ops=data
         data.ops.iterator_ops=data data.util
         data.util.nest=core.nest distribute=distribute distribute.distribution_strategy_context=distribute
-        distribute.reduce_util=distribute distribute.summary_op_util eager feature_column feature_column.feature_column
+        distribute.reduce_util=distribute distribute.summary_op_util eager estimator=estimator estimator.estimator=estimator
+        estimator.estimator_lib=estimator estimator.inputs=estimator.inputs estimator.inputs.numpy_io=estimator.inputs
+        estimator.model_fn=estimator estimator.run_config=estimator estimator.training=estimator
+        feature_column feature_column.feature_column
         framework keras=keras keras.backend=keras.backend
         keras.engine keras.engine.base_layer=layers keras.engine.input_spec=layers keras.initializers=initializers
         keras.layers=keras.layers keras.losses=keras.losses keras.optimizers=keras.optimizers
@@ -151,7 +156,7 @@ _TREE = {
 
 _NAMESPACES = """autograph bitwise contrib data distribute distributions errors initializers layers linalg logging losses math
     nn random train signal spectral strings summary image test gfile app flags manip sets metrics keras io debugging dtypes
-    estimator quantization graph_util lookup nest python_io queue sparse version
+    estimator estimator.experimental estimator.inputs quantization graph_util lookup nest python_io queue sparse version
     io.gfile nn.rnn_cell keras.activations keras.backend keras.constraints keras.initializers keras.layers keras.losses
     keras.models keras.optimizers keras.regularizers""".split()
 

@@ -327,7 +327,11 @@ class Estimator:
 
     def _call_input_fn(self, input_fn, mode):
         """Returns what the input function gives, called with those of mode, params and config that it takes."""
-        return input_fn(**_taken(input_fn, mode=mode, params=self.params, config=self.config))
+        return input_fn(**_taken(input_fn, mode=mode, params=self._params_for(mode), config=self.config))
+
+    def _params_for(self, mode, of_model=False):
+        """Returns the parameters that input functions, or the model function, receive."""
+        return self.params
 
     def _call_model_fn(self, features, labels, mode, config):
         """Returns the model function's EstimatorSpec, called with those arguments that it takes."""
@@ -335,12 +339,16 @@ class Estimator:
         if labels is not None and "labels" not in takes:
             raise ValueError("model_fn does not take labels, but input_fn returns labels.")
         logging.info("Calling model_fn.")
-        spec = self._model_fn(features=features, **_taken(self._model_fn, labels=labels, mode=mode, params=self.params,
-                                                          config=config))
+        spec = self._model_fn(features=features, **_taken(self._model_fn, labels=labels, mode=mode, config=config,
+                                                          params=self._params_for(mode, of_model=True)))
         logging.info("Done calling model_fn.")
-        if not isinstance(spec, EstimatorSpec):
-            raise ValueError(f"model_fn should return an EstimatorSpec, got {spec!r}.")
-        return spec
+        return self._as_spec(spec, mode)
+
+    def _as_spec(self, result, mode):
+        """Returns the EstimatorSpec of what the model function has returned."""
+        if not isinstance(result, EstimatorSpec):
+            raise ValueError(f"model_fn should return an EstimatorSpec, got {result!r}.")
+        return result
 
 
 class _InitializerHook(SessionRunHook):

@@ -175,8 +175,9 @@ class CheckpointSaverHook(SessionRunHook):
     def after_create_session(self, session, coord):
         step = int(session.run(self._step))
         if self._save_graph:
-            write_graph(session.graph.as_graph_def(add_shapes=True), self._directory, "graph.pbtxt")
-            self._writer.add_graph(session.graph)
+            graph = session.graph.as_graph_def(add_shapes=True)
+            write_graph(graph, self._directory, "graph.pbtxt")
+            self._writer.add_graph(graph)
         self._save(session, step)
         self._timer.update_last_triggered_step(step)
 
@@ -295,11 +296,17 @@ class StepCounterHook(SessionRunHook):
         if self._timer.should_trigger_for_step(step):
             seconds, steps = self._timer.update_last_triggered_step(step)
             if seconds:
-                self.steps_per_sec = steps / seconds
-                tag = self._step.op.name + "/sec"
-                if self._writer is not None:
-                    self._writer.add_summary(Summary(value=[Summary.Value(tag=tag, simple_value=self.steps_per_sec)]), step)
-                logging.info("%s: %g", tag, self.steps_per_sec)
+                self._log_and_record(steps, seconds, step)
+
+    def _log_and_record(self, elapsed_steps, elapsed_time, global_step):
+        """Logs the figure, and writes it; subclasses of programs do more."""
+        self.steps_per_sec = elapsed_steps / elapsed_time
+        self._record(self._step.op.name + "/sec", self.steps_per_sec, global_step)
+
+    def _record(self, tag, figure, global_step):
+        if self._writer is not None:
+            self._writer.add_summary(Summary(value=[Summary.Value(tag=tag, simple_value=figure)]), global_step)
+        logging.info("%s: %g", tag, figure)
 
 
 class SummarySaverHook(SessionRunHook):

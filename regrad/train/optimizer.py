@@ -67,8 +67,9 @@ class Optimizer:
         Raises:
           ValueError: there are no variables, or no gradient reaches any.
         """
-        grads_and_vars = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method,
-                                                colocate_gradients_with_ops, grad_loss)
+        grads_and_vars = self.compute_gradients(  # by name: those of programs' own optimizers may take fewer
+            loss, var_list=var_list, gate_gradients=gate_gradients, aggregation_method=aggregation_method,
+            colocate_gradients_with_ops=colocate_gradients_with_ops, grad_loss=grad_loss)
         if all(g is None for g, _ in grads_and_vars):
             raise ValueError(
                 "No gradients provided for any variable, check your graph for ops that do not support gradients, between "

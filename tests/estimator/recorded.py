@@ -214,6 +214,49 @@ def warm(tf):
     return {f"warm_{name}": values_of(made)["values"] for name, made in found.items()}
 
 
+def on_one_shard(tf):
+    """A TPUEstimator without a TPU."""
+    tpu = tf.estimator.tpu
+    seen: list = []
+
+    def input_fn(params):
+        seen.append(f"input {sorted(params.items())}")
+        return tf.data.Dataset.from_tensor_slices(({"x": X}, Y)).repeat(2).batch(params["batch_size"])
+
+    def model_fn(features, labels, mode, params):
+        seen.append(f"model {sorted(params.items())}")
+        w = tf.get_variable("w", initializer=tf.constant([[0.1], [0.2]]))
+        y = tf.squeeze(tf.matmul(features["x"], w), 1)
+        if mode == tf.estimator.ModeKeys.PREDICT:
+            return tpu.TPUEstimatorSpec(mode, predictions={"y": y})
+        loss = tf.reduce_mean(tf.square(y - labels))
+        calls = tf.get_local_variable("calls", initializer=0)
+        optimizer = tf.train.GradientDescentOptimizer(params["lr"])
+        return tpu.TPUEstimatorSpec(
+            mode, loss=loss, train_op=optimizer.minimize(loss, tf.train.get_global_step()),
+            eval_metrics=(lambda y, labels: {"mae": tf.metrics.mean_absolute_error(labels, y)}, {"labels": labels, "y": y}),
+            host_call=(lambda y: tf.assign_add(calls, tf.size(y)), [y]), training_hooks=[tf.train.FinalOpsHook(calls)])
+
+    config = tpu.RunConfig(model_dir=folder(), tpu_config=tpu.TPUConfig(3, 8, per_host_input_for_training=False),
+                           log_step_count_steps=2, save_summary_steps=50)
+    made = tpu.TPUEstimator(model_fn, config=config, params={"lr": 0.1}, use_tpu=False, train_batch_size=8, eval_batch_size=30,
+                            predict_batch_size=40)
+    made.train(input_fn, max_steps=4)
+    found = made.evaluate(input_fn)
+    predicted = np.array([p["y"] for p in made.predict(input_fn)])
+    config = made.config
+    seen.append(f"{config.log_step_count_steps} {config.tpu_config.per_host_input_for_training} {config.master!r}")
+    rates = [e for e in rates_of(tf, made.model_dir) if "/sec" in e]
+    return {"tpu_seen": seen + rates, "tpu_found": measured(found), "tpu_y": predicted, **{
+        f"tpu_{name}": value for name, value in values_of(made).items()}}
+
+
+def rates_of(tf, path):
+    """Returns ["step tag"] of the numbers in event files."""
+    return sorted(f"{event.step} {v.tag}" for name in glob.glob(os.path.join(path, "events*"))
+                  for event in tf.train.summary_iterator(name) for v in event.summary.value)
+
+
 def batches(tf):
     """What input functions over arrays give."""
     found = {}
@@ -266,6 +309,14 @@ def refusals(tf):
         "throttle": lambda: tf.estimator.EvalSpec(arrays(tf), throttle_secs=-1),
         "estimator": lambda: tf.estimator.train_and_evaluate(
             1, tf.estimator.TrainSpec(arrays(tf)), tf.estimator.EvalSpec(arrays(tf))),
+        "tpu config": lambda: tf.estimator.tpu.TPUEstimator(model_fn, config=config()),
+        "tpu params": lambda: tf.estimator.tpu.TPUEstimator(model_fn, config=tf.estimator.tpu.RunConfig(),
+                                                            params={"batch_size": 3}),
+        "tpu size": lambda: tf.estimator.tpu.TPUEstimator(model_fn, config=tf.estimator.tpu.RunConfig()),
+        "tpu loops": lambda: tf.estimator.tpu.TPUConfig(num_shards=0),
+        "tpu host": lambda: tf.estimator.tpu.TPUEstimatorSpec("train", host_call=1),
+        "tpu input": lambda: tf.estimator.tpu.TPUEstimator(
+            model_fn, folder(), tf.estimator.tpu.RunConfig(), use_tpu=False).train(dataset(tf)),
         "warm": lambda: tf.estimator.WarmStartSettings(""),
         "warm kind": lambda: tf.estimator.Estimator(model_fn, folder(), params={}, warm_start_from=3),
         "stop": lambda: tf.estimator.experimental.make_early_stopping_hook(1, None),
@@ -276,4 +327,4 @@ def refusals(tf):
 
 def results(tf):
     return {**training(tf), "order": order(tf), **together(tf), "stopped": stopped(tf), **warm(tf), **batches(tf),
-            "refusals": refusals(tf)}
+            **on_one_shard(tf), "refusals": refusals(tf)}

@@ -17,7 +17,8 @@ def compare(found):
             np.testing.assert_allclose(value, EXPECTED[name], rtol=1e-4, atol=1e-6, err_msg=name)
 
 
-@pytest.mark.parametrize("program", [recorded.training, recorded.together, recorded.warm, recorded.batches])
+@pytest.mark.parametrize("program", [recorded.training, recorded.together, recorded.warm, recorded.batches,
+                                     recorded.on_one_shard])
 def test_program(program):
     compare(program(tf))
 
@@ -42,3 +43,24 @@ def test_evaluation_in_memory():
     assert [step for step, _ in seen] == [0, 2, 3]
     assert seen[0][1] == np.float32(0.1) and seen[-1][1] == made.get_variable_value("w")[0, 0] != seen[1][1]
     assert sorted(tf.estimator.experimental.read_eval_metrics(made.eval_dir())) == [0, 2, 3]
+
+
+def test_optimizers_of_programs_for_tpus():
+    x = tf.get_variable("x", initializer=[1.0, 2.0])
+    optimizer = tf.contrib.tpu.CrossShardOptimizer(tf.train.MomentumOptimizer(0.5, 0.5))
+    train = optimizer.minimize(tf.reduce_sum(x * x))
+    with tf.contrib.tpu.bfloat16_scope():
+        y = tf.get_variable("y", [2], tf.bfloat16, tf.ones_initializer())
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(train)
+        assert sess.run([x, optimizer.get_slot(x, "momentum")])[1].tolist() == [2.0, 4.0]
+        assert optimizer.get_slot_names() == ["momentum"] and optimizer.variables() == [optimizer.get_slot(x, "momentum")]
+    assert (y.dtype, tf.global_variables()[-1].dtype) == (tf.bfloat16, tf.float32)
+
+
+def test_a_tpu_that_is_not_there_is_mentioned(capsys, caplog):
+    made = tf.contrib.tpu.TPUEstimator(lambda features, params: None, recorded.folder(), tf.contrib.tpu.RunConfig(),
+                                       train_batch_size=8)
+    assert "there is no TPU here" in caplog.text + capsys.readouterr().err
+    assert made.params == {} and tf.contrib.estimator.stop_if_lower_hook is tf.estimator.experimental.stop_if_lower_hook
