@@ -185,8 +185,7 @@ def to_array(value, dtype):
             return _strings(value)
         if dtype is None:
             as_dtype(value.dtype)  # refuse what has no DType
-            array = np.array(value)  # a copy: later changes of the user's array must not reach the graph
-            return array
+            return dtypes.native(np.array(value))  # a copy: later changes of the user's array must not reach the graph
         if dtype.name == "string" and value.dtype != np.object_:
             raise TypeError(f"Expected string, got array of type {value.dtype}.")
         return np.array(value).astype(dtype.as_numpy_dtype)
@@ -204,7 +203,7 @@ def to_array(value, dtype):
         except (TypeError, ValueError) as error:
             raise _not_a_tensor(value, error) from None
     try:
-        array = np.array(value)
+        array = dtypes.native(np.array(value))
     except ValueError as error:
         raise _not_a_tensor(value, error) from None
     if array.dtype.kind in "SU":

@@ -237,9 +237,15 @@ def as_dtype(type_value):
         return string
     if dt.name == "bfloat16":
         return bfloat16
-    if dt in _BY_NUMPY:
-        return _BY_NUMPY[dt]
-    raise _no_dtype(value)
+    found = _BY_NUMPY.get(dt.newbyteorder("="))
+    if found is None:
+        raise _no_dtype(value)
+    return found
+
+
+def native(array):
+    """Returns an array in this machine's order of bytes, as all that is computed with; files may hold the other."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _no_dtype(value):

@@ -40,12 +40,12 @@ def _by_numpy(op, known):
     """Returns what runs a function of one result in a small program: the usual result is looked at once."""
     if len(op.outputs) != 1:
         return None
-    func, dims, wanted = op.attrs["func"], op.outputs[0].dims, op.outputs[0].dtype.as_numpy_dtype
+    func, dims, wanted = op.attrs["func"], op.outputs[0].dims, op.outputs[0].dtype.np_dtype
     rest = [op.attrs[name] for name in ("token", "func", "Tout", "shapes")]
 
     def call(*inputs):
         returned = _called(func, inputs)
-        if type(returned) is np.ndarray and returned.dtype.type is wanted is not np.object_ and (
+        if type(returned) is np.ndarray and returned.dtype is wanted and wanted.kind != "O" and (
                 dims is None or returned.shape == dims):
             return returned
         from regrad.runtime.segment import results_of_host
@@ -58,7 +58,7 @@ def _by_numpy(op, known):
 def _results(returned, token, func, Tout, shapes):
     """Returns what a function has returned as arrays, checked against what was promised."""
     if type(returned) is np.ndarray and len(Tout) == 1 and shapes[0] is None and Tout[0] is not dtypes.string and (
-            returned.dtype.type is Tout[0].as_numpy_dtype):
+            returned.dtype is Tout[0].np_dtype):
         return (returned,)  # the usual case, in half the time
     if returned is None:
         values = []
@@ -99,9 +99,9 @@ def _result(token, func, i, value, dtype, dims):
         kind = f"numpy type {value.dtype}" if structured else f"object type {type(value).__name__}"
         raise UnimplementedError(f"Unsupported {kind}: {i}-th value returned by {token}; {_whereabouts(func)}.")
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "SU" and dtype is not dtypes.string:
-        array = np.asarray(value)
+        array = dtypes.native(np.asarray(value))
         if array.dtype != dtype.as_numpy_dtype:
-            other = "" if array.dtype.kind == "O" else f", or promise tf.{array.dtype.name}"
+            other = f", or promise tf.{array.dtype.name}" if array.dtype.kind in "fiucb" else ""
             raise InvalidArgumentError(f"{i}-th value returned by {token} is {array.dtype.name}, but expects {dtype.name}: "
                                        f"Tout promises {dtype.name}; return value.astype(np.{dtype.name}){other}; "
                                        f"{_whereabouts(func)}.")
@@ -225,6 +225,12 @@ def host_gradient(func, grad=None, stateful=True):
             if len(values) != n:
                 raise InvalidArgumentError(f"{rule.__name__} returns {len(values)} gradients, but its operation, "
                                            f"{op.describe()}, has {n} inputs; the function is at {source.of_function(func)}.")
+            for i in real:
+                if isinstance(values[i], np.ndarray) and values[i].dtype.type is not arrays[i].dtype.type:
+                    wanted = inputs[i].dtype.name
+                    raise InvalidArgumentError(f"{rule.__name__} returns {values[i].dtype.name} as the gradient of input {i} of "
+                                               f"{op.describe()}, which is {wanted}: return value.astype(np.{wanted}); "
+                                               f"{_whereabouts(func)}.")
             return [np.zeros_like(arrays[i]) if values[i] is None else values[i] for i in real]
 
         run.__wrapped__ = func
