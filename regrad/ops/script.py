@@ -228,8 +228,8 @@ def host_gradient(func, grad=None, stateful=True):
             for i in real:
                 if isinstance(values[i], np.ndarray) and values[i].dtype.type is not arrays[i].dtype.type:
                     wanted = inputs[i].dtype.name
-                    raise InvalidArgumentError(f"{rule.__name__} returns {values[i].dtype.name} as the gradient of input {i} of "
-                                               f"{op.describe()}, which is {wanted}: return value.astype(np.{wanted}); "
+                    raise InvalidArgumentError(f"{rule.__name__} returns {values[i].dtype.name} as the gradient of input {i} "
+                                               f"of {op.describe()}, which is {wanted}: return value.astype(np.{wanted}); "
                                                f"{_whereabouts(func)}.")
             return [np.zeros_like(arrays[i]) if values[i] is None else values[i] for i in real]
 
