@@ -8,8 +8,8 @@ import importlib
 from regrad.core.absent import hint
 
 _PARTS = """
-    copy_graph crf data distributions estimator framework graph_editor image integrate layers legacy_seq2seq lookup losses
-    metrics nn opt quantize resampler rnn seq2seq slim sparsemax stateless tpu training util
+    copy_graph crf cudnn_rnn data distributions estimator framework graph_editor image integrate layers legacy_seq2seq
+    lookup losses metrics nn opt quantize resampler rnn seq2seq slim sparsemax stateless tpu training util
     """.split()
 
 
