@@ -14,7 +14,7 @@ from regrad.core.dtypes import FLOATING, REAL, as_dtype
 from regrad.core.errors import BadValue, OutOfRangeError, ShapeError
 from regrad.core.graph import Tensor, get_default_graph, is_tensor
 from regrad.core.opdef import Spec, define_op, rank_is, same, spec_text
-from regrad.core.shapes import compatible, merge
+from regrad.core.shapes import compatible, merge, size_of
 from regrad.ops import array, check, indexing, math
 from regrad.ops.array import one_of
 from regrad.ops.clip import clip_by_value
@@ -26,6 +26,7 @@ from regrad.ops.nn import relu
 from regrad.ops.pool import avg_pool
 from regrad.ops.random import random_uniform
 from regrad.ops.reduce import reduce_all, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum
+from regrad.runtime import foreign, native
 
 
 # -- resizing ----------------------------------------------------------------------------------
@@ -79,6 +80,28 @@ def resize_weights(kind, n, m, align_corners=False, half_pixel_centers=False):
     return out
 
 
+_TARGET = "regrad_sums_of_rows"
+_DENSE = 4  # terms of a product that take as long as one that is looked for
+
+
+def _along(b, x, axis, weights):
+    """Returns `x` with its `axis` multiplied from the left by the matrix `weights`, of which most elements are 0."""
+    terms = int(np.count_nonzero(weights, 1).max(initial=0))
+    sparse = terms and x.size and _DENSE * terms <= x.shape[axis]
+    if not sparse or not b.is_host and (x.dtype != np.float32 or not native.serves(_TARGET)):
+        return b.np.moveaxis(b.np.tensordot(x, weights, ((axis,), (1,))), -1, axis)
+    at = np.argsort(weights == 0, 1, kind="stable")[:, :terms]
+    weights = np.take_along_axis(weights, at, 1)
+    at = np.where(weights == 0, at[:, :1], at)  # rows of fewer terms: 0 times a pixel of their own
+    if b.is_host:
+        column = (-1,) + (1,) * (x.ndim - 1 - axis)
+        return sum(np.take(x, at[:, i], axis, mode="clip") * weights[:, i].reshape(column) for i in range(terms))
+    before, after = x.shape[:axis], x.shape[axis + 1:]
+    sums = foreign.call(_TARGET, (size_of(before), len(at), size_of(after)), np.float32,
+                        x.reshape(size_of(before), -1, size_of(after)), at.astype(np.int32), weights)
+    return sums.reshape(*before, len(at), *after)
+
+
 def _resize_infer(out_dtype):
     def infer(x, size, *, align_corners, half_pixel_centers=False):
         rank_is(x, 4, "images [batch, height, width, channels]")
@@ -105,8 +128,7 @@ def _resize_lower(kind):
             return x
         x = x.astype(np.float32)
         for axis, m in zip((1, 2), sizes):
-            w = resize_weights(kind, x.shape[axis], m, align_corners, half_pixel_centers)
-            x = b.np.moveaxis(b.np.tensordot(x, w, ((axis,), (1,))), -1, axis)
+            x = _along(b, x, axis, resize_weights(kind, x.shape[axis], m, align_corners, half_pixel_centers))
         return x
 
     return lower
@@ -132,7 +154,7 @@ def _resize_back(kind):
         sizes = like.shape[1:3] if hasattr(like, "shape") and len(like.shape) == 4 else [int(n) for n in like]
         for axis, n in zip((1, 2), sizes):
             w = resize_weights(kind, n, dy.shape[axis], align_corners, half_pixel_centers).astype(dy.dtype)
-            dy = b.np.moveaxis(b.np.tensordot(dy, w, ((axis,), (0,))), -1, axis)
+            dy = _along(b, dy, axis, w.T)
         return dy if kind == "nearest" else dy.astype(like.dtype)
 
     return lower

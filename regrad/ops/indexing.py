@@ -555,7 +555,7 @@ def take(b, x, index, coordinates=None):
     return x.at[index].get(mode="fill", wrap_negative_indices=False)
 
 
-_UFUNCS = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
+UFUNCS = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
            "max": np.maximum, "min": np.minimum}
 
 
@@ -572,7 +572,7 @@ def update_at(b, x, index, updates, method, coordinates=None):
     if method == "set":
         out[index] = updates
     else:
-        _UFUNCS[method].at(out, index, updates)
+        UFUNCS[method].at(out, index, updates)
     return out
 
 

@@ -15,13 +15,15 @@ from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import compatible, merge
 from regrad.ops.array import ones_like, variant
-from regrad.ops.indexing import OutOfRange, add_at, take, update_at
+from regrad.ops.indexing import UFUNCS, OutOfRange, add_at, take, update_at
 from regrad.ops.math import maximum, sqrt
 
 
 def _filled(b, shape, value, dtype):
     return b.np.full(shape, np.asarray(value).astype(dtype))
 
+
+_LONG = 8  # rows of a segment, on average, from which on NumPy adds up vectors of numbers segment by segment
 
 # name -> (method of `update_at`, what a group starts with, what a sorted segment without rows gives)
 _SUM, _PROD = ("add", lambda dtype: 0, 0), ("multiply", lambda dtype: 1, 1)
@@ -173,6 +175,16 @@ def _over_rows(counts, data):
     return counts.reshape((-1,) + (1,) * (data.ndim - 1))
 
 
+def _reduced(b, out, data, ids, method):
+    """Returns `out` with the rows of `data` taken in by `method`, each at its id; the ids are sorted."""
+    if b.is_host and ids.size:
+        starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
+        if data.ndim > 1 or ids.size >= _LONG * starts.size:  # numbers one by one are added faster than found
+            out[ids[starts]] = UFUNCS[method].reduceat(data, starts, axis=0, dtype=data.dtype)
+            return out
+    return update_at(b, out, (ids,), data, method)
+
+
 def _sorted(op_type, kind, types):
     """Defines a reduction of sorted segments; returns the op for known ids and the host's one."""
     method, start, empty = kind
@@ -180,7 +192,7 @@ def _sorted(op_type, kind, types):
     def lower(b, data, ids):
         n = _count(ids)
         out = _filled(b, (n, *data.shape[1:]), start(data.dtype), data.dtype)
-        out = update_at(b, out, (ids,), data, method)
+        out = _reduced(b, out, data, ids, method)
         counts = np.bincount(ids, minlength=n)
         return b.np.where(_over_rows(counts > 0, data), out, _filled(b, (), empty, data.dtype)) if n else out
 
@@ -196,7 +208,7 @@ def _known_and_host(op_type, types, lower):
 def _mean_lower(b, data, ids):
     n = _count(ids)
     counts = _over_rows(np.maximum(np.bincount(ids, minlength=n), 1), data)
-    sums = add_at(b, (n, *data.shape[1:]), (ids,), data)
+    sums = _reduced(b, b.np.zeros((n, *data.shape[1:]), data.dtype), data, ids, "add")
     if data.dtype.kind in "iu":
         return b.np.trunc(sums / counts).astype(data.dtype)
     return sums / counts.astype(data.dtype)
@@ -276,7 +288,7 @@ def _sparse_lower(divisor):
         n = _count(ids) if num is None else int(num)
         if b.is_host:
             _check_rows(indices, ids, len(data), None if num is None else n)
-        sums = add_at(b, (n, *data.shape[1:]), (ids,), take(b, data, (indices,)))
+        sums = _reduced(b, b.np.zeros((n, *data.shape[1:]), data.dtype), take(b, data, (indices,)), ids, "add")
         if divisor is None:
             return sums
         counts = add_at(b, (n,), (ids,), b.np.ones(ids.shape, data.dtype))

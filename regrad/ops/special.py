@@ -1,7 +1,8 @@
 """Special functions. Gradients: `special_grad.py`.
 
-XLA computes them (through jax.scipy), and in cold runs SciPy, a dependency of JAX, those that programs use most; the Bessel
-functions J, K and Y, which XLA lacks, are host steps that SciPy computes. 16-bit numbers are computed in 32 bits.
+XLA computes them (through jax.scipy), and `runtime/special.c` the incomplete gamma and beta functions; in cold runs SciPy, a
+dependency of JAX, those that programs use most. The Bessel functions J, K and Y, which XLA lacks, are host steps that SciPy
+computes. 16-bit numbers are computed in 32 bits.
 """
 
 import numpy as np
@@ -14,6 +15,9 @@ from regrad.core.opdef import Spec, define_op, same
 from regrad.core.shapes import broadcast, merge
 from regrad.ops import math
 from regrad.ops.math import of_values
+from regrad.runtime import foreign, native
+
+_TARGET = "regrad_special"
 
 
 def _broadcast_all(*xs, **attrs):
@@ -71,11 +75,22 @@ def _zeta(b, x, q):
     return b.np.where(b.np.isposinf(q) & (x > 1), b.np.zeros_like(values), values)
 
 
+def _native(number, function):
+    """Returns what computes function `number` of `special.c`, or where there is no such library `function(b, *arrays)`."""
+
+    def compute(b, *xs):
+        xs = b.np.broadcast_arrays(*xs)
+        if native.serves(_TARGET):
+            return foreign.call(_TARGET, xs[0].shape, xs[0].dtype, *xs, function=np.int32(number))
+        return function(b, *xs)
+
+    return compute
+
+
 def _incomplete(name, limit):
-    """An incomplete gamma function, defined for a > 0; at an infinite a all of the integral is still to come."""
+    """An incomplete gamma function by XLA, defined for a > 0; at an infinite a all of the integral is still to come."""
 
     def function(b, a, x):
-        a, x = b.np.broadcast_arrays(a, x)
         values = b.np.where(a > 0, getattr(b.lax, name)(a, x), np.nan)
         return b.np.where(b.np.isposinf(a) & (x >= 0) & b.np.isfinite(x), b.np.full_like(values, limit), values)
 
@@ -119,10 +134,10 @@ digamma_op = _special("Digamma", _lax("digamma"),
                       host=lambda special, x: np.where(x == 0, np.nan, special.psi(x)))
 polygamma_op = _special("Polygamma", _polygamma, "a, x", host=_polygamma_on_host)
 zeta_op = _special("Zeta", _zeta, "x, q", host=_zeta_on_host)
-igamma_op = _special("Igamma", _incomplete("igamma", 0), "a, x", host="gammainc")
-igammac_op = _special("Igammac", _incomplete("igammac", 1), "a, x", host="gammaincc")
-igammagrada_op = _special("IgammaGradA", _lax("igamma_grad_a"), "a, x")
-betainc_op = _special("Betainc", _lax("betainc"), "a, b, x", _betainc_infer, host="betainc")
+igamma_op = _special("Igamma", _native(0, _incomplete("igamma", 0)), "a, x", host="gammainc")
+igammac_op = _special("Igammac", _native(1, _incomplete("igammac", 1)), "a, x", host="gammaincc")
+igammagrada_op = _special("IgammaGradA", _native(2, _lax("igamma_grad_a")), "a, x")
+betainc_op = _special("Betainc", _native(3, _lax("betainc")), "a, b, x", _betainc_infer, host="betainc")
 
 
 def lgamma(x, name=None):

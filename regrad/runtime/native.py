@@ -1,7 +1,7 @@
 """The C functions of Regrad's own that compiled programs call.
 
-`products.c` and `convolutions.c` become one library when pip installs Regrad where there is a C compiler (pyproject.toml).
-Without it, XLA computes the products, and Python calls oneDNN.
+The C files become one library when pip installs Regrad where there is a C compiler (pyproject.toml). Without it, Python calls
+oneDNN, and XLA computes the rest.
 """
 
 import ctypes
@@ -9,7 +9,7 @@ import functools
 import importlib.machinery
 import os
 
-from regrad.runtime import config
+from regrad.runtime import config, foreign
 
 
 @functools.cache
@@ -30,6 +30,16 @@ def function(name):
     return getattr(library(), name, None)
 
 
+def handler(target):
+    """Returns the function that XLA calls, or None."""
+    return function(target)
+
+
 def available(name):
     """True where compiled programs may call it."""
     return config.native and function(name) is not None
+
+
+def serves(target):
+    """True where compiled programs may call a target of `foreign.TARGETS` that is a C function; it is registered then."""
+    return available(target) and foreign.register(target) is not None

@@ -1,15 +1,11 @@
 /* Products of float32 matrices for compiled programs, on all threads of XLA's own pool (runtime/products.py).
 
-A product is cut into blocks of the result. The calling thread asks the pool for help and starts; whoever comes takes the
-next block. So it never waits for a thread to wake up, only for those that are at work, and nothing can wait in a circle. */
+A product is cut into blocks of the result, which are shared out (sharing.c). */
 
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "sharing.h"
 #include "xla.h"
 
 /* -- a block of a product -------------------------------------------------------------------------------------------- */
@@ -137,127 +133,27 @@ static Kernel kernel(void)
     return any_kernel;
 }
 
-/* True if XLA did what it was asked. */
-static int done(const Interface *xla, void *error)
-{
-    if (error)
-        xla->destroy_error(&(Destroy){sizeof(Destroy), NULL, error});
-    return !error;
-}
-
 /* -- sharing the blocks ---------------------------------------------------------------------------------------------- */
 
 enum { LEAST = 500000 }; /* products of numbers that are worth a thread: some 10 us */
 
 typedef struct {
-    Product product;
+    const Product *product;
     Kernel kernel;
-    int64_t across, blocks; /* how many blocks beside each other, and in all */
-    atomic_llong next, finished;
-    atomic_int users; /* threads that may still look at it; the last frees it */
-} Job;
+    int64_t across; /* how many blocks beside each other */
+} Blocks;
 
-static void work(Job *job)
+static void compute_block(const void *blocks, int64_t block)
 {
-    int64_t block, mine = 0;
-    while ((block = atomic_fetch_add(&job->next, 1)) < job->blocks) {
-        job->kernel.compute(&job->product, block / job->across * HIGH * job->kernel.tall,
-                            block % job->across * job->kernel.width);
-        mine++;
-    }
-    if (mine)
-        atomic_fetch_add(&job->finished, mine);
+    const Blocks *b = blocks;
+    b->kernel.compute(b->product, block / b->across * HIGH * b->kernel.tall, block % b->across * b->kernel.width);
 }
 
-static void leave(Job *job)
-{
-    if (atomic_fetch_sub(&job->users, 1) == 1)
-        free(job);
-}
-
-/* Waking a thread takes as long as half a product of a loop's turn. So a helper that is done lingers for a while if the last
-   products followed each other closely, and is handed the next one in its seat. */
-
-enum { SEATS = 64, LINGER = 150000 /* ns */ };
-
-static Job waiting;                 /* stands for "nothing yet" in the seat of one that lingers */
-static _Atomic(Job *) seats[SEATS]; /* NULL: free */
-static atomic_llong ended;          /* when the last shared product was done, in ns */
-static atomic_int close_by;         /* whether the last but one was done less than LINGER before the last began */
-
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
-/* Returns the next product to help with, or NULL if none comes for LINGER ns. */
-static Job *linger(void)
-{
-    int i = 0;
-    for (Job *free = NULL; !atomic_compare_exchange_strong(&seats[i], &free, &waiting); free = NULL)
-        if (++i == SEATS)
-            return NULL;
-    Job *job;
-    for (int64_t end = now() + LINGER; (job = atomic_load(&seats[i])) == &waiting; sched_yield()) /* to XLA's other threads */
-        if (now() > end && atomic_compare_exchange_strong(&seats[i], &job, NULL))
-            return NULL;
-    atomic_store(&seats[i], NULL);
-    return job;
-}
-
-static void help(void *job)
-{
-    for (Job *next = job; next; next = atomic_load(&close_by) ? linger() : NULL) {
-        work(next);
-        leave(next);
-    }
-}
-
-/* Hands the job to those that linger; returns to how many, `most` at most. */
-static int64_t hand_over(Job *job, int64_t most)
-{
-    int64_t n = 0;
-    for (int i = 0; i < SEATS && n < most; i++) {
-        Job *nothing = &waiting;
-        n += atomic_load(&seats[i]) == nothing && atomic_compare_exchange_strong(&seats[i], &nothing, job);
-    }
-    return n;
-}
-
-/* Returns how many threads of XLA's pool may work on `blocks` blocks of so many products of numbers in all. */
-static int64_t threads_for(const Interface *xla, void *context, int64_t blocks, int64_t products)
-{
-    int64_t threads, most = products / LEAST < blocks ? products / LEAST : blocks;
-    if (most < 2 || xla->size < sizeof *xla || !done(xla, xla->threads(&(Threads){sizeof(Threads), NULL, context, &threads})))
-        return 1;
-    return threads < most ? threads : most;
-}
-
-static void run(const Interface *xla, void *context, const Product *p)
+static void run(const Frame *frame, const Product *p)
 {
     Kernel k = kernel();
-    int64_t across = (p->columns + k.width - 1) / k.width;
-    int64_t blocks = across * ((p->rows + HIGH * k.tall - 1) / (HIGH * k.tall));
-    int64_t threads = threads_for(xla, context, blocks, p->rows * p->columns * p->inner);
-    Job own = {.product = *p, .kernel = k, .across = across, .blocks = blocks};
-    Job *job = threads > 1 ? malloc(sizeof *job) : NULL; /* a helper may look at it when this call is over */
-    if (!job) {
-        work(&own);
-        return;
-    }
-    *job = own;
-    atomic_store(&job->users, threads);
-    atomic_store(&close_by, now() - atomic_load(&ended) < LINGER);
-    for (int64_t i = 1 + hand_over(job, threads - 1); i < threads; i++)
-        if (!done(xla, xla->schedule(&(Schedule){sizeof(Schedule), NULL, context, help, job})))
-            leave(job);
-    work(job);
-    while (atomic_load(&job->finished) < blocks)
-        sched_yield();
-    atomic_store(&ended, now());
-    leave(job);
+    int64_t across = (p->columns + k.width - 1) / k.width, down = (p->rows + HIGH * k.tall - 1) / (HIGH * k.tall);
+    share(frame, across * down, p->rows * p->columns * p->inner / LEAST, compute_block, &(Blocks){p, k, across});
 }
 
 /* Returns the matrix that is an operand, or the one of a stack of matrices at the index that is the operand `at`. */
@@ -279,7 +175,7 @@ void *regrad_product(Frame *frame)
         const int64_t *dims = x->dims + x->rank - 2, rows = z->dims[0], inner = dims[!x_transposed];
         Product product = {matrix(frame, 0, 2), y->data, z->data, rows, z->dims[1], inner,
                            x_transposed ? 1 : inner, x_transposed ? rows : 1, transposed & 2};
-        run(frame->xla, frame->context, &product);
+        run(frame, &product);
     }
     return NULL;
 }

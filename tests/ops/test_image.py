@@ -64,3 +64,19 @@ def test_smooth_pictures_make_small_files():
             data, again = sess.run([contents, tf.image.decode_png(contents, dtype=pixels.dtype)])
         np.testing.assert_array_equal(again, pixels)
         assert len(data) < pixels.nbytes / 20
+
+
+@pytest.mark.parametrize("method", [0, 1, 2, 3])
+@pytest.mark.parametrize("size", [(61, 20), (7, 90)])
+def test_compiled_sizes_of_images_are_those_of_the_host(method, size, monkeypatch):
+    rng = np.random.default_rng(0)
+    given, results = rng.standard_normal((2, 40, 50, 3)).astype(np.float32), []
+    for host_runs in (1, 0):
+        monkeypatch.setattr(tf.config, "host_runs", host_runs)
+        with tf.Graph().as_default(), tf.Session() as session:
+            x = tf.placeholder(tf.float32, given.shape)
+            y = tf.image.resize_images(x, size, method=method)
+            fetches = [y] if method == 3 else [y, tf.gradients(y * y, x)[0]]
+            results.append(session.run(fetches, {x: given}))
+    for want, got in zip(*results):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)

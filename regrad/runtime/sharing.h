@@ -1,0 +1,13 @@
+/* Work for all threads of XLA's own pool. */
+
+#ifndef REGRAD_SHARING_H
+#define REGRAD_SHARING_H
+
+#include <stdint.h>
+
+#include "xla.h"
+
+/* Calls `work(what, block)` for each block from 0 to `blocks` - 1, in at most `threads` threads; returns when all are done. */
+void share(const Frame *frame, int64_t blocks, int64_t threads, void (*work)(const void *what, int64_t block), const void *what);
+
+#endif
