@@ -40,6 +40,7 @@ _TREE = {
         layers.python.layers.utils=contrib.layer_utils layers.utils=contrib.layer_utils
         losses=contrib.losses metrics=contrib.metrics opt=contrib.opt
         rnn=contrib.rnn slim=contrib.slim slim.evaluation=contrib.evaluation slim.learning=contrib.learning
+        slim.model_analyzer=contrib.model_analyzer
         slim.losses=contrib.losses slim.metrics=contrib.metrics slim.python slim.python.slim
         slim.utils=contrib.layer_utils slim.nets=contrib.nets slim.nets.alexnet=contrib.nets.alexnet
         slim.nets.inception=contrib.nets.inception slim.nets.overfeat=contrib.nets.overfeat
@@ -52,6 +53,7 @@ _TREE = {
         slim.python.slim.nets.resnet_v1=contrib.nets.resnet_v1 slim.python.slim.nets.resnet_v2=contrib.nets.resnet_v2
         slim.python.slim.nets.vgg=contrib.nets.vgg
         slim.python.slim.evaluation=contrib.evaluation slim.python.slim.learning=contrib.learning
+        slim.model_analyzer=contrib.model_analyzer
         training=contrib.training training.python training.python.training
         training.python.training.hparam=contrib.training image=contrib.image opt.python opt.python.training
         opt.python.training.external_optimizer=contrib.opt quantize=contrib.quantize resampler=contrib.resampler

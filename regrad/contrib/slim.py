@@ -21,7 +21,8 @@ _named, __dir__, __all__ = names_of(__name__, {
 })
 
 
-_MODULES = {"evaluation": "evaluation", "learning": "learning", "nets": "nets", "utils": "layer_utils"}
+_MODULES = {"evaluation": "evaluation", "learning": "learning", "model_analyzer": "model_analyzer", "nets": "nets",
+            "utils": "layer_utils"}
 
 
 def __getattr__(name):

@@ -34,7 +34,6 @@ LEFT_OUT = _by_name({
         sparse.reduce_*_sparse sparse.cross* strings.ngrams strings.unicode_* strings.bytes_split
         strings.unsorted_segment_join""",
     "another product": "lite",
-    "tf.RunMetadata and tf.train.ProfilerHook time the steps of a run": "profiler",
     "paths in TensorFlow's own source tree": "resource_loader",
     "a file or message of TensorFlow's that a dense program does not need; graphs and checkpoints have Regrad's formats": """
         saved_model NameAttrList TensorInfo train.generate_checkpoint_state_proto

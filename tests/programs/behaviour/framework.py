@@ -365,4 +365,28 @@ with tf.Session() as s:
     s.run([tf.global_variables_initializer(), tf.tables_initializer()])
     s.run(ids.initializer)
     result += [[s.run([batch, loss, step])[:2] for _ in range(3)], s.run(e), s.run([sparse.indices, sparse.values, table.size()])]"""),
+    Row("counts of parameters and of floating operations", """
+O = tf.profiler.ProfileOptionBuilder
+x = tf.placeholder(tf.float32, [8, 6, 6, 3], name='x')
+image = tf.ones([8, 6, 6, 4])
+with tf.variable_scope('net'):
+    w, b = tf.get_variable('w', [3, 3, 3, 4]), tf.get_variable('b', [4])
+    y = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, w, 1, 'SAME'), b))
+    y = tf.reshape(tf.nn.max_pool(y, 2, 2, 'SAME'), [8, 36])
+    z = tf.nn.softmax(tf.matmul(y, tf.get_variable('v', [36, 5])) * 2.0)
+tf.get_variable('still', [7], trainable=False)
+loss = tf.reduce_mean(tf.square(z)) + tf.nn.l2_loss(y) + tf.add_n([tf.reduce_sum(y), tf.reduce_sum(z), tf.reduce_max(z)])
+tf.nn.depthwise_conv2d(image, tf.ones([3, 3, 4, 2]), [1, 2, 2, 1], 'VALID')
+tf.nn.avg_pool(image, 3, 2, 'VALID'), tf.argmax(z, 1), tf.rsqrt(y), tf.squared_difference(y, 1.0), tf.less(y, 0.0)
+tf.matmul(tf.ones([2, 4, 3]), tf.ones([2, 3, 5])), tf.matmul(tf.ones([3, 4]), tf.ones([3, 5]), transpose_a=True), tf.log(y), -y, tf.maximum(y, 0.1) / 3.0
+tf.nn.conv3d(tf.ones([1, 4, 4, 4, 2]), tf.ones([2, 2, 2, 2, 3]), [1] * 5, 'VALID')
+quiet = lambda o: O(o).with_empty_output()
+flops = tf.profiler.profile(tf.get_default_graph(), options=quiet(O.float_operation()).build())
+params = tf.profiler.profile(options=quiet(O.trainable_variables_parameter()).build())
+large = tf.profiler.profile(options=quiet(O.float_operation()).with_min_float_operations(1000).order_by('name').build())
+hidden = tf.profiler.profile(options=quiet(O.float_operation()).with_node_names(hide_name_regexes=['net/.*']).build())
+top = tf.profiler.profile(options=quiet(O.trainable_variables_parameter()).account_displayed_op_only(False).with_max_depth(1).build())
+def tree(node):
+    return [node.name, node.total_float_ops, node.total_parameters, [tree(c) for c in node.children]]
+result = [tree(flops), tree(params), tree(large), tree(hidden), [top.total_parameters, [c.name for c in top.children]]]"""),
 ]
