@@ -3,7 +3,7 @@ import pytest
 
 import regrad as tf
 
-O = tf.profiler.ProfileOptionBuilder
+OPTIONS = tf.profiler.ProfileOptionBuilder
 
 
 def network():
@@ -19,7 +19,7 @@ def test_tables(capsys, tmp_path):
         "", "Profile:", "node name | # parameters", "_TFProfRoot (--/12 params)", "  net (--/12 params)",
         "    net/w (3x4, 12/12 params)", "", ""])
     path = tmp_path / "table"
-    options = O(O.float_operation()).with_file_output(str(path)).with_min_float_operations(40).build()
+    options = OPTIONS(OPTIONS.float_operation()).with_file_output(str(path)).with_min_float_operations(40).build()
     root = tf.profiler.profile(cmd="op", options=options)
     assert capsys.readouterr().out == "" and "MatMul                      48 float_ops\n" in path.read_text()
     assert (root.total_float_ops, root.children[0].name, root.children[0].float_ops) == (88, "MatMul", 48)
@@ -31,18 +31,18 @@ def test_tables(capsys, tmp_path):
 
 def test_what_has_no_shape_is_left_out_and_said(capsys):
     tf.nn.relu(tf.placeholder(tf.float32, [None, 2]) + 1.0)
-    root = tf.profiler.profile(options=O(O.float_operation()).with_empty_output().build())
+    root = tf.profiler.profile(options=OPTIONS(OPTIONS.float_operation()).with_empty_output().build())
     assert root.total_float_ops == 0 and root.children == []
     assert capsys.readouterr().err == "1 ops no flops stats due to incomplete shapes.\n"
 
 
 def test_refusals():
     with pytest.raises(ValueError, match="ProfilerHook"):
-        O.time_and_memory()
+        OPTIONS.time_and_memory()
     with pytest.raises(ValueError, match="'scope' or|\"scope\""):
         tf.profiler.profile(cmd="code")
     with pytest.raises(ValueError, match="'bytes'] is not counted"):
-        tf.profiler.profile(options=O().select(["bytes"]).build())
+        tf.profiler.profile(options=OPTIONS().select(["bytes"]).build())
 
 
 def test_slim_analyses(capsys):
