@@ -75,7 +75,8 @@ _TREE = {
         distribute.reduce_util=distribute distribute.summary_op_util eager estimator=estimator estimator.estimator=estimator
         estimator.estimator_lib=estimator estimator.inputs=estimator.inputs estimator.inputs.numpy_io=estimator.inputs
         estimator.model_fn=estimator estimator.run_config=estimator estimator.training=estimator
-        feature_column feature_column.feature_column
+        feature_column=feature_column feature_column.feature_column=feature_column
+        feature_column.feature_column_lib=feature_column feature_column.feature_column_v2=feature_column
         framework keras=keras keras.backend=keras.backend
         keras.engine keras.engine.base_layer=layers keras.engine.input_spec=layers keras.initializers=initializers
         keras.layers=keras.layers keras.losses=keras.losses keras.optimizers=keras.optimizers
@@ -160,7 +161,8 @@ _TREE = {
 
 _NAMESPACES = """autograph bitwise contrib data distribute distributions errors initializers layers linalg logging losses math
     nn random train signal spectral strings summary image test gfile app flags manip sets metrics keras io debugging dtypes
-    estimator estimator.experimental estimator.inputs quantization graph_util lookup nest python_io queue sparse version
+    estimator estimator.experimental estimator.inputs feature_column quantization graph_util lookup nest python_io queue sparse
+    version
     io.gfile nn.rnn_cell keras.activations keras.backend keras.constraints keras.initializers keras.layers keras.losses
     keras.models keras.optimizers keras.regularizers""".split()
 

@@ -5,7 +5,6 @@ ABSENT = {
     "contrib.learn": "train with tf.train.MonitoredTrainingSession, and feed arrays",
     "distribute.experimental": "one process computes",
     "examples": "load the data with NumPy, and feed it; sklearn.datasets.load_digits() has digits",
-    "feature_column": "feed the columns, and join them with tf.one_hot, tf.nn.embedding_lookup and tf.concat",
     "function": "the graph is built once, by calling the function once, and tf.Session().run runs it",
     "GradientTape": "tf.gradients differentiates graphs",
     "keras.datasets": "load the data with NumPy, and feed it; sklearn.datasets.load_digits() has digits",

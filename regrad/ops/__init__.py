@@ -19,8 +19,8 @@ FAMILIES = (
     "matmul", "matmul_grad", "nn", "nn_grad", "norm", "norm_grad", "operators", "partition",
     "partition_grad", "pool", "pool_grad", "quantise", "quantise_grad", "quantised", "queues", "ragged",
     "ragged_grad", "random", "random_grad", "readers", "reduce", "reduce_grad", "script", "segment",
-    "segment_grad", "sets", "sort", "sort_grad", "sparse", "sparse_grad", "sparse_shape", "sparse_text", "special",
-    "special_grad", "spectral", "state", "state_grad", "strings", "summary", "tensor_array",
+    "segment_grad", "sets", "sort", "sort_grad", "sparse", "sparse_cross", "sparse_grad", "sparse_shape", "sparse_text",
+    "special", "special_grad", "spectral", "state", "state_grad", "strings", "summary", "tensor_array",
     "tensor_array_grad", "train", "train_grad", "vjp", "warp", "warp_grad",
 )
 

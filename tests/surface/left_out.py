@@ -30,8 +30,8 @@ LEFT_OUT = _by_name({
         io.RaggedFeature quantization.quantize_and_dequantize_v2 layers.experimental test.disable_with_predicate
         test.is_cpu_target_available test.with_eager_op_as_function""",
     "features and ragged rows of another kind of program": """
-        feature_column ragged* RaggedTensor sparse_reduce_*_sparse
-        sparse.reduce_*_sparse sparse.cross* strings.ngrams strings.unicode_* strings.bytes_split
+        ragged* RaggedTensor sparse_reduce_*_sparse
+        sparse.reduce_*_sparse strings.ngrams strings.unicode_* strings.bytes_split
         strings.unsorted_segment_join""",
     "another product": "lite",
     "paths in TensorFlow's own source tree": "resource_loader",
@@ -88,6 +88,7 @@ DIFFERENT_ARGUMENTS = _by_name({
     "1.15 begins with _sentinel": """
         nn.sigmoid_cross_entropy_with_logits nn.softmax_cross_entropy_with_logits
         nn.sparse_softmax_cross_entropy_with_logits""",
+    "separator came later": "sparse.cross",
     "beta came later": "nn.swish train.FtrlOptimizer",
     "name came later": "layers.InputSpec",
     "dct_method came later": "image.adjust_jpeg_quality",
