@@ -30,7 +30,7 @@ _NAMES = {
     "regrad.core.gradient_registry": "NoGradient NotDifferentiable RegisterForwardGradient RegisterGradient",
     "regrad.core.graph_keys": "GraphKeys",
     "regrad.core.graph_def": "AttrValue GraphDef NodeDef import_graph_def",
-    "regrad.core.graph_proto": "MetaGraphDef",
+    "regrad.core.graph_proto": "MetaGraphDef TensorInfo",
     "regrad.core.messages": "Event HistogramProto LogMessage SessionLog Summary SummaryMetadata make_ndarray make_tensor_proto",
     "regrad.framework": """add_to_collection add_to_collections colocate_with container control_dependencies
         convert_to_tensor_or_indexed_slices convert_to_tensor_or_sparse_tensor device
@@ -170,6 +170,7 @@ _MODULES = """autograph bitwise compat config contrib core data distribute distr
     logging losses math nn ops random train signal spectral strings summary image test variables python gfile app flags manip
     sets metrics keras io debugging dtypes estimator graph_util lookup nest python_io quantization queue sparse version inspect
     raw_ops profiler rules sel feature_column""".split()
+    raw_ops rules saved_model sel""".split()
 
 _WHERE = {name: (module, name) for module, names in _NAMES.items() for name in names.split()} | _RENAMED
 _SUBMODULES = {"rules": "regrad.autodiff.rules", "sel": "regrad.autodiff.selectors", "errors": "regrad.core.errors",

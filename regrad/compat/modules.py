@@ -38,7 +38,11 @@ _TREE = {
         layers.python layers.python.layers=contrib.layers layers.python.layers.initializers=contrib.layers
         layers.python.layers.layers=contrib.layers layers.python.layers.regularizers=contrib.layers
         layers.python.layers.utils=contrib.layer_utils layers.utils=contrib.layer_utils
-        losses=contrib.losses metrics=contrib.metrics opt=contrib.opt
+        losses=contrib.losses metrics=contrib.metrics opt=contrib.opt predictor=contrib.predictor
+        predictor.predictor_factories=contrib.predictor predictor.saved_model_predictor=contrib.predictor
+        saved_model=contrib.saved_model saved_model.python saved_model.python.saved_model
+        saved_model.python.saved_model.reader=contrib.saved_model
+        saved_model.python.saved_model.signature_def_utils=contrib.saved_model
         rnn=contrib.rnn slim=contrib.slim slim.evaluation=contrib.evaluation slim.learning=contrib.learning
         slim.model_analyzer=contrib.model_analyzer
         slim.losses=contrib.losses slim.metrics=contrib.metrics slim.python slim.python.slim
@@ -66,7 +70,7 @@ _TREE = {
     "core.lib.core": "error_codes_pb2=core.errors",
     "core.protobuf": """cluster_pb2 config_pb2 control_flow_pb2 error_codes_pb2=core.errors
         meta_graph_pb2=core.graph_proto queue_runner_pb2 rewriter_config_pb2
-        saver_pb2=core.graph_proto tensorflow_server_pb2""",
+        saved_model_pb2=core.graph_proto saver_pb2=core.graph_proto tensorflow_server_pb2""",
     "core.util": "event_pb2=core.messages",
     "core.example": "example_pb2=core.messages feature_pb2=core.messages",
     "python": """client compat compat.compat=compat.text debug data=data data.ops data.ops.dataset_ops=data
@@ -82,9 +86,15 @@ _TREE = {
         keras.layers=keras.layers keras.losses=keras.losses keras.optimizers=keras.optimizers
         keras.regularizers=keras.regularizers layers=layers lib lib.core
         lib.core.error_codes_pb2=core.errors lib.io lib.io.file_io=gfile
-        lib.io.python_io lib.io.tf_record module module.module ops platform pywrap_tensorflow=train saved_model
-        saved_model.builder saved_model.loader saved_model.saved_model saved_model.signature_constants
-        saved_model.signature_def_utils saved_model.simple_save saved_model.tag_constants saved_model.utils
+        lib.io.python_io lib.io.tf_record module module.module ops platform pywrap_tensorflow=train saved_model=saved_model
+        saved_model.builder=saved_model.builder saved_model.builder_impl=saved_model.builder
+        saved_model.loader=saved_model.loader saved_model.loader_impl=saved_model.loader
+        saved_model.main_op=saved_model.main_op saved_model.main_op_impl=saved_model.main_op
+        saved_model.signature_def_utils=saved_model.signature_def_utils
+        saved_model.signature_def_utils_impl=saved_model.signature_def_utils
+        saved_model.utils=saved_model.utils saved_model.utils_impl=saved_model.utils
+        saved_model.constants=saved_model.constants saved_model.saved_model=saved_model saved_model.simple_save=saved_model
+        saved_model.signature_constants=saved_model.signature_constants saved_model.tag_constants=saved_model.tag_constants
         summary=summary summary.plugin_asset summary.summary=summary summary.summary_iterator=summary summary.writer=summary
         summary.writer.event_file_writer=summary summary.writer.writer=summary summary.writer.writer_cache=summary tf2
         tools tools.freeze_graph tpu tpu.ops tpu.ops.tpu_ops tpu.tpu_function training=train user_ops user_ops.user_ops util""",
@@ -163,6 +173,9 @@ _NAMESPACES = """autograph bitwise contrib data distribute distributions errors 
     nn random train signal spectral strings summary image test gfile app flags manip sets metrics keras io debugging dtypes
     estimator estimator.experimental estimator.inputs feature_column quantization graph_util lookup nest python_io queue sparse
     version
+    estimator estimator.experimental estimator.inputs quantization graph_util lookup nest python_io queue sparse version
+    saved_model saved_model.builder saved_model.constants saved_model.loader saved_model.main_op
+    saved_model.signature_constants saved_model.signature_def_utils saved_model.tag_constants saved_model.utils
     io.gfile nn.rnn_cell keras.activations keras.backend keras.constraints keras.initializers keras.layers keras.losses
     keras.models keras.optimizers keras.regularizers""".split()
 

@@ -12,7 +12,6 @@ ABSENT = {
     "optimizers": "tf.train has the optimizers",
     "ragged": "pad the rows to one length, and mask",
     "RaggedTensor": "pad the rows to one length, and mask",
-    "saved_model": "save with tf.train.Saver; run the program that builds the graph, then restore",
 }
 
 

@@ -418,6 +418,8 @@ def described(node, inputs):
     for key, default in opdef.attrs.items():
         given = node.attr.get(key)
         attrs[key] = default if given is None else _plain(given.value)
+    if "from_file" in opdef.extra:
+        attrs = opdef.extra["from_file"](attrs)
     lists = [i for i, arg in enumerate(opdef.args) if arg.is_list]
     if not lists:
         return opdef, None, attrs

@@ -69,18 +69,71 @@ class CollectionDef(Message):
     class FloatList(Message):
         FIELDS = fields("1 value float*")
 
+    class AnyList(Message):
+        FIELDS = fields("1 value AnyProto*")
+
     FIELDS = fields("""1 node_list CollectionDef.NodeList kind; 2 bytes_list CollectionDef.BytesList kind;
-        3 int64_list CollectionDef.Int64List kind; 4 float_list CollectionDef.FloatList kind""")
+        3 int64_list CollectionDef.Int64List kind; 4 float_list CollectionDef.FloatList kind;
+        5 any_list CollectionDef.AnyList kind""")
+
+
+class AnyProto(Message):
+    """A message with the name of its class, as `google.protobuf.Any`."""
+
+    FIELDS = fields("1 type_url string; 2 value bytes")
+
+    def Pack(self, message):
+        """Holds `message`, one of TensorFlow's."""
+        self.type_url, self.value = f"type.googleapis.com/tensorflow.{type(message).__name__}", message.SerializeToString()
+
+    def Unpack(self, message):
+        """Reads what it holds into `message`; returns whether it is of that class."""
+        fits = self.type_url.endswith(f".{type(message).__name__}")
+        if fits:
+            message.ParseFromString(self.value)
+        return fits
+
+
+class TensorInfo(Message):
+    """How a signature names a tensor: by `name`, or the three of a sparse one by `coo_sparse`; with dtype and shape."""
+
+    class CooSparse(Message):
+        FIELDS = fields("1 values_tensor_name string; 2 indices_tensor_name string; 3 dense_shape_tensor_name string")
+
+    class CompositeTensor(Message):
+        FIELDS = fields("1 type_spec bytes; 2 components TensorInfo*")
+
+    FIELDS = fields("""1 name string encoding; 4 coo_sparse TensorInfo.CooSparse encoding;
+        5 composite_tensor TensorInfo.CompositeTensor encoding; 2 dtype enum; 3 tensor_shape TensorShapeProto""")
+
+
+class SignatureDef(Message):
+    """What a graph of a SavedModel computes: named inputs and outputs, and what a server does with them (`method_name`)."""
+
+    FIELDS = fields("1 inputs map:TensorInfo; 2 outputs map:TensorInfo; 3 method_name string; 4 defaults map:TensorProto")
+
+
+class AssetFileDef(Message):
+    """A file of a SavedModel, and the tensor that holds its path."""
+
+    FIELDS = fields("1 tensor_info TensorInfo; 2 filename string")
 
 
 class MetaGraphDef(Message):
-    """A graph with its collections, as `tf.train.export_meta_graph` writes it."""
+    """A graph with its collections, as `tf.train.export_meta_graph` writes it, and what a SavedModel says of it."""
 
     class MetaInfoDef(Message):
-        FIELDS = fields("1 meta_graph_version string; 4 tags string*; 5 tensorflow_version string")
+        FIELDS = fields("""1 meta_graph_version string; 4 tags string*; 5 tensorflow_version string;
+            6 tensorflow_git_version string; 7 stripped_default_attrs bool""")
 
     FIELDS = fields("""1 meta_info_def MetaGraphDef.MetaInfoDef; 2 graph_def ProtoGraphDef; 3 saver_def SaverDef;
-        4 collection_def map:CollectionDef""")
+        4 collection_def map:CollectionDef; 5 signature_def map:SignatureDef; 6 asset_file_def AssetFileDef*""")
+
+
+class SavedModel(Message):
+    """The graphs of a SavedModel."""
+
+    FIELDS = fields("1 saved_model_schema_version int64; 2 meta_graphs MetaGraphDef*")
 
 
 _CASES = [(DType, "type", lambda v: v.as_datatype_enum), (bool, "b", bool), ((int, np.integer), "i", int),

@@ -227,7 +227,7 @@ _ATTRIBUTES = _table("""
     ParameterizedTruncatedNormal: T=dtype S=T
     StatelessRandomUniformInt: Tout=dtype
     QuantizedRelu QuantizedRelu6 QuantizedReluX Requantize RequantizationRange QuantizeDownAndShrinkRange: T=Tinput
-    HashTableV2 MutableHashTableV2: spec
+    HashTableV2 MutableHashTableV2 MutableHashTableOfTensorsV2: spec=
     LookupTableFindV2: value_shape
     InitializeTableV2: Tin=Tkey Tout=Tval
     """)

@@ -139,6 +139,21 @@ mutablehashtable_op = define_handle("MutableHashTableV2", _ATTRS, _begin)
 mutablehashtableoftensors_op = define_handle("MutableHashTableOfTensorsV2", (*_ATTRS, "value_shape"), _begin)
 
 
+def _spec_from_file(static):
+    """Returns the function that gives a table of a file, whose attributes say what it is, its spec."""
+
+    def complete(attrs):
+        shared = attrs["shared_name"]
+        return attrs | {"spec": TableSpec(as_dtype(attrs["key_dtype"]), as_dtype(attrs["value_dtype"]),
+                                          attrs.get("value_shape") or (), static, shared or None)}
+
+    return complete
+
+
+for _op, _static in ((hashtable_op, True), (mutablehashtable_op, False), (mutablehashtableoftensors_op, False)):
+    _op.extra["from_file"] = _spec_from_file(_static)
+
+
 def _dense(b, session, empty_key, deleted_key, *, spec, **_):
     if empty_key == deleted_key:
         raise InvalidArgumentError(f"Empty and deleted keys cannot be equal: {empty_key.item()!r}.")

@@ -5,10 +5,11 @@ import os
 
 import numpy as np
 
+from regrad.core import proto_text
 from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
 from regrad.core.graph_def import AttrValue, GraphDef, import_graph_def
 from regrad.core.graph_keys import GraphKeys
-from regrad.core.graph_proto import CollectionDef, MetaGraphDef, ProtoGraphDef, graph_proto
+from regrad.core.graph_proto import AnyProto, CollectionDef, MetaGraphDef, ProtoGraphDef, graph_proto
 from regrad.core.messages import VariableDef
 from regrad.core.opdef import find_op
 from regrad.variables.variable import Variable
@@ -42,7 +43,7 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
       filename: where to; nowhere without it.
       graph_def: the GraphDef to keep, by default that of the graph.
       collection_list: names of collections, by default all whose items can be kept.
-      as_text: write text, which is for readers only.
+      as_text: write text.
       graph: by default the default graph.
       export_scope: keep what stands below this scope, which the names lose.
       clear_devices: without devices.
@@ -124,6 +125,8 @@ def _collection_proto(key, items, export_scope):
         kept.bytes_list.value.extend([i.to_proto(export_scope).SerializeToString() for i in items])
     elif all(isinstance(i, (str, bytes)) for i in items):
         kept.bytes_list.value.extend([i.encode() if isinstance(i, str) else i for i in items])
+    elif all(isinstance(i, AnyProto) for i in items):
+        kept.any_list.value.extend([AnyProto(type_url=i.type_url, value=i.value) for i in items])
     elif all(isinstance(i, int) and not isinstance(i, bool) for i in items):
         kept.int64_list.value.extend(items)
     elif all(isinstance(i, float) for i in items):
@@ -207,8 +210,10 @@ def read_meta_graph(path):
     try:
         return MetaGraphDef.FromString(data)
     except ValueError as error:
-        raise ValueError(f"Cannot parse file {path}: {error}. Files of export_meta_graph(as_text=True) are for readers only."
-                         ) from None
+        try:
+            return proto_text.parse(MetaGraphDef(), data.decode())
+        except ValueError:  # neither: what is wrong with the bytes says more
+            raise ValueError(f"Cannot parse file {path}: {error}.") from None
 
 
 # -- parts of a GraphDef ----------------------------------------------------------------------------------

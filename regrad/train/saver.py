@@ -278,7 +278,8 @@ class Saver:
         """Returns the MetaGraphDef of the default graph, and writes it into a file; see `tf.train.export_meta_graph`."""
         from regrad.train.graph_files import export_meta_graph
 
-        return export_meta_graph(filename, saver_def=self.to_proto(), collection_list=collection_list, as_text=as_text,
+        saver_def = None if self._saver_def is None else self.to_proto()  # without variables it has no operations to name
+        return export_meta_graph(filename, saver_def=saver_def, collection_list=collection_list, as_text=as_text,
                                  export_scope=export_scope, clear_devices=clear_devices, graph=graph)
 
     def to_proto(self, export_scope=None):

@@ -1,10 +1,15 @@
 """Records files that TensorFlow writes: `python tests/saved/record.py` under TensorFlow (`make oracle`).
 
-`checkpoints.npz` then holds the bytes of each file as "file:<name>", and the values that are in them as "value:<variable>".
+`checkpoints.npz` then holds the bytes of each file as "file:<name>", and the values that are in them as "value:<variable>";
+`models.npz` the SavedModels of `models.py`, what TensorFlow computes of them, and their gradients.
+
+`python tests/saved/record.py --read FOLDER` loads what `test_models.py` wrote into a folder (with SAVED_MODELS=FOLDER in the
+environment), and says whether TensorFlow computes the same.
 """
 
 import os
 import pathlib
+import sys
 import tempfile
 
 import numpy as np
@@ -43,8 +48,56 @@ def checkpoints(tf):
     np.savez_compressed(FILE, **arrays)
 
 
-if __name__ == "__main__":
-    import tensorflow.compat.v1 as tensorflow
+def models(tf):
+    """Saves and runs all models; returns nothing, writes `models.npz`."""
+    arrays = {}
+    for name, build in MODELS.items():
+        with tempfile.TemporaryDirectory() as folder, tf.Graph().as_default(), tf.Session() as sess:
+            inputs, outputs = build(tf)
+            sess.run([tf.global_variables_initializer(), tf.tables_initializer()])
+            tf.saved_model.simple_save(sess, f"{folder}/m", {k: t for k, (t, _) in inputs.items()}, outputs)
+            feeds = dict(inputs.values())
+            for key, value in sess.run(outputs, feeds).items():
+                arrays[f"{name}/output/{key}"] = np.array(value.tolist(), "S") if value.dtype == object else value
+            slopes = gradients(tf, [t for t, _ in inputs.values()], outputs.values())
+            for key, value in sess.run(slopes, feeds).items():
+                arrays[f"{name}/gradient/{key}"] = value
+            for path in pathlib.Path(folder, "m").rglob("*.*"):
+                arrays[f"{name}/file/{path.relative_to(folder)}"] = np.fromfile(path, np.uint8)
+    np.savez_compressed(FILE.with_name("models.npz"), **arrays)
 
-    tensorflow.disable_v2_behavior()
-    checkpoints(tensorflow)
+
+def read(tf, folder):
+    """Loads the SavedModels of a folder; prints how many of them give what is recorded, and what of the others differs."""
+    recorded, good = np.load(FILE.with_name("models.npz")), 0
+    for name, build in MODELS.items():
+        with tf.Graph().as_default():
+            inputs, _ = build(tf)
+        with tf.Graph().as_default(), tf.Session() as sess:
+            try:
+                signature = tf.saved_model.loader.load(sess, ["serve"], f"{folder}/{name}").signature_def["serving_default"]
+                info = tf.saved_model.utils.get_tensor_from_tensor_info
+                feeds = {info(signature.inputs[k]): value for k, (_, value) in inputs.items()}
+                for key, value in sess.run({k: info(v) for k, v in signature.outputs.items()}, feeds).items():
+                    want = recorded[f"{name}/output/{key}"]
+                    if value.dtype == object:
+                        assert value.tolist() == want.tolist(), key
+                    else:
+                        np.testing.assert_allclose(value, want, 1e-4, 1e-5, err_msg=key)
+                good += 1
+            except Exception as error:
+                print(f"{name}: {type(error).__name__}: {str(error)[:600]}")
+    print(f"{good} of {len(MODELS)} SavedModels give what is recorded")
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(FILE.parent.parent.parent))
+    from tests.recorded import tensorflow_1
+    from tests.saved.models import MODELS, gradients
+
+    if sys.argv[1:2] == ["--read"]:
+        read(tensorflow_1(), sys.argv[2])
+    else:
+        with tensorflow_1().Graph().as_default():
+            checkpoints(tensorflow_1())
+        models(tensorflow_1())

@@ -36,7 +36,8 @@ LEFT_OUT = _by_name({
     "another product": "lite",
     "paths in TensorFlow's own source tree": "resource_loader",
     "a file or message of TensorFlow's that a dense program does not need; graphs and checkpoints have Regrad's formats": """
-        saved_model NameAttrList TensorInfo train.generate_checkpoint_state_proto
+        saved_model.Asset saved_model.SaveOptions saved_model.experimental saved_model.load_v2 saved_model.save
+        saved_model.signature_def_utils.MethodNameUpdater NameAttrList train.generate_checkpoint_state_proto
         decode_json_example io.decode_json_example io.decode_proto
         io.encode_proto""",
     "how to compile against TensorFlow": "sysconfig",

@@ -9,7 +9,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 FILE = HERE / "tensorflow.txt"
 SPACES = """nn nn.rnn_cell math linalg train layers losses image strings metrics summary initializers random sparse sets signal
     bitwise debugging dtypes io io.gfile nest spectral manip quantization errors logging app flags gfile test graph_util compat
-    python_io queue version""".split()
+    python_io queue version saved_model saved_model.builder saved_model.constants saved_model.loader saved_model.main_op
+    saved_model.signature_constants saved_model.signature_def_utils saved_model.tag_constants saved_model.utils""".split()
 
 
 def arguments(value):

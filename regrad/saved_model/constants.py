@@ -1,0 +1,16 @@
+"""`tf.saved_model.constants`: how the files of a SavedModel and its collections are called."""
+
+SAVED_MODEL_SCHEMA_VERSION = 1
+SAVED_MODEL_FILENAME_PB = "saved_model.pb"
+SAVED_MODEL_FILENAME_PBTXT = "saved_model.pbtxt"
+ASSETS_DIRECTORY = "assets"
+ASSETS_KEY = "saved_model_assets"
+VARIABLES_DIRECTORY = "variables"
+VARIABLES_FILENAME = "variables"
+DEBUG_DIRECTORY = "debug"
+DEBUG_INFO_FILENAME_PB = "saved_model_debug_info.pb"
+MAIN_OP_KEY = "saved_model_main_op"
+LEGACY_INIT_OP_KEY = "legacy_init_op"
+TRAIN_OP_KEY = "saved_model_train_op"
+INIT_OP_SIGNATURE_KEY = "__saved_model_init_op"
+TRAIN_OP_SIGNATURE_KEY = "__saved_model_train_op"

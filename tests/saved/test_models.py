@@ -1,0 +1,73 @@
+"""SavedModels: those TensorFlow wrote are loaded and differentiated, those written here are loaded again.
+
+With SAVED_MODELS in the environment the models stay in that folder, for `record.py --read` to load them by TensorFlow.
+"""
+import os
+import pathlib
+
+import numpy as np
+import pytest
+
+import regrad as tf
+from tests.saved.models import MODELS, gradients
+
+with np.load(pathlib.Path(__file__).with_name("models.npz")) as _arrays:
+    RECORDED = dict(_arrays)
+
+
+def recorded(name, kind):
+    start = f"{name}/{kind}/"
+    return {key[len(start):]: value for key, value in RECORDED.items() if key.startswith(start)}
+
+
+def run(sess, meta, inputs):
+    """Returns the outputs of a loaded model, the gradients by its inputs and variables."""
+    signature = meta.signature_def["serving_default"]
+    assert tf.saved_model.is_valid_signature(signature)
+    tensor = tf.saved_model.get_tensor_from_tensor_info
+    given = {tensor(signature.inputs[key]): value for key, (_, value) in inputs.items()}
+    outputs = {key: tensor(info) for key, info in signature.outputs.items()}
+    slopes = gradients(tf, list(given), outputs.values())
+    return sess.run([outputs, slopes], given)
+
+
+def check(name, outputs, slopes):
+    for got, want in ((outputs, recorded(name, "output")), (slopes, recorded(name, "gradient"))):
+        assert got.keys() == want.keys()
+        for key, value in want.items():
+            if value.dtype.kind == "S":
+                assert got[key].tolist() == value.tolist()
+            else:
+                assert got[key].dtype == value.dtype
+                np.testing.assert_allclose(got[key], value, 1e-4, 1e-5, err_msg=f"{name} {key}")
+
+
+def inputs_of(name):
+    with tf.Graph().as_default():
+        return MODELS[name](tf)[0]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_tensorflows_model(name, tmp_path):
+    for path, data in recorded(name, "file").items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        data.tofile(tmp_path / path)
+
+    with tf.Session(graph=tf.Graph()) as sess:
+        meta = tf.saved_model.loader.load(sess, [tf.saved_model.tag_constants.SERVING], str(tmp_path / "m"))
+        with sess.graph.as_default():
+            check(name, *run(sess, meta, inputs_of(name)))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_of_our_own(name, tmp_path):
+    folder = os.path.join(os.environ.get("SAVED_MODELS", str(tmp_path)), name)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        inputs, outputs = MODELS[name](tf)
+        sess.run([tf.global_variables_initializer(), tf.tables_initializer()])
+        tf.saved_model.simple_save(sess, folder, {key: tensor for key, (tensor, _) in inputs.items()}, outputs)
+
+    with tf.Session(graph=tf.Graph()) as sess:
+        meta = tf.saved_model.loader.load(sess, ["serve"], folder)
+        with sess.graph.as_default():
+            check(name, *run(sess, meta, inputs))
