@@ -169,8 +169,7 @@ _RENAMED = {  # public name -> (module, name there)
 _MODULES = """autograph bitwise compat config contrib core data distribute distributions errors initializers layers linalg
     logging losses math nn ops random train signal spectral strings summary image test variables python gfile app flags manip
     sets metrics keras io debugging dtypes estimator graph_util lookup nest python_io quantization queue sparse version inspect
-    raw_ops profiler rules sel feature_column""".split()
-    raw_ops rules saved_model sel""".split()
+    raw_ops profiler rules saved_model sel feature_column""".split()
 
 _WHERE = {name: (module, name) for module, names in _NAMES.items() for name in names.split()} | _RENAMED
 _SUBMODULES = {"rules": "regrad.autodiff.rules", "sel": "regrad.autodiff.selectors", "errors": "regrad.core.errors",

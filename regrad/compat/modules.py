@@ -173,7 +173,6 @@ _NAMESPACES = """autograph bitwise contrib data distribute distributions errors 
     nn random train signal spectral strings summary image test gfile app flags manip sets metrics keras io debugging dtypes
     estimator estimator.experimental estimator.inputs feature_column quantization graph_util lookup nest python_io queue sparse
     version
-    estimator estimator.experimental estimator.inputs quantization graph_util lookup nest python_io queue sparse version
     saved_model saved_model.builder saved_model.constants saved_model.loader saved_model.main_op
     saved_model.signature_constants saved_model.signature_def_utils saved_model.tag_constants saved_model.utils
     io.gfile nn.rnn_cell keras.activations keras.backend keras.constraints keras.initializers keras.layers keras.losses
