@@ -16,7 +16,8 @@ ALLOWED = {
     # rules of loops and branches walk their bodies, and ask whether a loop can be compiled
     ("ops", "autodiff"): {"regrad/ops/flow_grad.py"},
     ("ops", "runtime"): {"regrad/ops/flow_grad.py"},
-    ("autodiff", "variables"): {"regrad/autodiff/defun.py"},  # the calls of a function share its variables
+    # the calls of a function share its variables, those that compute it again too
+    ("autodiff", "variables"): {"regrad/autodiff/defun.py", "regrad/autodiff/custom.py"},
     ("autodiff", "train"): {"regrad/autodiff/transforms.py"},  # a schedule is a function of the global step
 }
 

@@ -5,6 +5,7 @@ import functools
 import inspect
 
 from regrad.autodiff import forward as forward_mode
+from regrad.autodiff.walking import ancestors
 from regrad.core import nest, source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import RuleError
@@ -260,20 +261,31 @@ def grad_pass_through(f):
 def recompute_grad(f):
     """Returns `f` whose inner tensors are computed again for the backward pass instead of being kept: less memory, more time.
 
+    `f` is called again when gradients are built. It gets the variables of its first call, random operations draw what they drew,
+    and what it adds to collections then is taken out again.
+
     Chen et al. 2016, "Training deep nets with sublinear memory cost", arXiv 1604.06174.
+
+    Args:
+      f: function of tensors, or structures of them, that returns tensors; it makes variables by `tf.get_variable`, as layers do.
+
+    Raises:
+      ValueError: `f` returned None; (when gradients are built) it made variables of its own again, or other operations than
+        the first time while it draws random numbers or has rules attached, or it draws them in a loop or branch around it.
     """
+    from regrad.variables.scope import Visit
 
     _check_function(f, "recompute_grad")
 
     @functools.wraps(f)
     def decorated(*args, **kwargs):
-        graph = get_default_graph()
+        graph, visit = get_default_graph(), Visit()
         result, inputs, made_before, _, rebuild = _on_identities(graph, f, args, kwargs)
         if None in nest.flatten(result):
             raise ValueError(f"recompute_grad: {_place(f)} returned {result!r}; None values not supported, it must return "
                              "tensors.")
-        made, scope = graph._ops[made_before:], graph._override_scope
         results = [convert_to_tensor(r) for r in nest.flatten(result)]
+        first = _FirstCall(f, graph, graph._ops[made_before:], results)
         reads = [convert_to_tensor(v) for v in _variables_used(graph, made_before, inputs)]
 
         def rule(op, *dys):
@@ -283,8 +295,10 @@ def recompute_grad(f):
             # The barrier keeps the compiler from sharing the second computation with the first.
             again = after(list(op.inputs[len(results):len(results) + len(inputs)]), list(dys[:len(results)]))
             b, m = rebuild(again)
-            with _rules_of(made, scope):
+            made_before = len(get_default_graph()._ops)
+            with first.called_again(), visit.again():
                 recomputed = [convert_to_tensor(r) for r in nest.flatten(f(*b, **m))]
+            first.resembled_by(recomputed, get_default_graph()._ops[made_before:])
             arrived = [(r, dy) for r, dy in zip(recomputed, dys) if dy is not None]
             grads = inner_gradients([r for r, _ in arrived], [*again, *(_storage(r) for r in reads)], [dy for _, dy in arrived])
             return [None] * len(results) + grads
@@ -299,28 +313,69 @@ def recompute_grad(f):
     return decorated
 
 
-@contextlib.contextmanager
-def _rules_of(made, scope):
-    """Context manager: the operations made inside get the rules of those in `made`, which the same function made before.
+class _FirstCall:
+    """What a function that is computed again made when it was called first, and the rules that it was made under."""
 
-    Args:
-      made: the operations made before.
-      scope: the blocks of gradient_override_map that were in force then.
-    """
-    graph = get_default_graph()
-    start, own, graph._override_scope = len(graph._ops), graph._override_scope, scope
-    try:
-        yield
-    finally:
-        graph._override_scope = own
-    before, now = (_with_bodies(ops) for ops in (made, graph._ops[start:]))
-    if [op.type for op in before] == [op.type for op in now]:
+    def __init__(self, f, graph, made, results):
+        self.f, self.graph, self.scope = f, graph, graph._override_scope
+        self.ops = _computing(results, made)
+
+    @contextlib.contextmanager
+    def called_again(self):
+        """Context manager for the second call: blocks of gradient_override_map hold, and collections keep what they hold."""
+        graph = get_default_graph()
+        own, graph._override_scope = graph._override_scope, self.scope
+        graphs = _outwards(graph)
+        collections = [g._collections for g in graphs]
+        lengths = [{name: len(items) for name, items in held.items()} for held in collections]
+        made_before = len(graphs[-1]._ops)
+        try:
+            yield
+            variable = next((op for op in graphs[-1]._ops[made_before:] if op.opdef.variable), None)
+            if variable is not None:
+                raise ValueError(f"recompute_grad: {_place(self.f)} makes the variable {variable.name} anew each time it is "
+                                 "called, and it is called again for the gradient. Make it outside, or by tf.get_variable.")
+        finally:
+            graph._override_scope = own
+            for held, before in zip(collections, lengths):
+                for name, items in held.items():
+                    del items[before.get(name, 0):]
+
+    def resembled_by(self, results, made):
+        """Gives what was `made` again, for `results`, the rules attached to what was made first, and its random numbers."""
         from regrad.autodiff.overrides import Override
 
-        for old, new in zip(before, now):
+        now = _computing(results, made)
+        alike = [op.type for op in self.ops] == [op.type for op in now]
+        for i, old in enumerate(self.ops):
             attached = [rule for rule in old.attached_rules or () if isinstance(rule, Override)]
+            if not (attached or old.opdef.random):
+                continue
+            what = f"recompute_grad: {old.describe()}, of {_place(self.f)}, "
+            if not alike:
+                raise ValueError(f"{what}has no counterpart: the function makes other operations when it is called again.")
             if attached:
-                new.attached_rules = [*(new.attached_rules or ()), *attached]
+                now[i].attached_rules = [*(now[i].attached_rules or ()), *attached]
+            if old.opdef.random:
+                if get_default_graph() is not self.graph:
+                    raise ValueError(f"{what}cannot draw again what it drew in the loop or branch around it. Draw outside of "
+                                     "the function, and give it the numbers.")
+                now[i].draws_as = old.draws_as or old
+
+
+def _outwards(graph):
+    """Returns a graph and those around it, the outermost last."""
+    graphs = [graph]
+    while graphs[-1].outer_graph is not None:
+        graphs.append(graphs[-1].outer_graph)
+    return graphs
+
+
+def _computing(results, made):
+    """Returns those of the operations `made` that compute `results`, with what their bodies hold; without new variables."""
+    made = set(made)
+    ops = sorted((op for op in ancestors(results) if op in made and not op.opdef.variable), key=lambda op: op.id)
+    return _with_bodies([op for op in ops if not any(variable_of(t) is not None and t.op in made for t in op.inputs)])
 
 
 def _with_bodies(ops):

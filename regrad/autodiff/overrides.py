@@ -254,7 +254,10 @@ class Resolution:
         if (not self.upper and not self.lower and op.override_scope is None and op.attached_rules is None
                 and "_gradient_op_type" not in op.attrs):
             return _registered(op)
-        rule = self._bind(op, self.candidates(op))
+        return self._bind(op, self.candidates(op))
+
+    def _bind(self, op, candidates):
+        rule = self._first(op, candidates)
         if rule is not None and rule.override is not None:
             if type(rule.override) is OverrideScope:
                 rule.override.used += 1
@@ -262,7 +265,7 @@ class Resolution:
                 rule.override.caught += 1
         return rule
 
-    def _bind(self, op, candidates):
+    def _first(self, op, candidates):
         for rule, why, override in candidates:
             if callable(rule):
                 name = rules_.rule_name(rule)

@@ -158,6 +158,7 @@ class Operation:
         self.attached_rules = None  # rules given to this very op after it was made
 
     _original_op = None  # what it was made from, in a block of `graph._original_op`
+    draws_as = None  # the random operation whose numbers it draws again in each run
 
     @property
     def type(self):

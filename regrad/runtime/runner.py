@@ -156,6 +156,7 @@ class Runner:
             env[v] = state.get(variable)
         stage = program.root
         owned = []  # what NumPy may overwrite, and what it has made that may be kept
+        drawn = {}  # random operation -> where its stream stood
         while stage is not None:
             infos = stage.infos  # in the end those of the last, which know what all of them have worked out
             segments = stage.ready()
@@ -168,13 +169,13 @@ class Runner:
                 for segment in segments:
                     if segment.donate:
                         interrupts.begin()
-                    self._run_segment(segment, env, owned)
+                    self._run_segment(segment, env, owned, drawn)
             for node in stage.hosts:
                 if session.recorder is None:
-                    self._run_host(node, env, stage.infos, done)
+                    self._run_host(node, env, stage.infos, done, drawn)
                 else:
                     session.recorder.step(node.op.name, "host", 1,
-                                          lambda n=node, i=stage.infos: self._run_host(n, env, i, done))
+                                          lambda n=node, i=stage.infos: self._run_host(n, env, i, done, drawn))
             if stage.waits:
                 stage = stage.follow(env)
                 env.extend([None] * (program.size - len(env)))  # for the values of loops that a new stage consists of
@@ -249,7 +250,7 @@ class Runner:
                       "what is real")
         warn(", ".join(names) or "a variable", remedy)
 
-    def _run_segment(self, segment, env, owned):
+    def _run_segment(self, segment, env, owned, drawn):
         args = [env[v] for v in segment.ins]
         for v, a in zip(segment.ins, args):
             if a is None:
@@ -262,7 +263,7 @@ class Runner:
                 if type(args[i]) is np.ndarray and v in self.variables and args[i].size > config.tiny_cost:
                     args[i] = env[v] = self.session.state[self.variables[v]] = to_device(args[i])
         random = segment.random_ops + segment.body_random_ops
-        seeds = self.session.seeds(random, segment.random_blocks) if random else ()
+        seeds = self.session.seeds(random, segment.random_blocks, drawn) if random else ()
         if self.session.recorder is not None:
             results = self._recorded(segment, args, seeds, on_host)
         elif on_host:
@@ -281,7 +282,7 @@ class Runner:
         for v, r in zip(segment.outs, results):
             env[v] = r
         if segment.branch_draws:
-            self.session.drew(segment.branch_draws, [env[draw[1]] for draw in segment.branch_draws])
+            self.session.drew(segment.branch_draws, [env[draw[1]] for draw in segment.branch_draws], drawn)
 
     def _recorded(self, segment, args, seeds, on_host):
         """Executes a segment as `_run_segment` does, timing it."""
@@ -297,7 +298,7 @@ class Runner:
         t = self.plan.tensors[v]
         return InternalError(None, t.op, f"{t.name} was not computed") if isinstance(t, Tensor) else uninitialized(t)
 
-    def _run_host(self, node, env, infos, done):
+    def _run_host(self, node, env, infos, done, drawn):
         op, opdef = node.op, node.opdef
         if op in done:
             for v, r in zip(node.outs, done[op]):
@@ -324,7 +325,7 @@ class Runner:
             operands.append(value)
         backend = HOST
         if opdef.random:
-            operands.insert(0, self.session.seeds([op], [random_blocks(op, op.outputs)])[0])
+            operands.insert(0, self.session.seeds([op], [random_blocks(op, op.outputs)], drawn)[0])
             operands = [operands[0], *op_arguments(op, operands[1:])]
         elif not opdef.extra.get("has_bodies"):
             operands = op_arguments(op, operands)

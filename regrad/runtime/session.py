@@ -230,32 +230,44 @@ class Session:
 
     # -- called by the runner ---------------------------------------------------------------------
 
-    def seeds(self, ops, blocks):
+    def seeds(self, ops, blocks, drawn=None):
         """Returns uint64[n, 3] for `ops`: graph seed, op seed, and where its stream stands in this session.
 
         Args:
           blocks: how many blocks of its stream each op takes now, so that the next run goes on behind them.
+          drawn: {operation: where its stream stood} of what this run has drawn so far, for what draws the same again.
         """
         out = np.empty((len(ops), 3), np.uint64)
+        drawn = {} if drawn is None else drawn
         for i, (op, taken) in enumerate(zip(ops, blocks)):
+            again, op = op.draws_as is not None, op.draws_as or op
             seed, seed2 = op.attrs.get("seed") or 0, op.attrs.get("seed2") or 0
             if not seed and not seed2:
                 if self._entropy is None:
                     self._entropy = np.frombuffer(os.urandom(16), np.uint64)
                 seed, seed2 = int(self._entropy[0]), int(self._entropy[1]) ^ op.id
-            at = self._random_blocks.get(op, 0)
-            self._random_blocks[op] = at + taken & 0xFFFFFFFFFFFFFFFF
+            at = drawn.get(op) if again else None
+            if at is None:  # where the original is not part of the run, too
+                at = self._random_blocks.get(op, 0)
+                self._random_blocks[op] = at + taken & 0xFFFFFFFFFFFFFFFF
+            if not again:
+                drawn[op] = at
             out[i] = seed & 0xFFFFFFFFFFFFFFFF, seed2 & 0xFFFFFFFFFFFFFFFF, at
         return out
 
-    def drew(self, draws, chosen):
+    def drew(self, draws, chosen, drawn=None):
         """Moves the streams of random operations in branches on, in those that a run has taken.
 
         Args:
           draws: `branch_draws` of a segment.
           chosen: for each the value that chose the branch.
+          drawn: as of `seeds`; by default the segment is all of the run.
         """
+        drawn = {draw[3] for draw in draws} if drawn is None else drawn
         for (op, _, branch, random, blocks), value in zip(draws, chosen):
+            if random.draws_as in drawn:
+                continue
+            random = random.draws_as or random
             if op.opdef.extra["taken"](op, value) == branch:
                 self._random_blocks[random] = self._random_blocks.get(random, 0) + blocks & 0xFFFFFFFFFFFFFFFF
 

@@ -541,6 +541,21 @@ def variable_scope_only(name_or_scope, reuse, name_scope, initializer=None, regu
         scopes.current = old
 
 
+class Visit:
+    """A point of a program: what is called there again gets the variables it made, by the same names."""
+
+    def __init__(self):
+        scopes = _scopes()
+        self._scope, self._counts = scopes.current, dict(scopes.counts)
+
+    @contextlib.contextmanager
+    def again(self):
+        """Context manager: the variable scope of that point, where variables are shared and none is made."""
+        with variable_scope_only(self._scope, True, None):
+            _scopes().counts = dict(self._counts)  # default names, "dense" and "dense_1", are counted from there
+            yield
+
+
 def unique_scope_name(prefix):
     """Returns `prefix`, with _1, _2 ... when a scope of that name was opened in this visit of the current scope."""
     scopes = _scopes()

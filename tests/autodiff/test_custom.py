@@ -161,6 +161,53 @@ def test_recompute_runs_the_forward_again():
     assert len(calls) == 2
 
 
+def _by_names(x):
+    h = tf.layers.dense(tf.layers.dense(x, 3, tf.tanh, kernel_regularizer=tf.nn.l2_loss), 2)
+    return tf.layers.batch_normalization(h * tf.get_variable("scale", [2], tf.float64), training=True)
+
+
+@pytest.mark.parametrize("reuse", [None, tf.AUTO_REUSE])
+def test_what_is_recomputed_has_the_variables_of_the_first_call(reuse):
+    x = tf.constant(np.arange(12.0).reshape(4, 3) / 7.0)
+    with tf.variable_scope("net", reuse=reuse):
+        y = tf.recompute_grad(_by_names)(x)
+    variables = tf.trainable_variables()
+    keys = tf.GraphKeys.UPDATE_OPS, tf.GraphKeys.REGULARIZATION_LOSSES, tf.GraphKeys.GLOBAL_VARIABLES
+    held = [len(tf.get_collection(key)) for key in keys]
+    again = tf.gradients(tf.square(y - 1.0), [x, *variables])
+    assert len(variables) == 7 and [len(tf.get_collection(key)) for key in keys] == held == [2, 1, 9]
+    with tf.variable_scope("net", reuse=True):
+        plain = tf.gradients(tf.square(_by_names(x) - 1.0), [x, *variables])
+
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for a, b in zip(*sess.run([plain, again])):
+            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
+DRAWING = {
+    "dropout": lambda x: tf.nn.dropout(x, 0.5),
+    "with a seed": lambda x: tf.nn.dropout(x, 0.5, seed=3),
+    "in a loop": lambda x: tf.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, tf.nn.dropout(h, 0.7)), [0, x])[1],
+    "in a branch": lambda x: tf.cond(tf.random_uniform([]) < 0.5, lambda: tf.nn.dropout(x, 0.5), lambda: 2.0 * x),
+}
+
+
+@pytest.mark.parametrize("tiny", [0, 10**9], ids=["compiled", "host"])
+@pytest.mark.parametrize("name", DRAWING)
+def test_what_is_recomputed_draws_the_same_numbers(name, tiny, monkeypatch):
+    monkeypatch.setattr(tf.config, "host_runs", tiny)
+    monkeypatch.setattr(tf.config, "tiny_ops", tiny)
+    x = tf.constant(np.ones(64))
+    y = tf.recompute_grad(DRAWING[name])(x)
+    g = tf.gradients(y, x)[0]
+    with tf.Session() as sess:
+        alone = [sess.run(fetch) for fetch in (y, g, g, y)]
+        for _ in range(4):
+            np.testing.assert_allclose(*sess.run([y, g]))  # linear, of ones
+    assert name == "in a branch" or not np.array_equal(alone[1], alone[2])
+
+
 def test_overrides_reach_what_is_recomputed():
     x = tf.constant(X)
     triple = {"Tanh": lambda op, dy, default: [3.0 * default()[0]]}
@@ -195,7 +242,25 @@ def _without_variables(x):
     return x * w, lambda dy: dy
 
 
+def _in_a_loop(x):
+    f = tf.recompute_grad(lambda v: tf.nn.dropout(v, 0.5))
+    tf.gradients(tf.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, f(h)), [0, x])[1], x)
+
+
+def _another_each_time(x):
+    kinds = [tf.tanh, tf.identity]
+    f = tf.recompute_grad(lambda v: tf.nn.dropout(kinds.pop()(v), 0.5))
+    tf.gradients(f(x), x)
+
+
+def _a_new_variable(x):
+    tf.gradients(tf.recompute_grad(lambda v: v * tf.Variable(np.ones(())))(x), x)
+
+
 REFUSALS = [
+    (_in_a_loop, ValueError, "cannot draw again what it drew in the loop"),
+    (_another_each_time, ValueError, "RandomUniform.* has no counterpart"),
+    (_a_new_variable, ValueError, "makes the variable .* anew each time"),
     (lambda x: tf.custom_gradient(lambda v: v)(x), TypeError, r"must return \(result, grad_fn\)"),
     (lambda x: tf.custom_gradient(_without_variables)(tf.constant(1.0)), TypeError, "must accept a 'variables' keyword"),
     (lambda x: tf.gradients(tf.custom_gradient(lambda v: (v, lambda dy: (dy, dy)))(x), x),

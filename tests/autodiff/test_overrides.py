@@ -1,5 +1,7 @@
 """Overriding: every way of saying it, the order of the ways, and that an override applies or complains."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -236,6 +238,15 @@ def test_an_override_applies_or_complains(net, case):
 def test_a_block_that_is_never_opened_warns(net, make, words):
     with pytest.warns(tf.RegradWarning, match=words):
         make(net)
+
+
+def test_a_rule_that_another_asks_for_has_caught_something(net):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with tf.overriding({"Tanh": triple}), tf.overriding({"Tanh": rules.default >> rules.scale(2.0)}):
+            g = tf.gradients(net.y, net.x)[0]
+
+    np.testing.assert_allclose(net.run(g), 6.0 * _true(net))
 
 
 def test_a_block_around_what_is_built_warns(net):
