@@ -261,13 +261,13 @@ def grad_pass_through(f):
 def recompute_grad(f):
     """Returns `f` whose inner tensors are computed again for the backward pass instead of being kept: less memory, more time.
 
-    `f` is called again when gradients are built. It gets the variables of its first call, random operations draw what they drew,
-    and what it adds to collections then is taken out again.
+    `f` is called again when gradients are built. It gets the variables of its first call, random operations draw what they
+    drew, and what it adds to collections then is taken out again.
 
     Chen et al. 2016, "Training deep nets with sublinear memory cost", arXiv 1604.06174.
 
     Args:
-      f: function of tensors, or structures of them, that returns tensors; it makes variables by `tf.get_variable`, as layers do.
+      f: function of tensors, or structures of them, that returns tensors. Variables it makes by `tf.get_variable`, as layers do.
 
     Raises:
       ValueError: `f` returned None; (when gradients are built) it made variables of its own again, or other operations than
