@@ -37,9 +37,12 @@ from regrad.core.shapes import TensorShape, as_dims, compatible, fully_known, si
 from regrad.ops.array import identity, unasked_identity
 from regrad.ops.control import with_dependencies
 from regrad.ops.tensor_array import is_unwritten, warn_of_dropped_writes
-from regrad.ops.turns import at_once, inputs_of, like, scan
+from regrad.ops.turns import at_once, inputs_of, like, scan, step_of
 
 _MAX_SIMULATED = 100_000  # turns; a loop whose count would take longer to find is run without knowing it
+_COUNTED = 1024  # turns, where so many are counted together
+_COMPARING = ("Less", "LessEqual", "Greater", "GreaterEqual", "Equal", "NotEqual", "LogicalAnd", "LogicalOr", "LogicalNot",
+              "Add", "AddV2", "Sub", "Mul", "Maximum", "Minimum")
 _MAX_REMEMBERED = 64  # counts of turns of one loop
 
 
@@ -643,11 +646,33 @@ def known_turns(limit, carry, captures, cond, body):
 def _simulated(bound, known, wanted, cond, body, most):
     """Returns the number of turns that the counters `wanted` make from the values `known`; None if it is `most` or more."""
     go_on = _evaluator(cond, [cond.outputs[0]], known)
+    steps = {i: step_of(body.outputs[i], body.inputs[i]) for i in wanted if known[i].dtype.kind == "i" and not known[i].ndim}
+    if len(steps) == len(wanted) and None not in steps.values() and _of_numbers(cond):
+        return _counted(bound, known, steps, go_on, most)
     step = _evaluator(body, [body.outputs[i] for i in wanted], known)
     for turn in itertools.count() if most is None else range(most):
         if 0 <= bound <= turn or not go_on(known)[0]:
             return turn
         known = {**known, **dict(zip(wanted, step(known)))}
+    return None
+
+
+def _of_numbers(cond):
+    """True if a condition compares numbers by operations that do the same for arrays of them."""
+    return all(op.type in _COMPARING or op.type in ("FuncInput", "Const", "Identity") for op in cond._ops) and not any(
+        op.type == "Const" and op.outputs[0].dims for op in cond._ops)
+
+
+def _counted(bound, known, steps, go_on, most):
+    """Returns what `_simulated` does where all counters grow by constants: many turns are looked at together."""
+    begin = 0
+    while most is None or begin < most * _COUNTED:
+        turns = np.arange(begin, begin + _COUNTED)
+        counters = {i: (known[i] + step * turns).astype(known[i].dtype) for i, step in steps.items()}
+        stops = ~np.broadcast_to(go_on({**known, **counters})[0], turns.shape) | ((turns >= bound) & (bound >= 0))
+        if stops.any():
+            return begin + int(stops.argmax())
+        begin += _COUNTED
     return None
 
 

@@ -138,7 +138,7 @@ def at_once(b, turns, first, known, captures, xs, body, reverse):
     def turn(at, *values):
         return [b.np.asarray(v) for v in b.call(inner, [*same.values(), *values], at)]
 
-    made = b.all_at_once(turn, [order.astype(np.int32), *mapped.values()], _MOST)
+    made = b.all_at_once(turn, [_computed(b, x) for x in (order.astype(np.int32), *mapped.values())], _MOST)
     if made is None:
         return None
     stack_of = mapped | dict(zip(wanted, made))
@@ -162,7 +162,7 @@ def _roles(body, known):
         made = _origin(out)
         if made is t:
             continue
-        step = _step(made, t) if type(x) is np.ndarray and x.dtype.kind == "i" and not x.ndim else None
+        step = step_of(made, t) if type(x) is np.ndarray and x.dtype.kind == "i" and not x.ndim else None
         if step is not None:
             roles.counters[i] = step
             continue
@@ -185,7 +185,7 @@ def _origin(t):
     return t
 
 
-def _step(out, t):
+def step_of(out, t):
     """Returns the constant that an operation adds to the counter `t`; None if it does something else."""
     op = out.op
     if op.type not in ("Add", "AddV2", "Sub") or t not in op.inputs:
@@ -230,6 +230,13 @@ def _as_slice(places):
         end = int(places[-1]) + step
         return slice(int(places[0]), end if end >= 0 else None, step)
     return places
+
+
+def _computed(b, x):
+    """Returns `x`; evenly spaced integers as what a program computes, instead of a long constant in it."""
+    if type(x) is np.ndarray and x.ndim == 1 and x.dtype.kind == "i" and len(set(np.diff(x).tolist())) == 1:
+        return x[0] + (x[1] - x[0]) * b.np.arange(len(x), dtype=x.dtype)
+    return x
 
 
 def _alone(wanted, given, others):

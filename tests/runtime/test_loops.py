@@ -232,6 +232,29 @@ def test_a_loop_that_stacks_rows_knows_how_many_however_many(monkeypatch):
     np.testing.assert_allclose(found, [expected, slope], rtol=1e-6)
 
 
+COUNTING = {  # where a counter begins, what is added to it, while what holds
+    "up": lambda n: (0, 1, lambda i: i < n), "in threes": lambda n: (-3, 3, lambda i: i + 1 <= n),
+    "down": lambda n: (n, -2, lambda i: (i > 0) & (i > 4 - n)),
+    "either": lambda n: (0, 1, lambda i: (i < n // 2) | (i * 3 < n)),
+}
+
+
+@pytest.mark.parametrize("most", [None, 700])
+@pytest.mark.parametrize("n", [0, 1, 700, 1023, 1024, 1025, 5000])
+@pytest.mark.parametrize("name", COUNTING)
+def test_turns_are_counted_many_at_a_time(name, n, most):
+    start, step, holds = COUNTING[name](n)
+    i, turns = start, 0
+    while holds(i) and (most is None or turns < most):
+        i, turns = i + step, turns + 1
+    array = tf.TensorArray(tf.int32, max(turns, 1), element_shape=[])
+    last, rows = tf.while_loop(lambda i, _: holds(i), lambda i, rows: (i + step, rows.write((i - start) // step, i)),
+                               [start, array], maximum_iterations=most)
+    with tf.Session() as session:
+        assert session.run(last) == i
+        np.testing.assert_array_equal(session.run(rows.stack())[:turns], start + step * np.arange(turns))
+
+
 def test_a_feed_of_what_a_loop_was_built_with_is_refused():
     n, x = tf.constant(2), tf.constant(np.ones((2, 3), np.float32))
     h = tf.nn.relu(x)
