@@ -173,6 +173,13 @@ tf.gradients(y, x, accumulate={'al': tf.rules.accumulate_max}) #!"""),
 tf.explain_gradients(y, x)['tanh'] #!"""),
     "an operation that was not audited": ("KeyError", "audited: Tanh", _TANH + "tf.audit(y, x)['nothing'] #!"),
     "an x that was not compared": ("KeyError", "compared: Const:0, Tanh", _TANH + "tf.compare(None, None, y, x)[3] #!"),
+    "what makes a derivative": ("TypeError", r"makes one: rules.fast_sigmoid\(", """
+tf.spike(tf.constant([1.0]), tf.rules.fast_sigmoid) #!"""),
+    "a rule for what gives no numbers": ("ValueError", "gives bool, which carries no gradient: tf.bridge", """
+x = tf.constant([1.0])
+tf.gradients(tf.to_float(x > 0.5), x, overrides={'Greater': tf.rules.surrogate()}) #!"""),
+    "a probability of more than 1": ("ValueError", "below 1, got 2.0", "tf.rules.dropout(2.0) #!"),
+    "no bits": ("ValueError", "from 1 on, got 0", "tf.rules.quantize_gradient(0) #!"),
     "text for a surrogate": ("TypeError", "rules.fast_sigmoid", "tf.spike(tf.constant([1.0]), 'fast') #!"),
     "a rule that calls itself": ("RecursionError", "in the gradient rule", """
 @tf.custom_gradient

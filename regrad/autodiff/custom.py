@@ -267,7 +267,7 @@ def recompute_grad(f):
     Chen et al. 2016, "Training deep nets with sublinear memory cost", arXiv 1604.06174.
 
     Args:
-      f: function of tensors, or structures of them, that returns tensors. Variables it makes by `tf.get_variable`, as layers do.
+      f: function of tensors, or structures of them, that returns tensors. It makes variables by `tf.get_variable`, as layers.
 
     Raises:
       ValueError: `f` returned None; (when gradients are built) it made variables of its own again, or other operations than

@@ -64,6 +64,10 @@ class Override:
         meant = next((op for op in path if op in picked), None)
         if meant is None:
             return self.selector.hint(path)
+        dtype = meant.outputs[0].dtype if meant.outputs else None
+        if dtype is not None and dtype._kind not in "fc":
+            return (f"; {meant.describe()} is meant, but it gives {dtype.name}, which carries no gradient: tf.bridge(selector, "
+                    "rule) declares one across all operations on the way that take or give such tensors")
         return (f"; {meant.describe()} is meant, but no gradient arrives there: the rule of what takes its output goes past "
                 "it, as those of custom_gradient, recompute_grad and groups do, or the path is cut")
 

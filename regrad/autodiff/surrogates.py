@@ -122,6 +122,8 @@ def straight_through(f, derivative=None, name=None):
     if not callable(f) or derivative is not None and not callable(derivative):
         raise TypeError(f"straight_through: f and derivative are functions of a tensor, got {f!r} and {derivative!r}; "
                         "y = tf.straight_through(tf.round)(x).")
+    if getattr(derivative, "makes_rules", False):
+        raise TypeError(f"rules.{derivative.__name__} is no derivative, but makes one: rules.{derivative.__name__}(...).")
 
     def through(*xs):
         if len(xs) != 1:

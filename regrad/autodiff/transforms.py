@@ -169,6 +169,8 @@ def noise(stddev, seed=None):
 @ready_made
 def dropout(rate, seed=None):
     """Zeroes each element with probability `rate` and scales the others by 1 / (1 - rate)."""
+    if isinstance(rate, (int, float)) and not 0.0 <= rate < 1.0:
+        raise ValueError(f"dropout: rate is a probability below 1, got {rate!r}.")
 
     def dropped(g, op):
         from regrad.ops.random import random_uniform
@@ -183,6 +185,8 @@ def dropout(rate, seed=None):
 @ready_made
 def quantize_gradient(bits, seed=None):
     """Quantises the gradient to `bits` bits with stochastic rounding. Zhou et al. 2016 (DoReFa), arXiv 1606.06160, eq. 12."""
+    if not isinstance(bits, int) or bits < 1:
+        raise ValueError(f"quantize_gradient: bits is a whole number from 1 on, got {bits!r}.")
 
     def quantized(g, op):
         from regrad.ops.random import random_uniform
