@@ -18,18 +18,22 @@ def native(nodes):
     A node keeps its name and its outputs. Constants that its op type takes in addition are put before it.
     """
     nodes = list(nodes)
-    if all(find_op(n.op) is not None for n in nodes):
+    if all(_is_native(n) for n in nodes):
         return nodes
     graph = _Nodes({n.name: n for n in nodes})
     made = []
     for node in nodes:
-        translate = None if find_op(node.op) is not None else _translation(node.op)
+        translate = None if _is_native(node) else _translation(node.op)
         if translate is not None:
             node = _copy(node)
             translate(graph, node)
         made += [*graph.added, node]
         graph.added = []
     return made
+
+
+def _is_native(node):
+    return find_op(node.op) is not None and not (node.op == "ParseExample" and "Nsparse" in node.attr)
 
 
 def _copy(node):
@@ -53,9 +57,20 @@ class _Nodes:
         value = np.asarray(value)
         dtype = as_dtype("string" if value.dtype == object else value.dtype)
         made = NodeDef(name=name, op="Const", device=node.device, attr={"dtype": AttrValue(dtype), "value": AttrValue(value)})
-        self.named[name] = made
-        self.added.append(made)
-        return name
+        return self.add(made)
+
+    def packed(self, node, word, names):
+        """Returns the name of a new vector of string scalars."""
+        if not names:
+            return self.constant(node, word, np.zeros(0, object))
+        attrs = {"N": len(names), "T": as_dtype("string"), "axis": 0}
+        return self.add(NodeDef(name=f"{node.name}/{word}_packed", op="Pack", input=names, device=node.device,
+                                attr={key: AttrValue(value) for key, value in attrs.items()}))
+
+    def add(self, node):
+        self.named[node.name] = node
+        self.added.append(node)
+        return node.name
 
 
 def _operands(node):
@@ -145,7 +160,17 @@ def _blocks(op_type):
     return translate
 
 
+def _parse_example(graph, node):
+    n, m = _given(node, "Nsparse", 0), _given(node, "Ndense", 0)
+    serialized, names, *rest = _operands(node)
+    sparse, dense, none = (graph.packed(node, word, part) for word, part in (
+        ("sparse_keys", rest[:n]), ("dense_keys", rest[n:n + m]), ("ragged_keys", [])))
+    node.op, node.input = "ParseExampleV2", [serialized, names, sparse, dense, none, *rest[n + m:], *_controls(node)]
+    node.attr["num_sparse"] = AttrValue(n)
+
+
 _TRANSLATIONS = {
+    "ParseExample": _parse_example,
     # resources
     "VarHandleOp": _variable, "Variable": _variable, "ReadVariableOp": _renamed("Identity"),
     "AssignVariableOp": _assign_resource, "AssignAddVariableOp": _renamed("AssignAdd"),
@@ -215,6 +240,7 @@ _ATTRIBUTES = _table("""
     GatherV2 GatherNd: T=Tparams
     PlaceholderWithDefault IsVariableInitialized: T=dtype
     SaveV2: T=dtypes N=
+    ParseExampleV2: T=Tdense N=
     IdentityN Assert StringFormat PyFunc PyFuncStateless EagerPyFunc: N=
     Print: N= times
     ConcatOffset FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars: T=

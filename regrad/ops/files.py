@@ -539,6 +539,60 @@ parsesinglesequenceexample_op = host_op("ParseSingleSequenceExample", "serialize
                                         _sequence_infer, _sequence_lower, {"context": (), "sequence": ()}, single=False)
 
 
+# What TensorFlow's graphs have: keys and defaults are inputs, and all sparse features come before the dense ones.
+def _feature_of(shape, dtype, default):
+    """Returns the feature that a dense shape, dtype and default, an array, stand for; an empty default is none."""
+    dims = as_dims(shape)
+    default = None if default is None or not default.size else default
+    if dims and dims[0] is None:
+        return FixedLenSequenceFeature(dims[1:], dtype, True, None if default is None else default.reshape(-1)[0])
+    return FixedLenFeature(dims, dtype, default)
+
+
+def _typed_readers(sparse_types, dense_types, dense_shapes, sparse_keys=None, dense_keys=None, defaults=None):
+    """Returns the readers of sparse features and those of dense ones; without keys, such as tell the shapes of outputs."""
+    def made(feature, keys, i):
+        return _READERS[type(feature)]("" if keys is None else keys.flat[i].decode(), feature)
+
+    return ([made(VarLenFeature(t), sparse_keys, i) for i, t in enumerate(sparse_types)],
+            [made(_feature_of(s, t, None if defaults is None else defaults[i]), dense_keys, i)
+             for i, (s, t) in enumerate(zip(dense_shapes, dense_types))])
+
+
+def _examples_v2_infer(serialized, names, sparse_keys, dense_keys, ragged_keys, defaults, *, sparse_types, dense_shapes,
+                       ragged_value_types, **attrs):
+    if ragged_value_types:
+        raise ShapeError("ParseExampleV2: Regrad has no ragged tensors; parse such a feature as one of variable length.")
+    if serialized.dims is not None and len(serialized.dims) > 1:
+        raise ShapeError(f"ParseExampleV2: serialized must be a string or a vector of strings, got {spec_text(serialized)}")
+    if len(defaults) != len(dense_shapes):
+        raise ShapeError(f"ParseExampleV2: {len(defaults)} dense_defaults for {len(dense_shapes)} dense_shapes")
+    sparse, dense = _typed_readers(sparse_types, [d.dtype for d in defaults], dense_shapes)
+    batch = (None,) if serialized.dims is None else serialized.dims
+    parts = [r.specs(batch) for r in sparse]
+    return [p[i] for i in range(3) for p in parts] + [s for r in dense for s in r.specs(batch)]
+
+
+def _examples_v2_lower(b, serialized, names, sparse_keys, dense_keys, ragged_keys, defaults, *, sparse_types, dense_shapes,
+                       **attrs):
+    dense_types = [as_dtype("string" if d.dtype == object else d.dtype) for d in defaults]
+    sparse, dense = _typed_readers(sparse_types, dense_types, dense_shapes, sparse_keys, dense_keys, defaults)
+    rows = [dict(_parsed(Example, text).features.feature) for text in serialized.flat]
+    if serialized.ndim:
+        places = [_Place(_named(names, i), i) for i in range(len(rows))]
+        parts, whole = [r.many(rows, places) for r in sparse], [r.many(rows, places)[0] for r in dense]
+    else:
+        place = _Place(_named(names.reshape(-1), 0))
+        parts, whole = [r.single(rows[0], place) for r in sparse], [r.one(rows[0], place) for r in dense]
+    return (*(p[i] for i in range(3) for p in parts), *whole)
+
+
+parseexamplev2_op = host_op(
+    "ParseExampleV2", "serialized: string, names: string, sparse_keys: string, dense_keys: string, ragged_keys: string, "
+    "dense_defaults: [T]", _examples_v2_infer, _examples_v2_lower,
+    {"num_sparse": 0, "sparse_types": (), "ragged_value_types": (), "ragged_split_types": (), "dense_shapes": ()}, single=False)
+
+
 def _results(readers, outputs):
     found, at = {}, 0
     for r in readers:

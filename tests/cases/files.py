@@ -166,12 +166,26 @@ def sequence(context, steps):
     return build
 
 
+def by_keys(serialized, size=2):
+    """As graphs of TensorFlow have it: keys and defaults are tensors, an empty default is none."""
+    found = raw.ParseExampleV2(
+        serialized=serialized, names=[], sparse_keys=["s", "i"], dense_keys=["n", "q", "x"], ragged_keys=[],
+        dense_defaults=[tf.constant(-1, tf.int64), tf.constant([-1.0]), tf.zeros([0])], num_sparse=2,
+        sparse_types=[tf.string, tf.int64], ragged_value_types=[], ragged_split_types=[],
+        dense_shapes=[tf.TensorShape([]), tf.TensorShape([None, 2]), tf.TensorShape([size])])
+    return [t for part in found for t in (part if isinstance(part, list) else [part])]
+
+
 LISTS = {"f": tf.FixedLenSequenceFeature([2], tf.int64), "l": tf.VarLenFeature(tf.string)}
 CASES += [
     once("ParseExample", parsed(tf.parse_example, FEATURES), text([FULL, SOME, LITTLE])),
     once("ParseExample", parsed(tf.parse_example, FEATURES), np.zeros((0,), object), note="empty"),
     *(once("ParseExample", parsed(tf.parse_example, f), text([LITTLE]), note=k) for k, f in WRONG.items()),
     once("ParseExample", parsed(tf.parse_example, ONE), text([b"no example"]), note="no example"),
+    once("ParseExampleV2", by_keys, text([FULL, SOME, LITTLE])),
+    once("ParseExampleV2", by_keys, np.zeros((0,), object), note="empty"),
+    once("ParseExampleV2", by_keys, text(SOME), note="one", unknown=False),
+    once("ParseExampleV2", lambda x: by_keys(x, 3), text([FULL]), note="size"),
     *(once("ParseSingleExample", parsed(tf.parse_single_example, FEATURES), text(x), note=k)
       for k, x in {"": FULL, "some": SOME, "little": LITTLE}.items()),
     *(once("ParseSingleExample", parsed(tf.parse_single_example, f), text(LITTLE), note=k) for k, f in WRONG.items()),

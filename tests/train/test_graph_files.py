@@ -104,6 +104,34 @@ def test_reads_op_types_of_other_versions(op_type, operands, attrs, want):
         np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
+def test_reads_examples_parsed_by_tensorflow_1():
+    graph_def = tf.GraphDef()
+
+    def node(name, value):
+        dtype = tf.string if value.dtype == object else tf.as_dtype(value.dtype)
+        graph_def.node.add(name=name, op="Const", attr={"dtype": tf.AttrValue(dtype), "value": tf.AttrValue(value)})
+
+    for name, value in {"names": np.zeros(0, object), "s": np.array(b"s", object), "x": np.array(b"x", object),
+                        "n": np.array(b"n", object), "none": np.zeros(0, np.float32), "one": np.int64([1])}.items():
+        node(name, value)
+    graph_def.node.add(name="y", op="ParseExample", input=["serialized", "names", "s", "x", "n", "none", "one"], attr={
+        key: tf.AttrValue(value) for key, value in {
+            "Nsparse": 1, "Ndense": 2, "sparse_types": [tf.string], "Tdense": [tf.float32, tf.int64],
+            "dense_shapes": [tf.TensorShape([2]), tf.TensorShape([])]}.items()})
+    serialized = tf.placeholder(tf.string, [None])
+    graph_def.node.add(name="serialized", op="Placeholder", attr={"dtype": tf.AttrValue(tf.string)})
+
+    found = tf.import_graph_def(graph_def, {"serialized": serialized}, [f"y:{i}" for i in range(5)])
+
+    assert [t.dtype.name for t in found] == ["int64", "string", "int64", "float32", "int64"] and found[3].dims == (None, 2)
+    features = {"x": tf.train.Feature(float_list=tf.train.FloatList(value=[1.5, 2])),
+                "s": tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"a", b"b"]))}
+    example = tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
+    with tf.Session() as sess:
+        got = [v.tolist() for v in sess.run(found, {serialized: [example]})]
+    assert got == [[[0, 0], [0, 1]], [b"a", b"b"], [1, 2], [[1.5, 2]], [1]]
+
+
 def test_reads_variables_of_resources():
     graph_def = tf.GraphDef()
 
