@@ -180,6 +180,17 @@ x = tf.constant([1.0])
 tf.gradients(tf.to_float(x > 0.5), x, overrides={'Greater': tf.rules.surrogate()}) #!"""),
     "a probability of more than 1": ("ValueError", "below 1, got 2.0", "tf.rules.dropout(2.0) #!"),
     "no bits": ("ValueError", "from 1 on, got 0", "tf.rules.quantize_gradient(0) #!"),
+    "names for tensors between": ("TypeError", "between takes tensors.*get_tensor_by_name", "tf.sel.between('x:0', 'y:0') #!"),
+    "names for a group": ("TypeError", "sel.group takes tensors", "tf.sel.group(['x:0'], ['y:0']) #!"),
+    "a name for an operation": ("TypeError", "sel.name means", "tf.sel.ops('x') #!"),
+    "text for a number of an operation": ("TypeError", "whole number", "tf.sel.nth('Tanh', '1') #!"),
+    "a number for overrides": ("TypeError", "got 3", "tf.overriding(3) #!"),
+    "a grouped function without return": ("ValueError", "grouped: 'f' at .* returned None", """
+@tf.grouped(lambda group, dy: dy)
+def f(x):
+    tf.tanh(x)
+f(tf.constant(1.0)) #!"""),
+    "a batch that is none": ("ValueError", "first axis", "x = tf.constant(1.0)\ntf.batch_jacobian(tf.tanh(x), x) #!"),
     "text for a surrogate": ("TypeError", "rules.fast_sigmoid", "tf.spike(tf.constant([1.0]), 'fast') #!"),
     "a rule that calls itself": ("RecursionError", "in the gradient rule", """
 @tf.custom_gradient

@@ -85,6 +85,11 @@ def _check_function(f, what):
         raise TypeError(f"{what} decorates a function of tensors, got {f!r}.")
 
 
+def _check_result(result, f, what):
+    if None in nest.flatten(result):
+        raise ValueError(f"{what}: {_place(f)} returned {result!r}; None values not supported, it must return tensors.")
+
+
 def _call(f, args, kwargs):
     graph = get_default_graph()
     returned, inputs, made_before, n_args, _ = _on_identities(graph, f, args, kwargs)
@@ -144,6 +149,7 @@ def build_apart(f, args, kwargs):
     """
     graph = get_default_graph()
     result, inputs, made_before, *_ = _on_identities(graph, f, args, kwargs)
+    _check_result(result, f, "grouped")
     results = [identity(convert_to_tensor(r)) for r in nest.flatten(result)]
     ops = {op for op in graph._ops[made_before:] if not op.opdef.variable}
     variables = [v._gradient_handle() for v in _variables_used(graph, made_before, inputs)]
@@ -281,9 +287,7 @@ def recompute_grad(f):
     def decorated(*args, **kwargs):
         graph, visit = get_default_graph(), Visit()
         result, inputs, made_before, _, rebuild = _on_identities(graph, f, args, kwargs)
-        if None in nest.flatten(result):
-            raise ValueError(f"recompute_grad: {_place(f)} returned {result!r}; None values not supported, it must return "
-                             "tensors.")
+        _check_result(result, f, "recompute_grad")
         results = [convert_to_tensor(r) for r in nest.flatten(result)]
         first = _FirstCall(f, graph, graph._ops[made_before:], results)
         reads = [convert_to_tensor(v) for v in _variables_used(graph, made_before, inputs)]

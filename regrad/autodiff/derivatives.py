@@ -84,6 +84,9 @@ def batch_jacobian(y, x, name="batch_jacobian", **options):
     from regrad.ops.indexing import one_hot
 
     y, x = convert_to_tensor(y), convert_to_tensor(x)
+    for what, t in (("y", y), ("x", x)):
+        if t.dims == ():
+            raise ValueError(f"batch_jacobian: {what} is {spec_text(t)}; its first axis must be the batch.")
     if y.dims and x.dims and None not in (y.dims[0], x.dims[0]) and y.dims[0] != x.dims[0]:
         raise ValueError(f"batch_jacobian: the first axis of y {y.shape} and of x {x.shape} must be the same batch.")
     with get_default_graph().name_scope(name):

@@ -106,10 +106,11 @@ def bridge(selector, rule, order="all"):
 
 
 def as_overrides(given, graph=None, layer="override", order="all"):
-    """Returns a list of Overrides for a dict {key: rule}, a list of pairs or Overrides, or None."""
+    """Returns a list of Overrides for a dict {key: rule}, a list of pairs or Overrides, a View, or None."""
     if not given:
         return []
-    items = list(given.items() if isinstance(given, dict) else given)
+    given = given.overrides if isinstance(given, View) else given
+    items = list(given.items() if isinstance(given, dict) else given) if hasattr(given, "__iter__") else [given]
     if not all(isinstance(i, Override) or isinstance(i, tuple) and len(i) in (2, 3) for i in items):
         raise TypeError("Overrides are a dict {op type, name, pattern, operation or selector: rule}, or a list of pairs (key, "
                         f"rule); got {given!r:.200}.")
@@ -468,7 +469,8 @@ class GraphRule:
 
     def remove(self):
         """Takes the rule off the graph."""
-        self.graph.gradient_rules.remove(self.override)
+        if self.override in self.graph.gradient_rules:
+            self.graph.gradient_rules.remove(self.override)
 
     def __enter__(self):
         return self

@@ -217,7 +217,7 @@ class _Nth(Selector):
 
 class _Between(Selector):
     def __init__(self, xs, ys):
-        self.xs, self.ys = _tensors(xs), _tensors(ys)
+        self.xs, self.ys = _tensors(xs, "sel.between"), _tensors(ys, "sel.between")
 
     def _ways(self):
         reached, between = set(self.xs), set()
@@ -231,6 +231,8 @@ class _Between(Selector):
         return self._ways().intersection(ops)
 
     def hint(self, ops):
+        if len({t.graph for t in (*self.xs, *self.ys)}) > 1:
+            return "; the tensors belong to several graphs"
         first, last = ([t.name for t in ts] for ts in (self.xs, self.ys))
         return "" if self._ways() else f"; no path leads from {first} to {last}: what the graph computes first is given first"
 
@@ -238,9 +240,13 @@ class _Between(Selector):
         return f"sel.between({[t.name for t in self.xs]}, {[t.name for t in self.ys]})"
 
 
-def _tensors(xs):
+def _tensors(xs, who):
     xs = xs if isinstance(xs, (list, tuple)) else [xs]
     handles = [getattr(x, "_gradient_handle", None) for x in xs]
+    for x, h in zip(xs, handles):
+        if h is None and not isinstance(x, Tensor):
+            hint = "; graph.get_tensor_by_name(name) gives a tensor by its name" if isinstance(x, str) else ""
+            raise TypeError(f"{who} takes tensors and variables, got {x!r}{hint}.")
     return tuple(h() if h is not None else x for x, h in zip(xs, handles))
 
 
@@ -271,7 +277,7 @@ class Group(Selector):
     """
 
     def __init__(self, inputs, outputs, name="group", ops=None):
-        self.inputs, self.outputs = _tensors(inputs), _tensors(outputs)
+        self.inputs, self.outputs = _tensors(inputs, "sel.group"), _tensors(outputs, "sel.group")
         self.name = name
         if not self.outputs:
             raise ValueError("sel.group: a group needs at least one output.")
@@ -341,7 +347,10 @@ def where(predicate):
 
 def ops(*operations):
     """Returns a selector of these very operations (or the producers of tensors)."""
-    return _Ops(x.op if isinstance(x, Tensor) or not isinstance(x, Operation) else x for x in operations)
+    for x in operations:
+        if not isinstance(x, Operation) and not hasattr(x, "op"):
+            raise TypeError(f"sel.ops takes operations and tensors, got {x!r}; sel.name means operations by name.")
+    return _Ops(x if isinstance(x, Operation) else x.op for x in operations)
 
 
 def first(selector=everything):
@@ -356,6 +365,8 @@ def last(selector=everything):
 
 def nth(selector, index):
     """Returns a selector of operation number `index` (from 0; negative from the end), or of a slice of them."""
+    if not isinstance(index, (int, slice)):
+        raise TypeError(f"sel.nth: index is a whole number or a slice, got {index!r}.")
     return _Nth(selector, index, None)
 
 

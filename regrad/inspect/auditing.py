@@ -83,7 +83,8 @@ class Audit(Report):
         counts = ", ".join(f"{len(self.of(v))} {v}" for v in (RIGHT, DIFFERENT, WRONG, UNCHECKED) if self.of(v))
         order = [WRONG, DIFFERENT, UNCHECKED, RIGHT]
         rows = sorted(self.findings, key=lambda f: order.index(f.verdict))
-        return [Table(f"Audit of {len({f.op for f in self.findings})} operations: {counts or 'none'}",
+        return [Table(f"Audit of {len({f.op for f in self.findings})} operations: "
+                      f"{counts or 'no gradient flows from ys to xs, tf.why_none(ys, x) says why'}",
                       ["verdict", "order", "operation", "type", "made at", "rule says", "numerically", "rule", "note"],
                       [(f.verdict, f.order, f.op, f.type, f.at, _number(f.given), _number(f.true), f.rule,
                         " ".join(filter(None, [f.input and f"input {f.input}", f.note]))) for f in rows])]

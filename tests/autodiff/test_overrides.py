@@ -240,6 +240,13 @@ def test_a_block_that_is_never_opened_warns(net, make, words):
         make(net)
 
 
+def test_a_view_holds_in_a_block_too(net):
+    with tf.overriding(tf.View("tripled", {"Tanh": triple})):
+        g = tf.gradients(net.y, net.x)[0]
+
+    np.testing.assert_allclose(net.run(g), 3.0 * _true(net))
+
+
 def test_a_rule_that_another_asks_for_has_caught_something(net):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
