@@ -8,6 +8,7 @@ training: its values go from feeds and variables to the executable and back.
 
 import contextvars
 import functools
+import operator
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from regrad.core.shapes import size_of
 from regrad.runtime import buffers, config, stopping
 from regrad.runtime.buffers import kept
 from regrad.runtime.plan import shape_only_positions
+from regrad.runtime.program import uninitialized
 from regrad.runtime.segment import ShapeOf, declared_attrs, explained, refuse, results_of_host
 
 AFTER = (3, 6, 12)  # runs; a program that runs once or twice is not worth the writing, and compiling may take some more
@@ -164,9 +166,11 @@ class _Writer:
         """Writes what names the values of feeds and variables."""
         for i, v in enumerate(self.plan.feeds):
             self._line(f"    v{v} = arrays[{i}]")
-        for variable, v in self.plan.reads.items():
-            self._line(f"    v{v} = state.get({self._object(variable)})")
-            self._line(f"    if v{v} is None: raise runner._missing({v})")
+        reads = self.plan.reads
+        if reads:  # all at once: a program of hundreds of variables spends its time on looking them up
+            values = f"{self._object(operator.itemgetter(*reads))}(state)"
+            self._line(f"    try: {', '.join(f'v{v}' for v in reads.values())} = {values}")
+            self._line(f"    except KeyError as error: raise {self._object(uninitialized)}(*error.args) from None")
         self.value |= {v: f"v{v}" for v in (*self.plan.feeds, *self.plan.reads.values())}
 
     def _give_back(self, own=()):
