@@ -671,7 +671,8 @@ def _colours_infer(x):
 
 
 def _rgb_to_hsv_lower(b, x):
-    r, g, blue = x[..., 0], x[..., 1], x[..., 2]
+    planes = b.np.moveaxis(x, -1, 0)
+    r, g, blue = planes if b.is_host else b.apart(planes)[0]  # XLA is slow where it computes with every third number
     kind = x.dtype.type
     value = b.np.maximum(b.np.maximum(r, g), blue)
     spread = value - b.np.minimum(b.np.minimum(r, g), blue)

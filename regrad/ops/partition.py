@@ -17,7 +17,7 @@ from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import compatible, merge
 from regrad.ops.array import axis_in, variant
-from regrad.ops.indexing import OutOfRange, gather, update_at
+from regrad.ops.indexing import OutOfRange, check_index, gather
 
 Unique = collections.namedtuple("Unique", ["y", "idx"])
 UniqueWithCounts = collections.namedtuple("UniqueWithCounts", ["y", "idx", "count"])
@@ -34,8 +34,28 @@ def _unique_infer(x, *, out_idx):
     return [Spec((None,), x.dtype), Spec(x.dims or (None,), out_idx)]
 
 
+_CLOSE = 4  # times as many integers as there are elements: so far apart they are counted rather than sorted
+
+
+def _unique_integers(x, low, span):
+    """Does what `_unique_values` does for integers from `low` to less than `span` above it."""
+    wide = x.astype(np.int64) if x.dtype.kind == "i" else x
+    place = (wide - wide.dtype.type(low)).astype(np.intp)
+    first = np.full(span, x.size)
+    first[place[::-1]] = np.arange(x.size - 1, -1, -1)  # of several that are written to one place, the last one stays
+    there = np.flatnonzero(first < x.size)
+    order = there[np.argsort(first[there])]
+    number = np.empty(span, np.intp)
+    number[order] = np.arange(order.size)
+    return x[first[order]], number[place], np.bincount(place, minlength=span)[order]
+
+
 def _unique_values(x):
     """Returns values in the order they first occur, for each element its value's number, and counts."""
+    if x.size and x.dtype.kind in "iu":
+        low, high = int(x.min()), int(x.max())
+        if high - low < _CLOSE * x.size:
+            return _unique_integers(x, low, high - low + 1)
     _, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(first, kind="stable")
     number = np.empty_like(order)
@@ -217,15 +237,20 @@ def _stitch_infer(indices, data):
 
 
 def _stitch_lower(b, indices, data):
-    rest = data[0].shape[indices[0].ndim:]
-    out = b.np.zeros((_stitch_rows(indices), *rest), data[0].dtype)
-    for i, d in zip(indices, data):
-        i = i.reshape(-1)
-        # Of equal indices the last one counts; XLA leaves open in which order it writes, so only that one is
-        # written.
-        last = i.size - 1 - np.unique(i[::-1], return_index=True)[1]
-        out = update_at(b, out, (i[last],), b.np.reshape(d, (i.size, *rest))[last], "set")
-    return out
+    rest, n = data[0].shape[indices[0].ndim:], _stitch_rows(indices)
+    indices = [i.reshape(-1) for i in indices]
+    data = [b.np.reshape(d, (i.size, *rest)) for i, d in zip(indices, data)]
+    if b.is_host:  # of equal indices the last one counts, as NumPy has it
+        out = np.zeros((n, *rest), data[0].dtype)
+        for i, d in zip(indices, data):
+            check_index(out.shape, (i,))
+            out[i] = d
+        return out
+    # XLA leaves open in which order it writes, and reads rows faster.
+    places = np.concatenate(indices)
+    source = np.full(n, places.size)
+    source[places[places >= 0]] = np.flatnonzero(places >= 0)
+    return b.np.concatenate(data).at[source].get(mode="fill", fill_value=0)
 
 
 dynamicstitch_op = define_op("DynamicStitch", "indices: N*int32, data: N*T", host=True, infer=_stitch_infer,

@@ -630,7 +630,11 @@ def _categorical(b, stream, logits, num_samples, output_dtype):
     x = logits.astype(np.float64)
     finite = b.np.isfinite(x)
     top = b.np.max(b.np.where(finite, x, -np.inf), axis=1, keepdims=True)
-    total = b.np.cumsum(b.np.where(finite, b.np.exp(b.np.where(finite, x - top, 0.0)), 0.0), axis=1)
+    chances = b.np.where(finite, b.np.exp(b.np.where(finite, x - top, 0.0)), 0.0)
+    if b.is_host:
+        total = np.cumsum(chances, axis=1)
+    else:  # XLA would compute the exponentials for each of the sums that they are in, and the sums for each that is read
+        (total,) = b.apart(b.np.cumsum(*b.apart(chances), axis=1))
     wanted = stream.numbers(b, rows * n, 2, lambda w: _unit(b, w, dtypes.float64)).reshape(rows, n) * total[:, -1:]
     # The first column whose running total exceeds the draw.
     if b.is_host:
