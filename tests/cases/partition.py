@@ -44,6 +44,8 @@ def stitch_row(indices, shapes, known, **more):
 
 CASES = [
     Case("Unique", partition.unique, lambda x: (np.array([4, 1, 2]), np.array([0, 1, 0, 2, 1, 0])), (X,)),
+    Case("Unique", partition.unique, lambda x: (np.array([100, -128, 127]), np.tile([0, 1, 2, 0], 20)),
+         (np.tile(np.array([100, -128, 127, 100], np.int8), 20),), order=0, note="far apart for the type"),
     Case("Unique", lambda x: partition.unique(x, tf.int64),
          lambda x: (np.array([b"b", b"a"], object), np.array([0, 1, 0])), (WORDS,), note="strings"),
     Case("Unique", partition.unique, lambda x: (np.zeros(0), np.zeros(0)), (np.zeros(0),), order=0,
