@@ -97,7 +97,8 @@ _TREE = {
         saved_model.signature_constants=saved_model.signature_constants saved_model.tag_constants=saved_model.tag_constants
         summary=summary summary.plugin_asset summary.summary=summary summary.summary_iterator=summary summary.writer=summary
         summary.writer.event_file_writer=summary summary.writer.writer=summary summary.writer.writer_cache=summary tf2
-        tools tools.freeze_graph tpu tpu.ops tpu.ops.tpu_ops tpu.tpu_function training=train user_ops user_ops.user_ops util""",
+        tools tools.freeze_graph=train.freezing tools.inspect_checkpoint=train.freezing tpu tpu.ops tpu.ops.tpu_ops
+        tpu.tpu_function training=train user_ops user_ops.user_ops util""",
     "python.framework": """auto_control_deps common_shapes=core.shapes composite_tensor constant_op=core.convert
         device=core.device device_spec=core.device dtypes=core.dtypes error_interpolation errors=core.errors
         errors_impl=core.errors func_graph=core.graph function graph_io=train graph_util=graph_util graph_util_impl=graph_util

@@ -12,6 +12,7 @@ from regrad.core.graph_keys import GraphKeys
 from regrad.core.graph_proto import AnyProto, CollectionDef, MetaGraphDef, ProtoGraphDef, graph_proto
 from regrad.core.messages import VariableDef
 from regrad.core.opdef import find_op
+from regrad.core.tf_nodes import native
 from regrad.variables.variable import Variable
 from regrad.versions import VERSION
 
@@ -26,8 +27,12 @@ def write_graph(graph_or_graph_def, logdir, name, as_text=True):
     os.makedirs(logdir, exist_ok=True)
     path = os.path.join(logdir, name)
     with open(path, "wb") as file:
-        file.write(str(graph_def).encode() if as_text else graph_def.SerializeToString())
+        file.write(str(_proto_of(graph_def)).encode() if as_text else graph_def.SerializeToString())
     return path
+
+
+def _proto_of(graph_def):
+    return graph_def if isinstance(graph_def, ProtoGraphDef) else graph_proto(graph_def)
 
 
 def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_def=None, collection_list=None, as_text=False,
@@ -53,7 +58,7 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
     """
     graph = get_default_graph() if graph is None else graph
     graph_def = graph.as_graph_def() if graph_def is None else graph_def
-    proto = graph_def if isinstance(graph_def, ProtoGraphDef) else graph_proto(graph_def)
+    proto = _proto_of(graph_def)
     if export_scope:
         proto = _below(proto, export_scope.rstrip("/") + "/")
     if clear_devices:
@@ -253,11 +258,11 @@ def convert_variables_to_constants(sess, input_graph_def, output_node_names, var
 
     Args:
       sess: the session that has the values.
-      input_graph_def: a GraphDef of the session's graph.
+      input_graph_def: a GraphDef of the session's graph, or the one of TensorFlow's that was imported into it.
       output_node_names: names of operations to keep, with all they need.
       variable_names_whitelist, variable_names_blacklist: names of the variables to replace, or not to.
     """
-    nodes = _needed(input_graph_def, list(output_node_names))
+    nodes = native(_needed(input_graph_def, list(output_node_names)))
     chosen = [n for n in nodes if (kind := find_op(n.op)) is not None and kind.variable
               and (variable_names_whitelist is None or n.name in variable_names_whitelist)
               and n.name not in (variable_names_blacklist or ())]

@@ -1,5 +1,6 @@
 """SavedModels: files, start operations, tags, signatures, text, predictors, and what is refused."""
 import os
+import pathlib
 
 import numpy as np
 import pytest
@@ -205,3 +206,30 @@ def test_texts_of_messages():
                          ("= 1", "unexpected")]:
         with pytest.raises(ValueError, match=says):
             proto_text.parse(tf.MetaGraphDef(), broken)
+
+
+def test_frozen(exported, tmp_path, capsys):
+    from regrad.train.freezing import freeze_graph, print_tensors_in_checkpoint_file
+
+    variables = str(exported / "variables" / "variables")
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        linear(sess)
+        tf.train.write_graph(graph, str(tmp_path), "g.pbtxt")
+        tf.train.Saver().export_meta_graph(str(tmp_path / "g.meta"))
+    output = str(tmp_path / "frozen.pb")
+    common = "y", "save/restore_all", "save/Const:0", output, True, ""
+    freeze_graph(str(tmp_path / "g.pbtxt"), "", False, variables, *common)
+    freeze_graph(None, "", True, variables, *common, input_meta_graph=str(tmp_path / "g.meta"))
+    freeze_graph(None, "", True, "", *common, input_saved_model_dir=str(exported))
+    with tf.Graph().as_default(), tf.Session() as sess:
+        y, = tf.import_graph_def(tf.GraphDef.FromString(pathlib.Path(output).read_bytes()), return_elements=["y:0"])
+        assert sess.run(y, {"import/x:0": [[1, 1]]}).tolist() == [[3.5]]
+        assert not [op for op in tf.get_default_graph().get_operations() if op.type == "VariableV2"]
+    with pytest.raises(ValueError, match="checkpoint 'none' doesn't exist"):
+        freeze_graph(str(tmp_path / "g.pbtxt"), "", False, "none", *common)
+
+    print_tensors_in_checkpoint_file(variables, "w", False)
+    print_tensors_in_checkpoint_file(variables, "", False, True, count_exclude_pattern="^b")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == ["tensor_name:  w", "[[1.]", " [2.]]", "# Total number of params: 3", "tensor: b (float32) []",
+                     "tensor: w (float32) [2, 1]", "# Total number of params: 2"]
