@@ -202,6 +202,8 @@ def mean_tensor(values, weights=None, metrics_collections=None, updates_collecti
     """Returns (mean, update) of each element over the runs, of the shape of `values`, which must be known."""
     with variable_scope(name, "mean"):
         values = math.cast(values, float32)
+        if not values.shape.is_fully_defined():
+            raise ValueError(f"mean_tensor: the shape of values must be known, got {values.shape}; set_shape says it.")
         shape = values.shape.as_list()
         total, count = _counter("total_tensor", shape), _counter("count_tensor", shape)
         weights = _as_weights(weights, values)

@@ -285,6 +285,7 @@ class Operation:
         value = getattr(value, "s", value)
         if name == "_gradient_op_type":
             value = value if isinstance(value, bytes) else str(value).encode()
+            self.override_scope = None  # a block's rule stands in that attribute, too, and is replaced
         self.attrs = {**self.attrs, name: value}
 
     def values(self):

@@ -212,6 +212,8 @@ s.run(tf.local_variables_initializer())
 s.run(update)"""),
     _refused("weights of a metric that do not fit", "ValueError", "weights can not be broadcast to values",
              "tf.metrics.mean([[1.0, 2.0]], weights=[[1.0], [1.0]])"),
+    _refused("the mean of tensors of unknown size", "ValueError", "known",
+             "tf.metrics.mean_tensor(tf.placeholder(tf.float32, [None]))"),
     _refused("a getter that is no function", "ValueError", "not callable", "tf.get_variable('q', [], custom_getter=3)"),
     _refused("a vector cut along axis 1", "ValueError", "Cannot partition variable along axis 1 when shape is only (2,)",
              "tf.get_variable('q', [2], partitioner=tf.min_max_variable_partitioner(2, axis=1))"),

@@ -251,6 +251,14 @@ result = [
     x.op.get_attr('_gradient_op_type'),
     raised(lambda: tf.identity(x).op.get_attr('_gradient_op_type'))[0],
 ]"""),
+    Row("a recorded override is replaced", """
+tf.RegisterGradient('ScopesReplaced')(lambda op, g: g * 2.0)
+tf.RegisterGradient('ScopesReplacing')(lambda op, g: g * 5.0)
+x = tf.constant(1.0)
+with graph.gradient_override_map({'Identity': 'ScopesReplaced'}):
+    y, z = tf.identity(x), tf.identity(x)
+y.op._set_attr('_gradient_op_type', tf.AttrValue(s=b'ScopesReplacing'))
+result = [y.op.get_attr('_gradient_op_type'), run(tf.gradients(y, x) + tf.gradients(z, x))]"""),
     Row("override maps nest", """
 for i in range(2):
     tf.RegisterGradient('ScopesNest%d' % i)(lambda op, g, i=i: g * (i + 2.0))
