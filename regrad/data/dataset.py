@@ -61,9 +61,12 @@ class ElementFunction:
         self.name = name
         if not callable(function):
             raise TypeError(f"Dataset.{name} takes a function of the components of an element, got {function!r}.")
+        self._windows = [getattr(spec, "window", None) for spec in specs]
+        specs = [spec for spec, window in zip(specs, self._windows) if window is None]
 
         def body(*tensors):
-            element = packed(structure, tensors)
+            tensors = iter(tensors)
+            element = packed(structure, [next(tensors) if window is None else window for window in self._windows])
             return function(*element) if type(element) is tuple else function(element)
 
         self.graph, self.returned = trace(f"Dataset_{name}", body, specs)
@@ -98,8 +101,10 @@ class ElementFunction:
 
     def start(self, scope, element, memory=()):
         """Starts the dataset that the function returns for one element; `memory`: what its scope holds from the beginning."""
-        inner = Scope(scope.session, self.returned.tensors, self(scope, element), scope.used)
+        tensors = [part for part, window in zip(element, self._windows) if window is None]
+        inner = Scope(scope.session, self.returned.tensors, self(scope, tensors), scope.used)
         inner.memory.update(memory)
+        inner.memory.update({window: part for part, window in zip(element, self._windows) if window is not None})
         return self.returned.start(inner)
 
 
@@ -136,7 +141,7 @@ class Dataset:
 
     @property
     def output_classes(self):
-        return packed(self._structure, [Tensor] * len(self.specs))
+        return packed(self._structure, [Dataset if hasattr(s, "window") else Tensor for s in self.specs])
 
     def start(self, scope):
         """Returns an iterator of elements, lists of arrays."""
@@ -218,11 +223,40 @@ class Dataset:
         """Returns a dataset of batches whose rows are padded at their ends to `padded_shapes`.
 
         Args:
-          padded_shapes: like an element; a size None or -1 is the largest of a batch.
+          padded_shapes: like an element; a size None or -1 is the largest of a batch, and one may be a tensor.
           padding_values: like an element, or one for all; by default 0 or "".
         """
         return BatchDataset(self, batch_size, drop_remainder, self.output_shapes if padded_shapes is None else padded_shapes,
                             padding_values)
+
+    def window(self, size, shift=None, stride=1, drop_remainder=False):
+        """Returns a dataset of windows: each component of an element is a dataset of that component, for `flat_map`.
+
+            dataset.window(3, shift=1, drop_remainder=True).flat_map(lambda window: window.batch(3))
+
+        Args:
+          size: how many elements a window has.
+          shift: how far apart the first elements of two windows are; `size` by default.
+          stride: how far apart the elements of a window are.
+          drop_remainder: leave windows at the end out that have fewer.
+        """
+        from regrad.data.windows import WindowedDataset
+
+        return WindowedDataset(self, size, shift, stride, drop_remainder)
+
+    def reduce(self, initial_state, reduce_func):
+        """Returns the last state of `state = reduce_func(state, element)`, tensors; each run goes through the whole dataset.
+
+        Args:
+          initial_state: a structure of tensors.
+          reduce_func: function of a state and an element; returns the next state, of the same structure and dtypes.
+
+        Raises:
+          TypeError: another dtype or structure is returned.
+        """
+        from regrad.data.windows import reduced
+
+        return reduced(self, initial_state, reduce_func)
 
     def unbatch(self):
         """Returns a dataset of the rows of the elements."""
@@ -536,8 +570,16 @@ class ZipDataset(Dataset):
 
 
 # -- elements ---------------------------------------------------------------------------------------------
+def dense_only(dataset, what):
+    """Raises TypeError for a dataset whose elements are windows, which only `flat_map` and `interleave` look into."""
+    if any(hasattr(spec, "window") for spec in dataset.specs):
+        raise TypeError(f"Dataset.{what}: the elements are windows, datasets themselves: make tensors of them first, as by "
+                        "flat_map(lambda window: window.batch(size)).")
+
+
 class MapDataset(Dataset):
     def __init__(self, source, function):
+        dense_only(source, "map")
         self._source = source
         self._function = ElementFunction("map", function, source.output_types, source.specs)
         if isinstance(self._function.returned, Dataset):
@@ -551,6 +593,7 @@ class MapDataset(Dataset):
 
 class FilterDataset(Dataset):
     def __init__(self, source, function):
+        dense_only(source, "filter")
         self._source = source
         self._function = ElementFunction("filter", function, source.output_types, source.specs)
         specs = self._function.specs
@@ -619,6 +662,7 @@ class InterleaveDataset(Dataset):
 
 class BatchDataset(Dataset):
     def __init__(self, source, batch_size, drop_remainder, padded_shapes=None, padding_values=None):
+        dense_only(source, "batch")
         self._source = source
         self._size = _count(batch_size, "batch_size")
         self._drop = convert_to_tensor(drop_remainder, dtypes.bool_, "drop_remainder")
@@ -627,10 +671,14 @@ class BatchDataset(Dataset):
             raise InvalidArgumentError("Batch size must be greater than zero.")
         first = known if self._drop.value() is not None and self._drop.value() else None
         rows = [s.dims for s in source.specs]
-        self._padded, self._padding = None, ()
+        self._padded, self._padding, self._sizes = None, (), {}
         if padded_shapes is not None:
-            rows = self._padded = [_padded_dims(s, spec) for s, spec in zip(
-                leaves_up_to(source.output_types, padded_shapes, "padded_shapes"), source.specs)]
+            shapes = leaves_up_to(source.output_types, padded_shapes, "padded_shapes")
+            self._sizes = {(i, k): s for i, shape in enumerate(shapes) if isinstance(shape, (list, tuple))
+                           for k, s in enumerate(shape) if isinstance(s, Tensor)}  # sizes that are known when it runs
+            shapes = [[None if isinstance(s, Tensor) else s for s in shape] if isinstance(shape, (list, tuple)) else shape
+                      for shape in shapes]
+            rows = self._padded = [_padded_dims(s, spec) for s, spec in zip(shapes, source.specs)]
             if padding_values is None or not is_nested(padding_values):
                 padding_values = [padding_values] * len(source.specs)
             else:
@@ -638,7 +686,7 @@ class BatchDataset(Dataset):
             self._padding = [_padding(v, s.dtype) for v, s in zip(padding_values, source.specs)]
         super().__init__([source], source._structure, [Spec(None if d is None else (first, *d), s.dtype)
                                                        for d, s in zip(rows, source.specs)],
-                         [self._size, self._drop, *self._padding])
+                         [self._size, self._drop, *self._padding, *self._sizes.values()])
 
     def start(self, scope):
         source, size = self._source.start(scope), int(scope.values[self._size])
@@ -646,15 +694,17 @@ class BatchDataset(Dataset):
         if size < 1:
             raise InvalidArgumentError("Batch size must be greater than zero.")
         padding = [as_array(scope.values[p]) for p in self._padding]
+        padded = self._padded and [tuple(int(scope.values[self._sizes[i, k]]) if (i, k) in self._sizes else d
+                                         for k, d in enumerate(dims)) for i, dims in enumerate(self._padded)]
 
         def step():
             elements = list(itertools.islice(source, size))
             if not elements or drop and len(elements) < size:
                 raise StopIteration
             columns = list(zip(*elements))
-            if self._padded is None:
+            if padded is None:
                 return [_stacked(i, column) for i, column in enumerate(columns)]
-            return [_padded(i, c, d, p) for i, (c, d, p) in enumerate(zip(columns, self._padded, padding))]
+            return [_padded(i, c, d, p) for i, (c, d, p) in enumerate(zip(columns, padded, padding))]
 
         return _Running(step)
 
@@ -718,10 +768,20 @@ class WindowDataset(Dataset):
         return iter(scope.memory[self])
 
 
+class WindowSpec:
+    """Stands among the specs of a dataset for a component that is a dataset: `window`, whose elements a scope's memory has."""
+
+    dims, dtype = None, dtypes.variant
+
+    def __init__(self, window):
+        self.window = window
+
+
 class GroupByWindowDataset(Dataset):
     """What `reduce_func(key, window)` gives for up to `window_size(key)` elements of the same key."""
 
     def __init__(self, source, key_func, reduce_func, size_func):
+        dense_only(source, "group_by_window")
         self._source = source
         self._key = ElementFunction("group_by_window", key_func, source.output_types, source.specs)
         if [(s.dtype, s.dims) for s in self._key.specs] != [(dtypes.int64, ())]:
@@ -774,6 +834,7 @@ class GroupByWindowDataset(Dataset):
 
 class UnbatchDataset(Dataset):
     def __init__(self, source):
+        dense_only(source, "unbatch")
         self._source = source
         if any(s.dims == () for s in source.specs):
             raise ValueError("Cannot unbatch an input with scalar components.")
@@ -988,6 +1049,7 @@ def _check_shard(shards, index):
 
 class ConcatenateDataset(Dataset):
     def __init__(self, first, second):
+        dense_only(first, "concatenate")
         self._parts = first, second
         if first.output_types != second.output_types:
             raise TypeError(f"Two datasets to concatenate have different types {first.output_types} and {second.output_types}.")

@@ -192,10 +192,17 @@ def _dims(types, shapes):
     return [as_dims(s) for s in leaves_up_to(types, shapes, "output_shapes")]
 
 
+def _elements(dataset):
+    """Returns (static shapes, types) of what iterators give; TypeError for windows, which are no tensors."""
+    if any(hasattr(spec, "window") for spec in dataset.specs):
+        raise TypeError("An iterator gives tensors, but the elements of the dataset are windows, datasets themselves: "
+                        "flat_map(lambda window: window.batch(size)) makes tensors of them.")
+    return [s.dims for s in dataset.specs], dataset.output_types
+
+
 def make_initializable_iterator(dataset, shared_name=None):
     """Returns an Iterator over a dataset, which begins when its `initializer` runs, with what is fed then."""
-    dims = [s.dims for s in dataset.specs]
-    types = dataset.output_types
+    dims, types = _elements(dataset)
     handle = iterator_op(spec=IteratorSpec(tuple(leaves(types)), dims), name="IteratorV2")[0]
     return Iterator(handle, makeiterator_op(handle, dataset.tensors, dataset=dataset, name="MakeIterator"), types, dims)
 
@@ -207,8 +214,7 @@ def make_one_shot_iterator(dataset):
       ValueError: the dataset depends on a placeholder, a variable or random numbers.
     """
     _check_constant(dataset)
-    dims = [s.dims for s in dataset.specs]
-    types = dataset.output_types
+    dims, types = _elements(dataset)
     return Iterator(oneshotiterator_op(spec=IteratorSpec(tuple(leaves(types)), dims, dataset), name="OneShotIterator")[0],
                     None, types, dims)
 

@@ -45,6 +45,17 @@ def pair(x, words):
     return Dataset.from_tensor_slices({"x": x, "w": words})
 
 
+def reduced(n):
+    total = Dataset.range(n).reduce(np.int64(1), lambda state, i: state * 2 + i)
+    last = Dataset.range(n).map(lambda i: (i, "w")).reduce((np.float32(0), ""), lambda state, e: (tf.cast(e[0], tf.float32), e[1]))
+    return [total, last[0], last[1], total]
+
+
+def single(x):
+    found = tf.data.experimental.get_single_element(Dataset.from_tensor_slices((x, x + 1)))
+    return [found[0], found[1], found[0]]
+
+
 TYPES = ("float16", "bfloat16", "float64", "int8", "uint8", "int16", "uint16", "int32", "int64", "bool", "complex64", "complex128")
 CASES = [
     given(lambda x: Dataset.from_tensor_slices(x), X),
@@ -57,6 +68,11 @@ CASES = [
     Steps("MakeIterator", several),
     given(lambda x: Dataset.from_tensors(x).map(lambda v: v[::-1]).repeat(2), X, op_type="MakeIterator", note="map"),
     Steps("OneShotIterator", lambda: one_shot(Dataset.range(2))),
+    Steps("ReduceDataset", reduced, inputs=(np.array(4),)),
+    Steps("ReduceDataset", reduced, inputs=(np.array(0),), note="nothing"),
+    Steps("DatasetToSingleElement", single, inputs=(X[:1],)),
+    Steps("DatasetToSingleElement", single, inputs=(X[:0],), note="none"),
+    Steps("DatasetToSingleElement", single, inputs=(X,), note="several"),
     Steps("OneShotIterator", lambda: one_shot(Dataset.from_tensor_slices(X).batch(2)), note="batches"),
     Steps("IteratorFromStringHandleV2", by_handle),
     Steps("IteratorToStringHandle", by_handle),

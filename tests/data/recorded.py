@@ -436,6 +436,72 @@ def refusals(tf):
     )]
 
 
+# -- windows, and whole datasets -------------------------------------------------------------------------------
+@pipeline
+def windows(tf):
+    d = tf.data.Dataset.range(10)
+    return [drained(tf, d.window(*options).flat_map(lambda w: w.batch(4))) for options in (
+        (3,), (3, 2), (3, 1, 2, True), (2, 5), (4, 3, 1, True), (20,))]
+
+
+@pipeline
+def windows_of_pairs(tf):
+    d = tf.data.Dataset.range(7).map(lambda i: {"a": i, "b": (tf.cast(i, tf.float32), i * i)}).window(3, shift=2)
+    return d.skip(1).flat_map(lambda w: tf.data.Dataset.zip((w["a"].batch(3), w["b"][1].map(lambda x: -x).batch(3))))
+
+
+@pipeline
+def windows_by_turns(tf):
+    return tf.data.Dataset.range(6).window(2).interleave(lambda w: w.map(lambda x: x * 10), cycle_length=2)
+
+
+@pipeline
+def reductions(tf):
+    n = tf.placeholder(tf.int64, [])
+    total = tf.data.Dataset.range(n).reduce(np.int64(1), lambda s, e: s * n + e)
+    d = tf.data.Dataset.range(5).map(lambda i: {"x": i, "y": tf.cast(i, tf.float32)})
+    both = d.reduce((0.5, {"seen": tf.zeros([0], tf.int64)}),
+                    lambda s, e: (s[0] + e["y"], {"seen": tf.concat([s[1]["seen"], [e["x"]]], 0)}))
+    with tf.Session() as session:
+        return [session.run(total, {n: 4}), session.run(total, {n: 2}), repr(plain(session.run(both))),
+                repr(plain(session.run(both))), both[1]["seen"].shape, total.shape]
+
+
+@pipeline
+def a_single_element(tf):
+    n = tf.placeholder(tf.int64, [])
+    (x, y) = tf.data.experimental.get_single_element(tf.data.Dataset.range(n).map(lambda i: (i, [i, i])))
+    with tf.Session() as session:
+        found = [repr(plain(session.run((x, y), {n: 1}))), y.shape]
+        for k in (0, 2):
+            try:
+                session.run(x, {n: k})
+            except tf.errors.InvalidArgumentError as error:
+                found.append(error.message.partition(" [")[0].strip().splitlines()[-1])
+        return found
+
+
+@pipeline
+def experimental_datasets(tf):
+    E, D = tf.data.experimental, tf.data.Dataset
+    return [drained(tf, d) for d in (
+        D.range(6).apply(E.scan(np.int64(1), lambda s, e: (s * 2, (s, s + e)))),
+        D.range(6).apply(E.take_while(lambda i: i < 4)),
+        D.from_tensor_slices([3, 1, 3, 2, 1]).apply(E.unique()),
+        E.Counter(5, 3).take(4),
+        E.choose_from_datasets([D.range(3), D.range(10, 12)], D.from_tensor_slices(np.array([0, 1, 1, 0, 1, 0, 0]))))]
+
+
+@pipeline
+def buckets(tf):
+    E, D = tf.data.experimental, tf.data.Dataset
+    rows = D.range(1, 9).map(lambda i: (tf.fill([(3 * i) % 7], i), i))
+    length = lambda x, i: tf.size(x)  # noqa: E731
+    return [drained(tf, rows.apply(E.bucket_by_sequence_length(length, [3, 5, *more], [2, 3, 1, *more], **options)))
+            for options, more in (({}, []), ({"drop_remainder": True}, []), ({"pad_to_bucket_boundary": True}, [7]),
+                                  ({"padding_values": (np.int64(-1), np.int64(0)), "padded_shapes": ([9], [])}, []))]
+
+
 def results(tf):
     found = {}
     for name, function in PROGRAMS.items():
