@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from regrad.core import device as devices
 from regrad.core.dtypes import DType, as_dtype
 from regrad.core.errors import nearest
 from regrad.core.opdef import SHAPED
@@ -198,16 +197,25 @@ class GraphDef:
     """A list of NodeDefs, `node`; `gradient_rules` are the overrides of the whole graph it was made of."""
 
     versions = GraphVersions()
-    library = SimpleNamespace(function=(), gradient=())  # bodies stand in the attributes of the operations that use them
 
-    def __init__(self, ops=(), gradient_rules=(), add_shapes=False, node=()):
+    def __init__(self, ops=(), gradient_rules=(), add_shapes=False, node=(), library=None):
         self.node = _Nodes(NodeDef(op) for op in ops)
         self.node.extend(node)
+        self._library = library
         self.gradient_rules = tuple(gradient_rules)
         if add_shapes:
             for made in self.node:
                 if made.operation.outputs:
                     made.attr["_output_shapes"] = AttrValue(ListValue(t.shape for t in made.operation.outputs))
+
+    @property
+    def library(self):
+        """The functions of a graph that TensorFlow wrote; bodies of Regrad's operations stand in their attributes."""
+        if self._library is None:
+            from regrad.core.graph_proto import FunctionDefLibrary
+
+            self._library = FunctionDefLibrary()
+        return self._library
 
     def __str__(self):
         blocks = ("\n".join("  " + line for line in str(n).splitlines()) for n in self.node)
@@ -234,10 +242,13 @@ class GraphDef:
         return self.MergeFromString(data)
 
     def MergeFromString(self, data):
-        """Adds the nodes that bytes hold."""
-        from regrad.core.graph_proto import read_nodes
+        """Adds the nodes and functions that bytes hold."""
+        from regrad.core.graph_proto import ProtoGraphDef, read_nodes
 
-        list.extend(self.node, read_nodes(data))
+        proto = ProtoGraphDef.FromString(data)
+        list.extend(self.node, read_nodes(proto))
+        if proto.HasField("library"):
+            self.library.MergeFrom(proto.library)
         return len(data)
 
     @classmethod
@@ -248,11 +259,13 @@ class GraphDef:
         return made
 
     def Clear(self):
-        self.node, self.gradient_rules = _Nodes(), ()
+        self.node, self.gradient_rules, self._library = _Nodes(), (), None
 
     def MergeFrom(self, other):
-        """Adds the nodes of `other`."""
+        """Adds the nodes and functions of `other`."""
         self.node.extend(other.node)
+        if other._library is not None:
+            self.library.MergeFrom(other._library)
         self.gradient_rules += other.gradient_rules
 
     def CopyFrom(self, other):
@@ -281,9 +294,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
       ValueError: a name in `input_map` or `return_elements` is not there.
     """
     from regrad.core.convert import convert_to_tensor
-    from regrad.core.copying import copied_bodies
     from regrad.core.graph import get_default_graph
-    from regrad.core.tf_nodes import native
 
     if type(graph_def).__name__ == "ProtoGraphDef":
         graph_def = GraphDef.FromString(graph_def.SerializeToString())
@@ -297,49 +308,11 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
         raise TypeError(f"return_elements must be a list of strings, got {return_elements!r}.")
     graph = get_default_graph()
     given = {k if ":" in k else k + ":0": convert_to_tensor(v) for k, v in (input_map or {}).items()}
-    ops, used = {}, set()
-    types = {t.name: t.dtype for node in graph_def.node if node.operation for t in node.operation.outputs} if given else {}
-
-    def tensor(text):
-        full = text if ":" in text else text + ":0"
-        op, _, index = full.partition(":")
-        if full in given:
-            used.add(full)
-            wanted = types.get(full)
-            if wanted is not None and given[full].dtype is not wanted:
-                raise ValueError(f"input_map: {full} is {wanted.name}, {given[full].name} is {given[full].dtype.name}.")
-            return given[full]
-        outputs = ops[op].outputs
-        if not index.isdigit() or int(index) >= len(outputs):
-            raise ValueError(f"graph_def: {full} is taken, but '{op}' ({ops[op].type}) has {len(outputs)} outputs.")
-        return outputs[int(index)]
+    from regrad.importer.region import import_nodes
 
     with graph.name_scope(name if name is not None else "import"):
-        for node in in_order(native(graph_def.node)):
-            inputs = tuple(tensor(text) for text in node.input if not text.startswith("^"))
-            controls = [ops[text[1:]] for text in node.input if text.startswith("^")]
-            old = node.operation
-            if old is not None and old.type == node.op:
-                attrs = {k: _plain(node.attr[k].value) if k in node.attr else v for k, v in old.attrs.items()}
-                opdef, groups, attrs = old.opdef, old.groups, copied_bodies(old, attrs, graph, inputs)
-            else:
-                old, (opdef, groups, attrs) = None, described(node, inputs)
-                attrs = _made_bodies(opdef, attrs, graph, inputs)
-            if groups is None and len(inputs) != len(opdef.args):
-                raise ValueError(f"NodeDef '{node.name}': {opdef.type} takes {len(opdef.args)} inputs, got {len(inputs)}.")
-            marks = {k: _plain(v.value) for k, v in node.attr.items() if _is_mark(k, opdef)}  # no arguments of the op type
-            with graph.control_dependencies(controls):
-                op = ops[node.name] = graph._add(opdef, inputs, {k: v for k, v in attrs.items() if not _is_mark(k, opdef)},
-                                                 node.name, groups)
-            if marks:
-                op.attrs = {**op.attrs, **marks}
-            if node.device:
-                op._set_device(devices.joined(op.device, node.device))
-            rule = node.attr.get("_gradient_op_type")
-            if rule is not None and op.override_scope is None:
-                op._set_attr("_gradient_op_type", rule.value)
-            if old is not None:
-                op.attached_rules = old.attached_rules
+        region, used = import_nodes(graph_def, given)
+    ops = region.ops
     for op in ops.values():
         if "_class" in op.attrs:
             op.attrs = {**op.attrs, "_class": [_renamed(group, ops) for group in op.attrs["_class"]]}
@@ -352,7 +325,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     if return_elements is None:
         return None
     try:
-        return [tensor(e) if ":" in e else ops[e] for e in return_elements]
+        return [region.value(e) if ":" in e else ops[e] for e in return_elements]
     except (KeyError, IndexError) as error:
         raise ValueError(f"Requested return_element {return_elements} not found in graph_def: {error}.") from None
 
@@ -369,8 +342,13 @@ def _renamed(group, ops):
     return group if op is None else f"loc:@{op.name}".encode()
 
 
-def in_order(nodes):
+def in_order(nodes, more=()):
     """Returns nodes so that each stands behind those it needs; as they are where they do so already.
+
+    What comes from the turn before, by a NextIteration, is not needed.
+
+    Args:
+      more: {name: names of nodes that it needs besides its inputs}.
 
     Raises:
       ValueError: two nodes of one name; a node needs one that is not there, or itself.
@@ -384,6 +362,10 @@ def in_order(nodes):
         while stack:
             top = stack[-1]
             needed = dict.fromkeys(text.lstrip("^").partition(":")[0] for text in top.input)
+            if top.op in ("Merge", "RefMerge"):
+                needed = [n for n in needed if n not in named or named[n].op not in ("NextIteration", "RefNextIteration")]
+            if top.name in more:
+                needed = [*needed, *more[top.name]]
             missing = [n for n in needed if n not in done]
             if top.name in done or not missing:
                 stack.pop()
@@ -395,8 +377,8 @@ def in_order(nodes):
                 if name not in named:
                     raise ValueError(f"Node '{top.name}': Unknown input node '{name}'")
                 if any(n.name == name for n in stack):
-                    raise ValueError(f"Node '{name}' needs itself: TensorFlow's loops of Enter, Merge and Switch cannot be "
-                                     "imported; run the program that builds the graph.")
+                    raise ValueError(f"Node '{name}' ({named[name].op}) needs itself: graph_def has a cycle that is no loop of "
+                                     "TensorFlow's, with a NextIteration and a Merge.")
             stack += [named[name] for name in missing]
     return order
 
@@ -475,7 +457,7 @@ def _attributes(op):
 
 def _plain(value):
     """Returns a node's attribute as an operation keeps it: sizes of a shape, a constant's array."""
-    if isinstance(value, Message):
+    if type(value).__name__ == "TensorProto":
         from regrad.core.messages import make_ndarray
 
         return make_ndarray(value)

@@ -28,10 +28,18 @@ from regrad.core.tf_nodes import PRIVATE, written_name
 
 class ProtoAttrValue(Message):
     class ListValue(Message):
-        FIELDS = fields("2 s bytes*; 3 i int64*; 4 f float*; 5 b bool*; 6 type enum*; 7 shape TensorShapeProto*")
+        FIELDS = fields("""2 s bytes*; 3 i int64*; 4 f float*; 5 b bool*; 6 type enum*; 7 shape TensorShapeProto*;
+            9 func NameAttrList*""")
 
     FIELDS = fields("""1 list ProtoAttrValue.ListValue value; 2 s bytes value; 3 i int64 value; 4 f float value; 5 b bool value;
-        6 type enum value; 7 shape TensorShapeProto value; 8 tensor TensorProto value""")
+        6 type enum value; 7 shape TensorShapeProto value; 8 tensor TensorProto value; 9 placeholder string value;
+        10 func NameAttrList value""")
+
+
+class NameAttrList(Message):
+    """A function of the library, by its name, and what its attributes are."""
+
+    FIELDS = fields("1 name string; 2 attr map:ProtoAttrValue")
 
 
 class ProtoNodeDef(Message):
@@ -42,8 +50,39 @@ class ProtoVersions(Message):
     FIELDS = fields("1 producer int32; 2 min_consumer int32")
 
 
+class OpDef(Message):
+    """The signature of a function."""
+
+    class ArgDef(Message):
+        FIELDS = fields("""1 name string; 2 description string; 3 type enum; 4 type_attr string; 5 number_attr string;
+            6 type_list_attr string; 16 is_ref bool""")
+
+    class AttrDef(Message):
+        FIELDS = fields("1 name string; 2 type string; 3 default_value ProtoAttrValue")
+
+    FIELDS = fields("""1 name string; 2 input_arg OpDef.ArgDef*; 3 output_arg OpDef.ArgDef*; 4 attr OpDef.AttrDef*;
+        17 is_stateful bool; 20 control_output string*""")
+
+
+class FunctionDef(Message):
+    """A function: nodes, and by name which of their outputs it returns."""
+
+    FIELDS = fields("""1 signature OpDef; 3 node_def ProtoNodeDef*; 4 ret map:string; 5 attr map:ProtoAttrValue;
+        6 control_ret map:string""")
+
+
+class GradientDef(Message):
+    FIELDS = fields("1 function_name string; 2 gradient_func string")
+
+
+class FunctionDefLibrary(Message):
+    """The functions of a graph, and which of them is whose gradient."""
+
+    FIELDS = fields("1 function FunctionDef*; 2 gradient GradientDef*")
+
+
 class ProtoGraphDef(Message):
-    FIELDS = fields("1 node ProtoNodeDef*; 4 versions ProtoVersions")
+    FIELDS = fields("1 node ProtoNodeDef*; 2 library FunctionDefLibrary; 4 versions ProtoVersions")
 
 
 class SaverDef(Message):
@@ -284,8 +323,8 @@ def _is_literal(value):
 
 def _fits(value):
     """Returns whether `attr_proto` keeps all of an attribute's value."""
-    return (_is_plain(value) or isinstance(value, (TensorShape, np.ndarray, TensorProto)) or _is_literal(value)
-            or isinstance(value, (list, tuple)) and all(isinstance(v, (TensorShape, DType)) for v in value))
+    return (_is_plain(value) or isinstance(value, (TensorShape, np.ndarray, TensorProto, NameAttrList)) or _is_literal(value)
+            or isinstance(value, (list, tuple)) and all(isinstance(v, (TensorShape, DType, NameAttrList)) for v in value))
 
 
 def attr_proto(value):
@@ -295,6 +334,8 @@ def attr_proto(value):
         proto.shape.CopyFrom(value.as_proto())
     elif isinstance(value, (np.ndarray, TensorProto)):
         proto.tensor.CopyFrom(value if isinstance(value, TensorProto) else make_tensor_proto(value))
+    elif isinstance(value, NameAttrList):
+        proto.func.CopyFrom(value)
     elif _is_literal(value) and len({type(v) for v in value} | {tuple}) > 2 or _is_literal(value) and None in value:
         proto.s = _LITERAL + repr(value).encode()
     elif isinstance(value, (list, tuple)):
@@ -302,6 +343,8 @@ def attr_proto(value):
         for item in value:
             if isinstance(item, TensorShape):
                 proto.list.shape.append(item.as_proto())
+            elif isinstance(item, NameAttrList):
+                proto.list.func.append(item)
             elif isinstance(item, (tuple, list)):
                 return ProtoAttrValue(s=_LITERAL + repr(value).encode())
             else:
@@ -318,6 +361,8 @@ def graph_proto(graph_def):
     proto = ProtoGraphDef(versions=ProtoVersions(producer=GraphVersions.producer))
     for node in graph_def.node:
         _write_node(proto, node)
+    if graph_def.library.ListFields():
+        proto.library.CopyFrom(graph_def.library)
     return proto
 
 
@@ -328,7 +373,10 @@ def graph_bytes(graph_def):
         head = ProtoNodeDef(name=node.name, op=node.op, input=node.input, device=node.device or "").SerializeToString()
         attrs = sorted(_attributes_of(node).items())
         nodes.append(sized(1, head + b"".join(sized(5, sized(1, k.encode()) + sized(2, _attr_bytes(v))) for k, v in attrs)))
-    return b"".join(nodes) + ProtoGraphDef(versions=ProtoVersions(producer=GraphVersions.producer)).SerializeToString()
+    rest = ProtoGraphDef(versions=ProtoVersions(producer=GraphVersions.producer))
+    if graph_def.library.ListFields():
+        rest.library.CopyFrom(graph_def.library)
+    return b"".join(nodes) + rest.SerializeToString()
 
 
 def _attributes_of(node):
@@ -395,7 +443,11 @@ def _text(value):
         return value
 
 
-_READ = {"s": _text, "i": int, "b": bool, "type": as_dtype, "shape": shape_of,
+def _dtype(number):
+    return as_dtype(number - 100 if number > 100 else number)  # there are no reference types
+
+
+_READ = {"s": _text, "i": int, "b": bool, "type": _dtype, "shape": shape_of, "func": lambda v: v,
          "f": lambda v: float(str(np.float32(v)))}  # the shortest number that is that float
 
 
@@ -408,16 +460,28 @@ def _value(proto):
         return make_ndarray(proto.tensor)
     if field == "list":
         return tuple(_READ[f.name](v) for f, values in proto.list.ListFields() for v in values)
+    if field == "placeholder":
+        return proto  # of a function's node: an attribute of the function
     return _READ[field](getattr(proto, field))
 
 
-def read_nodes(data):
-    """Returns the NodeDefs that the bytes of a GraphDef hold."""
+def read_node(proto):
+    """Returns the NodeDef of a ProtoNodeDef."""
+    return NodeDef(name=proto.name, op=proto.op, input=proto.input, device=proto.device, attr=read_attributes(proto.attr))
+
+
+def read_attributes(protos):
+    """Returns {name: AttrValue} of {name: ProtoAttrValue}."""
+    return {key.removeprefix(PRIVATE): AttrValue(_value(proto)) for key, proto in protos.items()}
+
+
+def read_nodes(proto):
+    """Returns the NodeDefs of a ProtoGraphDef."""
     nodes = []
-    for proto in ProtoGraphDef.FromString(data).node:
-        attrs = {key.removeprefix(PRIVATE): AttrValue(_value(attr)) for key, attr in proto.attr.items()}
+    for node_proto in proto.node:
+        node = read_node(node_proto)
+        attrs = node.attr
         live, rule = attrs.pop(_LIVE, None), attrs.pop(_RULE, None)
-        node = NodeDef(name=proto.name, op=proto.op, input=proto.input, device=proto.device, attr=attrs)
         op = _operations.get(live.value) if live is not None else None
         if op is None and rule is not None:
             # It must not fall back to the plain derivative: a rule of this name has to be registered.

@@ -249,7 +249,7 @@ def extract_sub_graph(graph_def, dest_nodes):
         raise TypeError(f"graph_def must be a graph_pb2.GraphDef proto, got {type(graph_def).__name__}.")
     if isinstance(dest_nodes, str):
         raise TypeError("dest_nodes must be a list.")
-    return GraphDef(node=_needed(graph_def, list(dest_nodes)))
+    return GraphDef(node=_needed(graph_def, list(dest_nodes)), library=graph_def.library)
 
 
 def convert_variables_to_constants(sess, input_graph_def, output_node_names, variable_names_whitelist=None,

@@ -1,0 +1,341 @@
+"""Op types that TensorFlow writes and Regrad has in another form.
+
+A translation takes a region, a node and its inputs, and returns the node's outputs: tensors, or what stands for a handle. A
+TensorArray, and a list of tensors, is the tensor that holds its rows: TensorFlow's `flow` carries the contents. What one
+node of another type can stand for is in `core/tf_nodes.py`.
+"""
+
+import numpy as np
+
+from regrad.core import dtypes
+from regrad.core.convert import constant
+from regrad.core.graph import Tensor
+from regrad.core.opdef import find_op
+from regrad.core.shapes import TensorShape
+
+_HANDLES = (dtypes.resource, dtypes.variant)
+
+
+def translated(region, node, inputs):
+    """Returns the outputs of a node that is not simply an operation of its type; None for one that is."""
+    if node.operation is not None:
+        return None
+    if node.op in region.library:
+        return _call(region, node, inputs, node.op)
+    translation = TRANSLATIONS.get(node.op)
+    if translation is not None and (node.op not in _BODIES or hasattr(node.attr[_BODIES[node.op]].value, "attr")):
+        return translation(region, node, inputs)
+    return None
+
+
+def _attr(node, name, default=None):
+    attr = node.attr.get(name)
+    return default if attr is None or attr.value is None else attr.value
+
+
+def _dims(shape):
+    return shape.dims_ if isinstance(shape, TensorShape) else shape
+
+
+def _const(value, dtype=np.int32):
+    return constant(np.asarray(value, dtype))
+
+
+# -- functions ------------------------------------------------------------------------------
+def _results(region, node, values, effects=()):
+    """Gives the tensors among a call's results the node's name."""
+    from regrad.ops.array import identityn_op
+    from regrad.ops.control import group
+
+    tensors = [v for v in values if isinstance(v, Tensor) and not _is_storage(v)]
+    with region.graph.control_dependencies(effects):
+        if not tensors:
+            region.ops[node.name] = group(name=node.name)
+            return values
+        named = iter(identityn_op(tensors, name=node.name))
+    values = [next(named) if isinstance(v, Tensor) and not _is_storage(v) else v for v in values]
+    region.ops[node.name] = next(v.op for v in values if isinstance(v, Tensor) and not _is_storage(v))
+    return values
+
+
+def _is_storage(value):
+    from regrad.core.graph import variable_of
+
+    return variable_of(value) is not None
+
+
+def _call(region, node, inputs, name=None):
+    if name is None:
+        function, structure = region.function(node, node.attr["f"].value)
+    else:  # a function called under its own name, as TensorFlow 1's Defun is
+        function, structure = region.library.function(name, node.attr, node)
+    values, effects = region.called(node, function, structure, inputs)
+    return _results(region, node, values, effects)
+
+
+def _branches(region, node, arguments, named):
+    """Returns the functions that run the branches of a node."""
+    def branch(function, structure):
+        def make():
+            values, effects = region.called(node, function, structure, arguments)
+            if not effects:
+                return values
+            from regrad.ops.control import tuple as wait
+
+            return wait(values, control_inputs=effects) if values else effects[-1]
+        return make
+
+    return [branch(*region.function(node, f)) for f in named]
+
+
+def _if(region, node, inputs):
+    from regrad.ops.array import size
+    from regrad.ops.compare import not_equal
+    from regrad.ops.flow import cond
+
+    predicate = inputs[0]
+    if predicate.dims != () and predicate.dims is not None:
+        predicate = size(predicate)
+    if predicate.dtype is not dtypes.bool_:
+        predicate = not_equal(predicate, constant("" if predicate.dtype is dtypes.string else 0, predicate.dtype))
+    branches = _branches(region, node, inputs[1:], [node.attr[k].value for k in ("then_branch", "else_branch")])
+    return _chosen(region, node, cond(predicate, *branches, strict=True, name=f"{node.name}/If"))
+
+
+def _case(region, node, inputs):
+    from regrad.ops.flow import switch_case
+
+    branches = _branches(region, node, inputs[1:], node.attr["branches"].value)
+    made = switch_case(inputs[0], branches, name=f"{node.name}/Case")
+    return _chosen(region, node, made if isinstance(made, (list, tuple)) or not isinstance(made, Tensor) else [made])
+
+
+def _chosen(region, node, made):
+    if isinstance(made, (list, tuple)):
+        return _results(region, node, list(made))
+    region.ops[node.name] = made
+    return []
+
+
+def _while(region, node, inputs):
+    from regrad.importer.region import repeated
+
+    (test, test_nodes), (body, body_nodes) = (region.function(node, node.attr[k].value) for k in ("cond", "body"))
+    passed = [_behind_identity(body_nodes, text) for text in body.results]
+    unchanged = [text == argument for text, argument in zip(passed, body.arguments)]
+
+    def step(values, wanted):
+        found, effects = region.called(node, body, body_nodes, values)
+        if not effects:
+            return [found[i] for i in wanted]
+        from regrad.ops.control import tuple as wait
+
+        return wait([found[i] for i in wanted], control_inputs=effects)
+
+    last = repeated(f"{node.name}/While", list(inputs), unchanged,
+                    lambda values: region.called(node, test, test_nodes, values)[0][0], step)
+    return _results(region, node, last)
+
+
+def _behind_identity(structure, text):
+    node = structure.nodes[text.partition(":")[0]]
+    while node.op == "Identity":
+        text = node.input[0] if ":" in node.input[0] else node.input[0] + ":0"
+        node = structure.nodes[text.partition(":")[0]]
+    return text
+
+
+_BODIES = {"If": "then_branch", "While": "body", "Case": "branches"}  # the op types that Regrad has under these names, too
+
+
+# -- handles ----------------------------------------------------------------------------------------
+def _passed(region, node, inputs):
+    """Identity and the like: handles, and what stands for them, are passed on as they are."""
+    kinds = _attr(node, "T")
+    if not isinstance(kinds, tuple):
+        kinds = (kinds,)
+    if all(isinstance(v, Tensor) for v in inputs) and not any(k in _HANDLES for k in kinds):
+        return None
+    return inputs
+
+
+def _nothing(region, node, inputs):
+    op = _make("NoOp", (), node.name)
+    region.ops[node.name] = op
+    return []
+
+
+# -- TensorArrays ----------------------------------------------------------------------------------
+class Array:
+    """Stands for the handle of a TensorArray: what its operations have to know besides the rows."""
+
+    def __init__(self, dtype, dynamic):
+        self.dtype, self.dynamic = dtype, dynamic
+
+
+def _make(op_type, inputs, name, **attrs):
+    return find_op(op_type)(*inputs, name=name, **attrs)
+
+
+def _array(region, node, inputs):
+    dynamic = bool(_attr(node, "dynamic_size", False))
+    flow = _make("TensorArrayV3", inputs, node.name, dtype=_attr(node, "dtype"), dynamic_size=dynamic,
+                 element_shape=_dims(_attr(node, "element_shape")))
+    return [Array(flow.dtype, dynamic), flow]
+
+
+def _array_write(region, node, inputs):
+    handle, index, value, flow = inputs
+    return [_make("TensorArrayWriteV3", (flow, index, value), node.name, dynamic_size=handle.dynamic)]
+
+
+def _counts(indices):
+    """Returns the number up to which `indices` count from 0, a tensor; None where they are something else."""
+    if indices.op.type != "Range":
+        return None
+    first, limit, step = indices.op.inputs
+    return limit if [first.value(), step.value()] == [0, 1] else None
+
+
+def _array_scatter(region, node, inputs):
+    handle, indices, value, flow = inputs
+    if _counts(indices) is not None:  # `unstack`
+        return [_make("TensorArrayUnstack", (value, flow), node.name, dynamic_size=handle.dynamic)]
+    return [_make("TensorArrayScatterV3", (flow, indices, value), node.name, dynamic_size=handle.dynamic)]
+
+
+def _of_rows(op_type):
+    """Returns the translation for an operation that reads: its handle is left out, the flow comes first."""
+    def translation(region, node, inputs):
+        _, *rest, flow = inputs
+        return [_make(op_type, (flow, *rest), node.name)]
+    return translation
+
+
+def _array_gather(region, node, inputs):
+    _, indices, flow = inputs
+    size = _counts(indices)
+    if size is not None and size.op.type == "TensorArraySizeV3" and size.op.inputs[0] is flow:  # `stack`
+        rows = _make("Identity", (flow,), node.name)
+    else:
+        rows = _make("TensorArrayGatherV3", (flow, indices), node.name)
+    shape = _dims(_attr(node, "element_shape"))
+    if shape is not None:
+        rows.set_shape((None, *shape))
+    return [rows]
+
+
+def _array_concat(region, node, inputs):
+    _, flow = inputs
+    from regrad.ops.array import fill, shape
+
+    value = _make("TensorArrayConcatV3", (flow,), node.name)
+    sizes = shape(flow, out_type=dtypes.int64)
+    return [value, fill(sizes[:1], sizes[1])]
+
+
+# -- lists of tensors ---------------------------------------------------------------------------------
+def _reserve(region, node, inputs):
+    shape, size = inputs
+    grows = size.value() is not None and not size.value()
+    return [_make("TensorArrayV3", (size,), node.name, dtype=_attr(node, "element_dtype"), dynamic_size=grows,
+                  element_shape=_known_shape(shape))]
+
+
+def _known_shape(tensor):
+    """Returns the sizes that a tensor of them tells, None for those that are -1."""
+    sizes = tensor.partial()
+    return None if not isinstance(sizes, tuple) else tuple(None if d is None or d < 0 else d for d in sizes)
+
+
+def _set_item(region, node, inputs):
+    rows, index, item = inputs
+    return [_make("TensorArrayWriteV3", (rows, index, item), node.name,
+                  dynamic_size=bool(_attr(node, "resize_if_index_out_of_bounds", False)))]
+
+
+def _item(op_type):
+    """Returns the translation for what reads one row, or some: its last input says what shape rows have."""
+    def translation(region, node, inputs):
+        *inputs, shape = inputs
+        row, known = _make(op_type, inputs, node.name), _known_shape(shape)
+        if known is not None:
+            row.set_shape(known if op_type == "TensorArrayReadV3" else (None, *known))
+        return [row]
+    return translation
+
+
+def _stacked(region, node, inputs):
+    rows, shape = inputs
+    stacked, known = _make("Identity", (rows,), node.name), _known_shape(shape)
+    if known is not None:
+        n = _attr(node, "num_elements", -1)
+        stacked.set_shape((n if n >= 0 else None, *known))
+    return [stacked]
+
+
+def _list_of(region, node, inputs):
+    return [_make("Identity", inputs[:1], node.name)]
+
+
+def _scattered(region, node, inputs):
+    tensor, indices, shape, *size = inputs
+    if not size:
+        from regrad.ops.reduce import reduce_max
+
+        size = [reduce_max(indices) + 1]
+    rows = _make("TensorArrayV3", size, node.name, dtype=tensor.dtype, dynamic_size=False, element_shape=_known_shape(shape))
+    return [_make("TensorArrayScatterV3", (rows, indices, tensor), node.name, dynamic_size=False)]
+
+
+def _scattered_into(region, node, inputs):
+    rows, tensor, indices = inputs
+    return [_make("TensorArrayScatterV3", (rows, indices, tensor), node.name, dynamic_size=False)]
+
+
+def _push(region, node, inputs):
+    rows, item = inputs
+    size = _make("TensorArraySizeV3", (rows,), node.name)
+    return [_make("TensorArrayWriteV3", (rows, size, item), node.name, dynamic_size=True)]
+
+
+def _pop(region, node, inputs):
+    rows, shape = inputs
+    last = _make("TensorArraySizeV3", (rows,), node.name) - 1
+    row = _make("TensorArrayReadV3", (rows, last), node.name)
+    known = _known_shape(shape)
+    if known is not None:
+        row.set_shape(known)
+    return [rows[:last], row]
+
+
+def _empty(region, node, inputs):
+    return [_make("TensorArrayV3", (_const(0),), node.name, dtype=_attr(node, "element_dtype"), dynamic_size=True,
+                  element_shape=_known_shape(inputs[0]))]
+
+
+def _list_concat(region, node, inputs):
+    return _array_concat(region, node, (None, inputs[0]))
+
+
+def _length(region, node, inputs):
+    return [_make("TensorArraySizeV3", inputs, node.name)]
+
+
+TRANSLATIONS = {
+    "PartitionedCall": _call, "StatefulPartitionedCall": _call,
+    "If": _if, "StatelessIf": _if, "Case": _case, "StatelessCase": _case, "While": _while, "StatelessWhile": _while,
+    "Identity": _passed, "IdentityN": _passed, "_Arg": lambda region, node, inputs: [],
+    "DestroyResourceOp": _nothing,
+    "TensorArrayV3": _array, "TensorArrayWriteV3": _array_write, "TensorArrayScatterV3": _array_scatter,
+    "TensorArrayReadV3": _of_rows("TensorArrayReadV3"), "TensorArrayGatherV3": _array_gather,
+    "TensorArraySizeV3": _of_rows("TensorArraySizeV3"), "TensorArrayConcatV3": _array_concat,
+    "TensorArrayCloseV3": _nothing,
+    "TensorListReserve": _reserve, "EmptyTensorList": _empty, "TensorListSetItem": _set_item,
+    "TensorListGetItem": _item("TensorArrayReadV3"), "TensorListGather": _item("TensorArrayGatherV3"),
+    "TensorListStack": _stacked, "TensorListFromTensor": _list_of, "TensorListLength": _length,
+    "TensorListScatter": _scattered, "TensorListScatterV2": _scattered, "TensorListScatterIntoExistingList": _scattered_into,
+    "TensorListPushBack": _push, "TensorListPopBack": _pop, "TensorListConcat": _list_concat,
+    "TensorListConcatV2": _list_concat,
+}
+
