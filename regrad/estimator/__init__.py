@@ -7,6 +7,8 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.estimator.spec": "EstimatorSpec ModeKeys",
     "regrad.estimator.run_config": "RunConfig",
     "regrad.estimator.estimator": "Estimator",
+    "regrad.estimator.canned": """
+        DNNClassifier DNNLinearCombinedClassifier DNNLinearCombinedRegressor DNNRegressor LinearClassifier LinearRegressor""",
     "regrad.contrib": "tpu",
     "regrad.estimator.training": "EvalSpec TrainSpec train_and_evaluate",
     "regrad.train.warm_starting": "VocabInfo WarmStartSettings",

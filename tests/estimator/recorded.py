@@ -60,13 +60,13 @@ def files(made):
 
 
 def events(tf, path):
-    """Returns ["step tag"] of what event files say."""
+    """Returns what event files say; at which step TensorFlow writes a summary is a race."""
     found = []
     for name in sorted(glob.glob(os.path.join(path, "events*"))):
         for event in tf.train.summary_iterator(name):
             if event.HasField("session_log"):
                 found.append(f"{event.step} session {event.session_log.status}")
-            found += [f"{event.step} {v.tag} {v.WhichOneof('value')}" for v in event.summary.value]
+            found += [f"{v.tag} {v.WhichOneof('value')}" for v in event.summary.value]
     return sorted(line for line in found if not re.search("/sec|enqueue_input", line))
 
 
@@ -257,6 +257,73 @@ def rates_of(tf, path):
                   for event in tf.train.summary_iterator(name) for v in event.summary.value)
 
 
+def canned(tf, name):
+    """Returns an estimator that brings its model, whose variables begin with known numbers."""
+    fc, rng = tf.feature_column, np.random.RandomState(1)
+    words = fc.categorical_column_with_vocabulary_list("word", ["a", "b", "c", "d"])
+    x, embedded = fc.numeric_column("x", 2), fc.embedding_column(words, 2)
+    kinds = tf.estimator
+    three = {"n_classes": 3, "label_vocabulary": ["x", "y", "z"]}
+
+    def begun(**shapes):
+        """Returns a checkpoint of variables, "linear/..." and "dnn/...", by short names."""
+        names = {"lx": "linear/linear_model/x/weights", "lw": "linear/linear_model/word/weights",
+                 "lb": "linear/linear_model/bias_weights", "e": "dnn/input_from_feature_columns/input_layer/word_embedding/"
+                 "embedding_weights", **{f"{k}{i}": f"dnn/hiddenlayer_{i}/{n}" for i in (0, 1) for k, n in (
+                     ("k", "kernel"), ("b", "bias"))}, "ko": "dnn/logits/kernel", "bo": "dnn/logits/bias"}
+        with tf.Graph().as_default(), tf.Session() as sess:
+            for name, shape in shapes.items():
+                tf.get_variable(names[name], initializer=tf.constant(rng.uniform(-0.5, 0.5, shape), tf.float32))
+            sess.run(tf.global_variables_initializer())
+            return tf.estimator.WarmStartSettings(tf.train.Saver().save(sess, os.path.join(folder(), "begun")), "|".join(
+                names[name] for name in shapes))
+
+    deep = {"k0": (4, 3), "b0": 3, "k1": (3, 2), "b1": 2, "ko": (2, 1), "bo": 1, "e": (4, 2)}
+    made = {
+        "linear2": lambda: kinds.LinearClassifier([x, words], folder(), weight_column="weight",
+                                          warm_start_from=begun(lx=(2, 1), lw=(4, 1), lb=1)),
+        "linear3": lambda: kinds.LinearClassifier([x, words], folder(), optimizer=lambda: tf.train.AdamOptimizer(0.1), **three,
+                                          warm_start_from=begun(lx=(2, 3), lw=(4, 3), lb=3)),
+        "linear": lambda: kinds.LinearRegressor([x, words], folder(), loss_reduction=tf.losses.Reduction.MEAN,
+                                        warm_start_from=begun(lx=(2, 1), lw=(4, 1), lb=1)),
+        "deep2": lambda: kinds.DNNClassifier([3, 2], [x, embedded], folder(), activation_fn=tf.tanh, weight_column="weight",
+                                     warm_start_from=begun(**deep)),
+        "deep": lambda: kinds.DNNRegressor([3], [x], folder(), batch_norm=True, weight_column="weight",
+                                   warm_start_from=begun(k0=(2, 3), b0=3, ko=(3, 1), bo=1)),
+        "both3": lambda: kinds.DNNLinearCombinedClassifier(
+            folder(), [words], "Adam", [x], "RMSProp", [3], **three,
+            warm_start_from=begun(lw=(4, 3), lb=3, k0=(2, 3), b0=3, ko=(3, 3), bo=3)),
+        "both": lambda: kinds.DNNLinearCombinedRegressor(folder(), [words], "Ftrl", [x], "Adagrad", [3], label_dimension=2,
+                                                 warm_start_from=begun(lw=(4, 2), lb=2, k0=(2, 3), b0=3, ko=(3, 2), bo=2)),
+    }
+    return made[name]()
+
+
+CANNED = "linear2 linear3 linear deep2 deep both3 both".split()
+
+
+def canned_answers(tf, name):
+    """Returns {what one of them gives after some steps}."""
+    made, rng = canned(tf, name), np.random.RandomState(2)
+    words = np.array(["a", "b", "c", "d"])[rng.randint(0, 4, 50)]
+    features = {"x": X, "word": words, "weight": rng.uniform(0.5, 2, 50).astype("f")}
+    labels = np.array(["x", "y", "z"])[rng.randint(0, 3, 50)] if "3" in name else (Y > 0).astype("int64") if "2" in name else Y
+    labels = np.stack([Y, -Y], 1) if name == "both" else labels
+
+    def input_fn(epochs=1):
+        return tf.data.Dataset.from_tensor_slices((features, labels)).repeat(epochs).batch(10)
+
+    made.train(lambda: input_fn(2))
+    names = [n for n in made.get_variable_names() if not re.search("Ftrl|Ada|RMS|Adam|beta", n)]
+    found, answers = made.evaluate(input_fn), list(made.predict(input_fn))
+    lines = [*names, *sorted(found), *(f"{key}: {answers[0][key].dtype} {answers[0][key].shape}" for key in sorted(answers[0])),
+             *(str(answer["classes"]) for answer in answers[:5] if "classes" in answer),
+             *sorted({line.split()[1] for line in rates_of(tf, made.model_dir) if "/sec" not in line})]
+    return {f"canned_{name}_lines": lines, f"canned_{name}_eval": measured(found), f"canned_{name}_values": np.concatenate([
+        np.ravel(made.get_variable_value(n)).astype("float64") for n in names]), **{
+        f"canned_{name}_{key}": np.array([a[key] for a in answers]) for key in answers[0] if "class" not in key}}
+
+
 def batches(tf):
     """What input functions over arrays give."""
     found = {}
@@ -319,6 +386,9 @@ def refusals(tf):
             model_fn, folder(), tf.estimator.tpu.RunConfig(), use_tpu=False).train(dataset(tf)),
         "warm": lambda: tf.estimator.WarmStartSettings(""),
         "warm kind": lambda: tf.estimator.Estimator(model_fn, folder(), params={}, warm_start_from=3),
+        "classes": lambda: tf.estimator.LinearClassifier([], n_classes=1),
+        "reduction": lambda: tf.estimator.LinearRegressor([], loss_reduction="a"),
+        "no parts": lambda: tf.estimator.DNNLinearCombinedRegressor(),
         "stop": lambda: tf.estimator.experimental.make_early_stopping_hook(1, None),
     }
     return [f"{name}: {re.split(r'[,.(:]', refusal(case)[0].partition(': ')[2])[0][:60]} ({refusal(case)[0].partition(':')[0]})"
@@ -327,4 +397,5 @@ def refusals(tf):
 
 def results(tf):
     return {**training(tf), "order": order(tf), **together(tf), "stopped": stopped(tf), **warm(tf), **batches(tf),
-            **on_one_shard(tf), "refusals": refusals(tf)}
+            **on_one_shard(tf), **{key: value for name in CANNED for key, value in canned_answers(tf, name).items()},
+            "refusals": refusals(tf)}

@@ -23,6 +23,11 @@ def test_program(program):
     compare(program(tf))
 
 
+@pytest.mark.parametrize("name", recorded.CANNED)
+def test_models_that_are_brought(name):
+    compare(recorded.canned_answers(tf, name))
+
+
 @pytest.mark.parametrize("name", ["order", "stopped", "refusals"])
 def test_what_happens(name):
     assert getattr(recorded, name)(tf) == EXPECTED[name]
