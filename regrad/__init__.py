@@ -20,7 +20,8 @@ _NAMES = {
     "regrad.core.constants": "get_static_value",
     "regrad.logging": "get_logger",
     "regrad.core.shapes": "Dimension TensorShape dimension_at_index dimension_value",
-    "regrad.core.graph": """Graph Operation RegradWarning Tensor get_default_graph is_tensor reset_default_graph""",
+    "regrad.core.graph": """Graph Operation Tensor get_default_graph is_tensor reset_default_graph""",
+    "regrad.core.errors": "RegradWarning",
     "regrad.core.context": "get_default_session",
     "regrad.core.device": "DeviceSpec",
     "regrad.core.opdef": "Spec define_op",
@@ -35,7 +36,8 @@ _NAMES = {
     "regrad.framework": """add_to_collection add_to_collections colocate_with container control_dependencies
         convert_to_tensor_or_indexed_slices convert_to_tensor_or_sparse_tensor device
         get_collection get_collection_ref gradient_override_map name_scope op_scope""",
-    "regrad.autodiff.overrides": """Override OverrideError View attach bridge get_gradient_function grouped
+    "regrad.autodiff.resolution": "get_gradient_function",
+    "regrad.autodiff.overrides": """Override OverrideError View attach bridge grouped
         overriding set_graph_rule""",
     "regrad.autodiff.saved": "overrides_from_json overrides_to_json",
     "regrad.autodiff.transforms": """clip_gradient mask_gradient noise_gradient normalize_gradient reverse_gradient

@@ -35,7 +35,8 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):  # a forked child must
     os.environ.setdefault(_name, "1")
 
 FILES = [*sorted((ROOT / "regrad" / "ops").glob("*_grad.py")),
-         *(ROOT / "regrad" / "autodiff" / n for n in ("gradients.py", "derivatives.py", "overrides.py"))]
+         *(ROOT / "regrad" / "autodiff" / n for n in (
+             "gradients.py", "partials.py", "groups.py", "derivatives.py", "overrides.py", "resolution.py"))]
 
 # Cosmic Ray's operators, without those whose faults no program survives (a tensor shifted left, a decorator taken away).
 OPERATORS = """
@@ -85,7 +86,7 @@ TESTS = {
     "tensor_array_grad": ([], ["tests/ops", "tests/autodiff", "tests/nn/test_rnn.py", "tests/test_tf1_behaviour.py"]),
     "gradients": (["array", "math"], BUILDER),
     "derivatives": ([], ["tests/autodiff/test_derivatives.py", "tests/autodiff", "tests/test_tf1_behaviour.py"]),
-    "overrides": ([], BUILDER),
+    **{name: ([], BUILDER) for name in ("overrides", "resolution", "groups", "partials")},
 }
 
 # Faults that change nothing that can be seen: {(file, line as changed): why}.

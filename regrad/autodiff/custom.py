@@ -211,7 +211,7 @@ def get_dependent_variables(input_ops, output_ops):
     Args:
       input_ops, output_ops: structures of tensors.
     """
-    from regrad.autodiff.overrides import get_gradient_function
+    from regrad.autodiff.resolution import get_gradient_function
 
     def differentiable(op):
         try:

@@ -5,8 +5,9 @@ All are made of `gradients()`, so overrides, views and blocks hold in them as an
 
 import re
 
-from regrad.autodiff.gradients import _as_list, _element, gradients
+from regrad.autodiff.gradients import _as_list, gradients
 from regrad.autodiff.overrides import View
+from regrad.autodiff.partials import element
 from regrad.autodiff.walking import for_forward_mode
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
@@ -153,7 +154,7 @@ def _directions(xs, vs):
         raise ValueError(f"xs and vs must have the same length: {len(xs)} and {len(vs)}.")
     out = []
     for i, (x, v) in enumerate(zip(xs, vs)):
-        x = _element(x, "x")
+        x = element(x, "x")
         v = convert_to_tensor(v, dtype=None if hasattr(v, "dtype") else x.dtype)
         if v.dtype is not x.dtype or not compatible(v.dims, x.dims):
             raise ValueError(f"vs[{i}] is {spec_text(v)}, but xs[{i}] ({x.name}) is {spec_text(x)}: a v is a step of its x.")

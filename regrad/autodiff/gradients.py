@@ -4,22 +4,20 @@ One walk, backwards over the operations between xs and ys, newest first. An op i
 creation order is a reverse topological order: no recursion, linear time, and the same result on every run.
 """
 
-import heapq
-import warnings
-
 from regrad.autodiff import forward as forward_mode
-from regrad.autodiff import overrides as rules
-from regrad.autodiff.rules import as_rule as rules_as_rule
+from regrad.autodiff.groups import GroupStep, grouped_order
+from regrad.autodiff.overrides import OverrideError, View, as_overrides
+from regrad.autodiff.partials import Partials, element
+from regrad.autodiff.resolution import REGISTERED, Resolution
 from regrad.autodiff.walking import ancestors, in_forward_mode, in_progress
-from regrad.core import collecting, gradient_registry, source
+from regrad.core import collecting, gradient_registry
 from regrad.core.convert import convert_to_tensor
-from regrad.core.errors import GradientError, RuleError, RuleTypeError, ShapeError
-from regrad.core.graph import FuncGraph, Operation, RegradWarning, Tensor, get_default_graph
+from regrad.core.errors import RuleError, RuleTypeError, ShapeError
+from regrad.core.graph import FuncGraph, Operation, Tensor, get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.core.shapes import compatible, fully_known
-from regrad.ops import array, math
-from regrad.ops.indexing import add_slices, join_slices
+from regrad.ops import array
 
 
 class UnconnectedGradients:
@@ -84,22 +82,22 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
     with graph.as_default(), graph.name_scope(name):
         # A Variable as y is what a run reads; as x it stands for its storage and for every read of it.
         ys = [convert_to_tensor(_sparse_values(y), name="y") for y in ys]
-        xs, stops = [_element(x, "x") for x in xs], [_element(s, "stop_gradients") for s in stops]
+        xs, stops = [element(x, "x") for x in xs], [element(s, "stop_gradients") for s in stops]
         for what, tensors in (("ys", ys[1:]), ("xs", xs), ("stop_gradients", stops)):
             for t in tensors:
                 _check_reachable(graph if what == "ys" else ys[0].graph, t, what)
         sums = Partials(accumulate, colocate_gradients_with_ops)
         for t, g in (known_gradients or {}).items():
-            sums.know(_element(t, "known_gradients"), g)
+            sums.know(element(t, "known_gradients"), g)
         for i, (y, dy) in enumerate(zip(ys, grad_ys)):
             sums.add(y, _seed(y, dy, i))
         walks = []
-        options = {"overrides": None if overrides is None else rules.as_overrides(overrides, graph, "this call"), "view": view,
+        options = {"overrides": None if overrides is None else as_overrides(overrides, graph, "this call"), "view": view,
                    "through_gradients": through_gradients, "accumulate": accumulate}
         totals = _totals(graph, ys, xs, stops, sums, options, colocate_gradients_with_ops, walks)
         path = [op for walk in walks for op in walk.path]
         for override in walks[0].resolution.check_used():
-            raise rules.OverrideError(f"gradients(overrides=...): {override!r} caught none of the {len(path)} "
+            raise OverrideError(f"gradients(overrides=...): {override!r} caught none of the {len(path)} "
                                       f"operations between xs and ys{override.missed(path)}")
         if unconnected_gradients == UnconnectedGradients.ZERO:
             totals = [array.zeros_like(_read(x)) if g is None else g for x, g in zip(xs, totals)]
@@ -180,13 +178,13 @@ class Walk:
         if not through_gradients:
             behind = {op for op in behind if op.forward_op is None}
         ops = sorted(behind, key=_creation)
-        if view is not None and not isinstance(view, rules.View):
+        if view is not None and not isinstance(view, View):
             raise TypeError(f"gradients: view is a tf.View(name, overrides), got {view!r}.")
         view_overrides = view.overrides if view is not None else ()
-        call = rules.as_overrides(overrides, graph, "this call")
+        call = as_overrides(overrides, graph, "this call")
         if outer is not None:
             call, view_overrides = outer.resolution.call, outer.resolution.view
-        self.resolution = rules.Resolution(call, view_overrides, graph)
+        self.resolution = Resolution(call, view_overrides, graph)
         self.crossing = self.resolution.crossing(ops)
         self.stopped = {t.op for t in stops}
         self.wanted = set(xs)
@@ -267,96 +265,6 @@ class Walk:
         return rule, forward_mode.rule_beside(op, rule)
 
 
-class GroupStep:
-    """A group on the path, standing where its operations stood; its default is the walk through its inside."""
-
-    def __init__(self, walk, group, override):
-        self.group = group
-        self.inputs, self.outputs, self.ops = group.inputs, group.outputs, group.ops
-        self.graph, self.type, self.name = walk.graph, "Group", group.name
-        self.location = group.location
-        self.rule = rules.BoundRule(override.rule if callable(override.rule) else rules_as_rule(override.rule),
-                                    group.name, f"group at {override.where}", override, lambda: self._inside(walk))
-        override.caught += 1
-
-    def describe(self):
-        return self.group.describe()
-
-    def get_attr(self, name):
-        return self.group.get_attr(name)
-
-    def _inside(self, walk):
-        def function(_, *grads):
-            sums = Partials()
-            for t, g in zip(self.outputs, grads):
-                if g is not None:
-                    sums.add(t, g)
-            members = [op for op in walk.path if op in self.ops]
-            for op in reversed(members):
-                walk.step(op, sums)
-            totals = {t: sums.total(t) for t in self.inputs}
-            return [totals.pop(t, None) for t in self.inputs]  # a tensor that is an input twice gets its gradient once
-
-        return rules.BoundRule(function, "default", "the group's own operations")
-
-
-def grouped_order(walk, groups):
-    """Returns operations and GroupSteps, each after all its consumers; OverrideError when a group's cut leaks."""
-    steps, inside = [], {}
-    for group, override in groups:
-        members = [op for op in walk.path if op in group.ops]
-        if not members:
-            continue
-        step = GroupStep(walk, group, override)
-        _check_leaks(walk, group, members, override)
-        for op in members:
-            inside.setdefault(op, step)  # the first override in force wins
-    waiting, ready = {}, []
-    nodes = dict.fromkeys(inside.get(op, op) for op in walk.path)
-    members_of = {}
-    for op in walk.path:
-        members_of.setdefault(inside.get(op, op), []).append(op)
-    producers = {}
-    for node in nodes:
-        found = {inside.get(t.op, t.op) for op in members_of[node] for t in op.inputs} & nodes.keys() - {node}
-        producers[node] = found
-        for p in found:
-            waiting[p] = waiting.get(p, 0) + 1
-    newest = {node: -max(op.id for op in ops) for node, ops in members_of.items()}
-    ready = [(newest[n], i, n) for i, n in enumerate(nodes) if not waiting.get(n)]
-    heapq.heapify(ready)
-    order = {n: i for i, n in enumerate(nodes)}
-    while ready:
-        node = heapq.heappop(ready)[2]
-        steps.append(node)
-        for p in producers[node]:
-            waiting[p] -= 1
-            if not waiting[p]:
-                heapq.heappush(ready, (newest[p], order[p], p))
-    if len(steps) != len(nodes):
-        stuck = next(n for n in nodes if n not in set(steps) and isinstance(n, GroupStep))
-        raise rules.OverrideError(f"{stuck.describe()} is no unit: a path leaves it and comes back into it.")
-    return steps
-
-
-def _check_leaks(walk, group, members, override):
-    inner, outputs, inputs = group.ops, set(group.outputs), set(group.inputs)
-    path = set(walk.path)
-    for op in members:
-        for t in op.outputs:
-            used = next((c for c in t.consumers() if c in path and c not in inner), None)
-            if t not in outputs and (used is not None or t in walk.ys):
-                where = f"by {used.describe()}" if used is not None else "as one of ys"
-                raise rules.OverrideError(f"{group.describe()} leaks: {t.name}, made inside by {op.describe()}, is used "
-                                          f"outside {where}, but is not among the outputs "
-                                          f"{[o.name for o in group.outputs]}; the group is made at {override.where}.")
-        for t in op.inputs:
-            if t in walk.wanted and t not in inputs and t.op not in inner and walk.flows(t):
-                raise rules.OverrideError(f"{group.describe()} leaks: a path enters it by {t.name}, an input of "
-                                          f"{op.describe()}, which is not among the inputs "
-                                          f"{[i.name for i in group.inputs]}; the group is made at {override.where}.")
-
-
 def _within(graph, name, forward_op):
     """Returns how an operation is called in the scope of its gradient: by its own name, or where a rule called `gradients`, by
     what it has beyond the scope of that rule. Otherwise each level of such calls would double the length of names.
@@ -386,79 +294,6 @@ def _depths(ops):
 def flows(t):
     """True when a gradient can flow to a tensor of this dtype."""
     return t.dtype._kind in "fc"
-
-
-# Terms of one gradient that are held before they are added. From then on each is added as it comes, to the sum so far: where
-# a graph repeats itself, its gradient repeats itself as well, and the runtime makes a loop of both.
-_MANY = 32
-
-
-class Partials:
-    """The terms of each tensor's gradient, summed once, when they are asked for."""
-
-    def __init__(self, accumulate=None, colocate=False):
-        self.terms = {}
-        self.colocate = colocate
-        self.long = set()  # tensors that had _MANY terms already
-        self.known = {}
-        self.rules = _accumulation(accumulate) if accumulate else {}
-
-    def know(self, tensor, gradient):
-        """Fixes the gradient of `tensor`, whatever arrives there."""
-        self.known[tensor] = convert_to_tensor(gradient, dtype=None if hasattr(gradient, "dtype") else tensor.dtype)
-
-    def add(self, tensor, gradient):
-        terms = self.terms.setdefault(tensor, [])
-        terms.append(gradient)
-        if len(terms) < 2 or len(terms) < _MANY and tensor not in self.long:
-            return
-        # A tensor used thousands of times is summed up as the terms come: a sum next to its terms keeps large graphs local.
-        if not self.rules and not any(isinstance(g, IndexedSlices) for g in terms):
-            self.terms[tensor] = [math.addn_op([convert_to_tensor(g) for g in terms])]
-            self.long.add(tensor)
-
-    def total(self, tensor):
-        """Returns the sum of the terms, or None when there are none; slices alone stay slices."""
-        if tensor in self.known:
-            return self.known[tensor]
-        terms = self.terms.get(tensor)
-        if terms is None:
-            return None
-        if len(terms) > 1:
-            rule = self.rules.get(tensor, self.rules.get("all")) if self.rules else None
-            if rule is not None:
-                total = rule([convert_to_tensor(g) for g in terms], tensor)
-            elif self.colocate:  # with the terms, or where they come from several devices with what they belong to
-                near = terms[-1].op if len({g.device for g in terms}) == 1 else tensor.op
-                with near.graph.colocate_with(near, ignore_existing=True):
-                    total = _sum(terms)
-            else:
-                total = _sum(terms)
-            self.terms[tensor] = terms = [total]
-        return terms[0]
-
-
-def _accumulation(given):
-    """Returns {tensor or "all": rule} for the argument `accumulate`; refuses what would never apply."""
-    if not isinstance(given, dict):
-        raise TypeError(f"gradients: accumulate is a dict {{tensor: rule}}; {{'all': rule}} means every tensor; got {given!r}.")
-    rules = {k if isinstance(k, str) and k == "all" else _element(k, "accumulate"): rule for k, rule in given.items()}
-    for tensor, rule in rules.items():
-        if not callable(rule):
-            raise TypeError(f"gradients: accumulate has a function rule(terms, tensor) for each tensor, got {rule!r} for "
-                            f"{getattr(tensor, 'name', tensor)}.")
-    return rules
-
-
-def _sum(terms):
-    if all(isinstance(g, IndexedSlices) for g in terms):
-        return join_slices(terms)
-    whole = [g for g in terms if not isinstance(g, IndexedSlices)]
-    total = whole[0] if len(whole) == 1 else math.addn_op(whole)
-    for g in terms:  # rows are added to the whole, not made whole first
-        if isinstance(g, IndexedSlices):
-            total = add_slices(total, g)
-    return total
 
 
 def _seed(y, dy, i):
@@ -510,7 +345,7 @@ def checked(op, rule, returned):
             raise RuleTypeError(f"The gradient for input {i} of {op.name} ({op.type}) has dtype {g.dtype.name}, expected "
                                 f"{t.dtype.name}, the dtype of {t.name}. {_blame(op, rule)} "
                                 f"tf.cast(g, tf.{t.dtype.name}) converts.")
-        if type(g) is Tensor and not (fully_known(g.dims) and fully_known(t.dims)) and rule.why != rules.REGISTERED and (
+        if type(g) is Tensor and not (fully_known(g.dims) and fully_known(t.dims)) and rule.why != REGISTERED and (
                 compatible(g.dims, t.dims)) and g.graph is get_default_graph() is t.graph:
             g = grads[i] = same_shape_op(g, t)
         if type(g) is Tensor and g.dims != t.dims:
@@ -549,28 +384,9 @@ def _sparse_values(y):
     return y.values if isinstance(y, IndexedSlices) else y
 
 
-def _element(x, what):
-    """Returns the tensor that a variable, slices or a tensor stands for in a walk."""
-    if isinstance(x, IndexedSlices):
-        return x.values
-    if isinstance(x, Tensor):
-        return x
-    handle = getattr(x, "_gradient_handle", None)  # a Variable: its storage, which all reads of it start from
-    if handle is not None:
-        return handle()
-    if isinstance(x, (Operation, str)) or x is None or what not in ("x", "y"):
-        hint = "; graph.get_tensor_by_name(name) gives a tensor by its name, such as 'x:0'" if isinstance(x, str) else ""
-        raise TypeError(f"gradients: {what} must be a tensor or variable, got {x!r}{hint}.")
-    if what == "x":
-        warnings.warn(f"gradients: {str(x)[:100]} in xs at {source.here()} is no tensor of the graph. It becomes a new "
-                      "constant, to which no path leads, so its gradient is None; pass the tensor that the ys were made of.",
-                      RegradWarning, stacklevel=4)
-    return convert_to_tensor(x, name=what)
-
-
 def _graph_of(ys):
     """Returns the graph to extend: that of ys, or the body that is being built inside it."""
-    graph = _element(ys[0], "y").graph
+    graph = element(ys[0], "y").graph
     default = get_default_graph()
     return default if isinstance(default, FuncGraph) and default.encloses(graph) else graph
 
@@ -586,14 +402,3 @@ def _check_reachable(graph, t, what):
 
 def _read(x):
     return array.identity(x) if x.op.opdef.variable else x
-
-
-def missing_rule(op, detail="", name=None):
-    """Returns the error for an op on the path that no rule differentiates; `name` is that of the rule looked for, by default
-    its type."""
-    return GradientError(
-        f"No gradient defined for operation '{op.name}' (op type: {op.type}){detail}; made at {op.location}. Either "
-        f'register a rule, @tf.RegisterGradient("{name or op.type}"), give one to this call, gradients(..., '
-        f'overrides={{"{op.type}": rule}}), or cut the path with tf.stop_gradient; gradients() was called at '
-        f"{source.here()}."
-    )

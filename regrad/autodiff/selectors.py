@@ -18,7 +18,8 @@ import re
 from regrad.autodiff.walking import ancestors
 from regrad.core import gradient_registry, source
 from regrad.core.errors import nearest
-from regrad.core.graph import Graph, Operation, Tensor, check_op_type, get_default_graph, operations_within
+from regrad.core.graph import Graph, Operation, Tensor, get_default_graph, operations_within
+from regrad.core.override_blocks import check_op_type
 
 
 class Selector:

@@ -68,7 +68,8 @@ def wants(t):
 
 def inner_gradients(ys, xs, grad_ys):
     """Returns the gradients inside a body, under the overrides of the walk in progress."""
-    from regrad.autodiff.gradients import Partials, Walk
+    from regrad.autodiff.gradients import Walk
+    from regrad.autodiff.partials import Partials
     from regrad.core.graph import get_default_graph
 
     outer = current_walk()

@@ -213,7 +213,7 @@ def _no(*_args, **_kwargs):
 
 def _get_gradient_function(op):
     """Returns the rule that would differentiate `op` now, None where there are no inputs or nothing flows."""
-    from regrad.autodiff.overrides import get_gradient_function
+    from regrad.autodiff.resolution import get_gradient_function
 
     found = get_gradient_function(op) if op.inputs else None
     return getattr(found, "function", found)

@@ -11,6 +11,8 @@
     ├── GradientError(LookupError)  no rule for an op on the path
     └── RuleError(ValueError)       a rule returned something it must not
 
+    RegradWarning(UserWarning)  legal, and probably not meant
+
 Build-time misuse raises Python's own TypeError, ValueError, KeyError and RuntimeError, as TensorFlow does.
 
 How to write a message: name the op or function; say what came, by argument name, with shape and dtype; say what
@@ -36,6 +38,10 @@ INTERNAL = 13
 UNAVAILABLE = 14
 DATA_LOSS = 15
 UNAUTHENTICATED = 16
+
+
+class RegradWarning(UserWarning):
+    """Something is legal and probably not meant."""
 
 
 class OpError(Exception):

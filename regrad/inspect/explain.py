@@ -6,8 +6,10 @@ what would happen, and the graph explained stays as it was. (Rules are called fo
 
 import contextlib
 
-from regrad.autodiff import overrides as rules
-from regrad.autodiff.gradients import Partials, Walk, _as_list, _element, _sparse_values, flows
+from regrad.autodiff.gradients import Walk, _as_list, _sparse_values, flows
+from regrad.autodiff.overrides import Override, as_overrides
+from regrad.autodiff.partials import Partials, element
+from regrad.autodiff.resolution import REGISTERED, Resolution
 from regrad.autodiff.walking import ancestors
 from regrad.core import gradient_registry
 from regrad.core.graph import FuncGraph, Operation
@@ -243,20 +245,20 @@ def explain_gradients(ys, xs, grad_ys=None, stop_gradients=None, overrides=None,
     Raises:
       TypeError, ValueError: ys or xs are no tensors.
     """
-    ys = [_element(_sparse_values(y), "y") for y in _as_list(ys)]
-    xs = [_element(x, "x") for x in _as_list(xs)]
-    stops = [_element(s, "stop_gradients") for s in ([] if stop_gradients is None else _as_list(stop_gradients))]
+    ys = [element(_sparse_values(y), "y") for y in _as_list(ys)]
+    xs = [element(x, "x") for x in _as_list(xs)]
+    stops = [element(s, "stop_gradients") for s in ([] if stop_gradients is None else _as_list(stop_gradients))]
     if not ys:
         raise ValueError("explain_gradients: ys is empty.")
     graph = ys[0].graph
-    call = rules.as_overrides(overrides, graph, "this call")
+    call = as_overrides(overrides, graph, "this call")
     steps = []
-    with _unchanged(graph, [*call, *rules.Resolution((), view.overrides if view else (), graph).all]):
+    with _unchanged(graph, [*call, *Resolution((), view.overrides if view else (), graph).all]):
         scratch = FuncGraph("explained", graph)
         with scratch.as_default():
             sums = Partials(accumulate)
             for t, g in (known_gradients or {}).items():
-                sums.know(_element(t, "known_gradients"), g)
+                sums.know(element(t, "known_gradients"), g)
             walk = _Told(scratch, ys, xs, stops, call, view, through_gradients, accumulate)
             walk.steps = steps
             for y in ys:
@@ -339,7 +341,6 @@ class _Told(Walk):
         mine.to = [i in reached for i in range(len(op.inputs))]
 
 
-REGISTERED = rules.REGISTERED
 
 
 def _bodies_of(op, out_grads):
@@ -363,7 +364,7 @@ def _unchanged(graph, overrides):
     """Keeps the graphs from getting operations, and the counts of what was caught and used as they are."""
     counts = [(o, "caught", o.caught) for o in overrides]
     counts += [(r, "used", r.used) for r in [*gradient_registry._rules.values(), *graph.override_blocks]]
-    counts += [(r, "caught", r.caught) for op in graph._ops for r in op.attached_rules or () if isinstance(r, rules.Override)]
+    counts += [(r, "caught", r.caught) for op in graph._ops for r in op.attached_rules or () if isinstance(r, Override)]
     graphs = []
     while graph is not None:
         graphs.append((graph, graph._finalized))

@@ -2,9 +2,11 @@
 
 import numpy as np
 
-from regrad.autodiff import overrides as rules
 from regrad.autodiff.derivatives import forward_gradients
-from regrad.autodiff.gradients import _as_list, _element, gradients
+from regrad.autodiff.overrides import as_overrides
+from regrad.autodiff.gradients import _as_list, gradients
+from regrad.autodiff.partials import element
+from regrad.autodiff.rules import rule_name
 from regrad.inspect.explain import OVERRIDDEN, RULE
 from regrad.inspect.report import Report, Table
 from regrad.inspect.taps import Taps, fetch, part, whole
@@ -45,8 +47,8 @@ def ablate(ys, xs, overrides, feed_dict=None, session=None, **options):
       A `Study`, the most effective override first: `change` is |all - without| / |all| over all xs together, `cosine` the
       angle between the two.
     """
-    graph = _element(_as_list(ys)[0], "y").graph
-    given = rules.as_overrides(overrides, graph, "this call")
+    graph = element(_as_list(ys)[0], "y").graph
+    given = as_overrides(overrides, graph, "this call")
     kept = [given] + [[o for o in given if o is not left] for left in given]
     grads = [[whole(g) for g in gradients(ys, xs, overrides=some, name="ablate", **options)] for some in kept]
     values = fetch([g for gs in grads for g in gs if g is not None], feed_dict, session)
@@ -63,7 +65,7 @@ def ablate(ys, xs, overrides, feed_dict=None, session=None, **options):
         size, norms = np.linalg.norm(whole_one - other), (np.linalg.norm(whole_one), np.linalg.norm(other))
         change = float(size / norms[0]) if norms[0] else float("inf") if size else 0.0
         cosine = float(np.real(np.vdot(whole_one, other)) / norms[0] / norms[1]) if all(norms) else None
-        rows.append({"override": repr(override.selector), "rule": rules.rules_.rule_name(override.rule), "at": override.where,
+        rows.append({"override": repr(override.selector), "rule": rule_name(override.rule), "at": override.where,
                      "change": change, "cosine": cosine})
     return Study(f"What leaving out each of {len(rows)} overrides changes", sorted(rows, key=lambda r: -r["change"]))
 
@@ -140,7 +142,7 @@ def bias(y, xs, feed_dict=None, session=None, scales=(0.01, 0.1, 1.0), direction
     from regrad.ops.reduce import reduce_sum
     from regrad.runtime.session import Session
 
-    xs = [_element(x, "x") for x in _as_list(xs)]
+    xs = [element(x, "x") for x in _as_list(xs)]
     total = reduce_sum(y)
     grads = [whole(g) for g in gradients(total, xs, name="bias", **options)]
     if any(g is None for g in grads):
@@ -185,7 +187,7 @@ def forward_against_reverse(ys, xs, feed_dict=None, session=None, directions=4, 
     Returns:
       A `Study`, a row per pair: `forward`, `reverse`, and their relative `difference`.
     """
-    ys, xs = [_element(y, "y") for y in _as_list(ys)], [_element(x, "x") for x in _as_list(xs)]
+    ys, xs = [element(y, "y") for y in _as_list(ys)], [element(x, "x") for x in _as_list(xs)]
     values = fetch([*ys, *xs], feed_dict, session)
     rng = np.random.RandomState(seed)
 

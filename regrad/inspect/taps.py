@@ -9,8 +9,9 @@ from bisect import bisect_left
 
 import numpy as np
 
-from regrad.autodiff import overrides as rules
-from regrad.autodiff.gradients import _as_list, _element, _sparse_values, gradients
+from regrad.autodiff.gradients import _as_list, _sparse_values, gradients
+from regrad.autodiff.overrides import Override, OverrideError, as_overrides
+from regrad.autodiff.partials import element
 from regrad.autodiff.rules import dense
 from regrad.autodiff.selectors import everything
 from regrad.core import context
@@ -36,16 +37,16 @@ class Taps:
         """Args: as of `gradients`; inside: called in the run for each operation inside a body and each turn, as
         `inside(operation, inputs, outputs, arriving, given)` with arrays, None for what is not there; all_inputs: what a rule
         gives to inputs counts also where no x is behind them, and slices are made whole."""
-        graph = _element(_as_list(ys)[0], "y").graph
-        call = rules.as_overrides(overrides, graph, "this call")
+        graph = element(_as_list(ys)[0], "y").graph
+        call = as_overrides(overrides, graph, "this call")
         self.explanation = explain_gradients(ys, xs, overrides=call, view=view, **options)
         if self.explanation.unused:
-            raise rules.OverrideError(f"{name}(overrides=...): caught nothing: {'; '.join(self.explanation.unused)}")
+            raise OverrideError(f"{name}(overrides=...): caught nothing: {'; '.join(self.explanation.unused)}")
         for override in call:  # the tap stands before them all, so that none would seem to be the one that counts
             override.caught += 1
         self.at, self.log = {}, []
-        self.xs = [_element(x, "x") for x in _as_list(xs)]
-        live = reached_from(self.xs, [_element(_sparse_values(y), "y") for y in _as_list(ys)])
+        self.xs = [element(x, "x") for x in _as_list(xs)]
+        live = reached_from(self.xs, [element(_sparse_values(y), "y") for y in _as_list(ys)])
 
         def tap(op, *dys, default):
             grads = default()
@@ -62,7 +63,7 @@ class Taps:
                 grads = self._recorded(op, dys, grads, real, inside)
             return grads
 
-        taps = [rules.Override(everything, tap, optional=True)]
+        taps = [Override(everything, tap, optional=True)]
         self.grads = gradients(ys, xs, overrides=[*taps, *call], view=view, name=name, **options)
 
     def _recorded(self, op, dys, grads, real, inside):

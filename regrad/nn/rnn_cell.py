@@ -8,7 +8,8 @@ import warnings
 from regrad.core import nest
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
-from regrad.core.graph import RegradWarning, Tensor, get_default_graph
+from regrad.core.errors import RegradWarning
+from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.shapes import TensorShape, as_dims
 from regrad.framework import device
 from regrad.layers.base import Layer

@@ -9,7 +9,7 @@ import functools
 import os
 import warnings
 
-from regrad.core.graph import RegradWarning
+from regrad.core.errors import RegradWarning
 from regrad.core.opdef import USER_DEFINED
 from regrad.runtime import config, foreign, native, onednn, products
 

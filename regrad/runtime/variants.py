@@ -7,7 +7,7 @@ compilation. And a few are kept only, those used last.
 import warnings
 
 from regrad.core import source
-from regrad.core.graph import RegradWarning
+from regrad.core.errors import RegradWarning
 from regrad.runtime import config
 
 _FEWEST = 32  # kept in any case

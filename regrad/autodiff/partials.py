@@ -1,0 +1,102 @@
+"""The terms of gradients: what arrives at a tensor by several paths, and how it adds up."""
+
+import warnings
+
+from regrad.core import source
+from regrad.core.convert import convert_to_tensor
+from regrad.core.errors import RegradWarning
+from regrad.core.graph import Operation, Tensor
+from regrad.core.indexed_slices import IndexedSlices
+from regrad.ops import math
+from regrad.ops.indexing import add_slices, join_slices
+
+# Terms of one gradient that are held before they are added. From then on each is added as it comes, to the sum so far: where
+# a graph repeats itself, its gradient repeats itself as well, and the runtime makes a loop of both.
+_MANY = 32
+
+
+class Partials:
+    """The terms of each tensor's gradient, summed once, when they are asked for."""
+
+    def __init__(self, accumulate=None, colocate=False):
+        self.terms = {}
+        self.colocate = colocate
+        self.long = set()  # tensors that had _MANY terms already
+        self.known = {}
+        self.rules = _accumulation(accumulate) if accumulate else {}
+
+    def know(self, tensor, gradient):
+        """Fixes the gradient of `tensor`, whatever arrives there."""
+        self.known[tensor] = convert_to_tensor(gradient, dtype=None if hasattr(gradient, "dtype") else tensor.dtype)
+
+    def add(self, tensor, gradient):
+        terms = self.terms.setdefault(tensor, [])
+        terms.append(gradient)
+        if len(terms) < 2 or len(terms) < _MANY and tensor not in self.long:
+            return
+        # A tensor used thousands of times is summed up as the terms come: a sum next to its terms keeps large graphs local.
+        if not self.rules and not any(isinstance(g, IndexedSlices) for g in terms):
+            self.terms[tensor] = [math.addn_op([convert_to_tensor(g) for g in terms])]
+            self.long.add(tensor)
+
+    def total(self, tensor):
+        """Returns the sum of the terms, or None when there are none; slices alone stay slices."""
+        if tensor in self.known:
+            return self.known[tensor]
+        terms = self.terms.get(tensor)
+        if terms is None:
+            return None
+        if len(terms) > 1:
+            rule = self.rules.get(tensor, self.rules.get("all")) if self.rules else None
+            if rule is not None:
+                total = rule([convert_to_tensor(g) for g in terms], tensor)
+            elif self.colocate:  # with the terms, or where they come from several devices with what they belong to
+                near = terms[-1].op if len({g.device for g in terms}) == 1 else tensor.op
+                with near.graph.colocate_with(near, ignore_existing=True):
+                    total = _sum(terms)
+            else:
+                total = _sum(terms)
+            self.terms[tensor] = terms = [total]
+        return terms[0]
+
+
+def _accumulation(given):
+    """Returns {tensor or "all": rule} for the argument `accumulate`; refuses what would never apply."""
+    if not isinstance(given, dict):
+        raise TypeError(f"gradients: accumulate is a dict {{tensor: rule}}; {{'all': rule}} means every tensor; got {given!r}.")
+    rules = {k if isinstance(k, str) and k == "all" else element(k, "accumulate"): rule for k, rule in given.items()}
+    for tensor, rule in rules.items():
+        if not callable(rule):
+            raise TypeError(f"gradients: accumulate has a function rule(terms, tensor) for each tensor, got {rule!r} for "
+                            f"{getattr(tensor, 'name', tensor)}.")
+    return rules
+
+
+def _sum(terms):
+    if all(isinstance(g, IndexedSlices) for g in terms):
+        return join_slices(terms)
+    whole = [g for g in terms if not isinstance(g, IndexedSlices)]
+    total = whole[0] if len(whole) == 1 else math.addn_op(whole)
+    for g in terms:  # rows are added to the whole, not made whole first
+        if isinstance(g, IndexedSlices):
+            total = add_slices(total, g)
+    return total
+
+
+def element(x, what):
+    """Returns the tensor that a variable, slices or a tensor stands for in a walk."""
+    if isinstance(x, IndexedSlices):
+        return x.values
+    if isinstance(x, Tensor):
+        return x
+    handle = getattr(x, "_gradient_handle", None)  # a Variable: its storage, which all reads of it start from
+    if handle is not None:
+        return handle()
+    if isinstance(x, (Operation, str)) or x is None or what not in ("x", "y"):
+        hint = "; graph.get_tensor_by_name(name) gives a tensor by its name, such as 'x:0'" if isinstance(x, str) else ""
+        raise TypeError(f"gradients: {what} must be a tensor or variable, got {x!r}{hint}.")
+    if what == "x":
+        warnings.warn(f"gradients: {str(x)[:100]} in xs at {source.here()} is no tensor of the graph. It becomes a new "
+                      "constant, to which no path leads, so its gradient is None; pass the tensor that the ys were made of.",
+                      RegradWarning, stacklevel=4)
+    return convert_to_tensor(x, name=what)
