@@ -3,8 +3,8 @@
 import numpy as np
 
 from regrad.autodiff.derivatives import forward_gradients
-from regrad.autodiff.overrides import as_overrides
 from regrad.autodiff.gradients import _as_list, gradients
+from regrad.autodiff.overrides import as_overrides
 from regrad.autodiff.partials import element
 from regrad.autodiff.rules import rule_name
 from regrad.inspect.explain import OVERRIDDEN, RULE
