@@ -240,6 +240,22 @@ class RuleTypeError(RuleError, TypeError):
     """A gradient rule returned a value of the wrong type or dtype."""
 
 
+def uninitialized(variable):
+    """Returns TF's error for a variable that has no value in this session."""
+    return FailedPreconditionError(
+        None, variable, f"Attempting to use uninitialized value {variable.name}: run {_initializer_of(variable)} "
+        "in this session first, or assign the variable.")
+
+
+def _initializer_of(variable):
+    """Names what initialises a variable: metrics keep theirs in a collection of their own."""
+    graph = variable.graph
+    for key, name in (("variables", "global_variables"), ("local_variables", "local_variables")):
+        if any(getattr(v, "op", None) is variable for v in graph.get_collection(key)):
+            return f"tf.{name}_initializer()"
+    return "its initializer"
+
+
 def lowering_failure(error, op):
     """Returns TF's error for what the computation of `op` raised, or None: then it is to be passed on as it is.
 

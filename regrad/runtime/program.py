@@ -10,7 +10,7 @@ import threading
 import numpy as np
 
 from regrad.core import collecting
-from regrad.core.errors import FailedPreconditionError, InternalError, InvalidArgumentError, lowering_failure
+from regrad.core.errors import InternalError, InvalidArgumentError, lowering_failure, uninitialized
 from regrad.core.graph import Tensor, op_arguments
 from regrad.core.host import HOST, as_array
 from regrad.core.opdef import Known, Spec, refusal_of, spec_text
@@ -508,19 +508,3 @@ def _unlike(segments):
 def _unread(plan, v):
     """True when only ops that take uninitialised variables read value `v`."""
     return v not in plan.fetches and all(n.opdef.extra.get("uninitialized_ok") for n in plan.nodes if v in n.ins)
-
-
-def uninitialized(variable):
-    """Returns TF's error for a variable that has no value in this session."""
-    return FailedPreconditionError(
-        None, variable, f"Attempting to use uninitialized value {variable.name}: run {_initializer_of(variable)} "
-        "in this session first, or assign the variable.")
-
-
-def _initializer_of(variable):
-    """Names what initialises a variable: metrics keep theirs in a collection of their own."""
-    graph = variable.graph
-    for key, name in (("variables", "global_variables"), ("local_variables", "local_variables")):
-        if any(getattr(v, "op", None) is variable for v in graph.get_collection(key)):
-            return f"tf.{name}_initializer()"
-    return "its initializer"
