@@ -216,6 +216,8 @@ class Probe:
 
         self.grads = [None if g is None or not flows(self.inputs[i]) else dense(g) for i, g in enumerate(self.grads)]
         self.v = {i: _random(rng, self.inputs[i]) for i in self.real}
+        if opdef.extra.get("symmetric"):
+            self.v = {i: v + np.conj(np.swapaxes(v, -1, -2)) for i, v in self.v.items()}
         self.along = self._forward(step, graph)
         self.seconds = []
         if order == 2:

@@ -321,7 +321,7 @@ class _Told(Walk):
     def _bodies(self, op, out_grads, mine, sums):
         """Walks the bodies of a loop or of branches, as their rules would, and passes on what the inputs get."""
         reached = set()
-        for label, body, inner_ys, inner_xs, positions in _bodies_of(op, out_grads):
+        for label, body, inner_ys, inner_xs, positions in _bodies_of(op, out_grads, self.wanted):
             scratch = FuncGraph("explained", body)
             with scratch.as_default():
                 inner = _Told(scratch, inner_ys, inner_xs, outer=self)
@@ -343,8 +343,12 @@ class _Told(Walk):
 
 
 
-def _bodies_of(op, out_grads):
-    """Yields (label, body, its outputs that a gradient arrives at, its real inputs, their positions among op.inputs)."""
+def _bodies_of(op, out_grads, wanted):
+    """Yields (label, body, its outputs that a gradient arrives at, its real inputs, their positions among op.inputs).
+
+    Real inputs: loop variables, and what is captured of the tensors `wanted`.
+    """
+    n = 0
     if op.type == "While":
         body, n = op.attrs["body"], op.attrs["n_carry"]
         ys = [body.outputs[i] for i in range(n) if flows(body.inputs[i])]
@@ -354,7 +358,7 @@ def _bodies_of(op, out_grads):
         bodies = [(f"branch{j}", b, [y for y, g in zip(b.outputs, out_grads) if g is not None and flows(y)])
                   for j, b in enumerate(op.attrs["branches"])]
     for label, body, ys in bodies:
-        real = [i for i, t in enumerate(body.inputs[:len(op.inputs) - 1]) if flows(t)]
+        real = [i for i, (t, outer) in enumerate(zip(body.inputs, op.inputs[1:])) if flows(t) and (i < n or outer in wanted)]
         if ys:
             yield label, body, ys, [body.inputs[i] for i in real], [1 + i for i in real]
 

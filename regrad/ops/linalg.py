@@ -214,6 +214,11 @@ def matrix_solve_ls(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
 
 
 # -- factorisations ------------------------------------------------------------------------------
+def _has_nan(b, x):
+    """Returns for each matrix whether NaN is among its elements."""
+    return b.np.any(b.np.isnan(x), (-2, -1))
+
+
 def _lower_half(b, x):
     """Returns the Hermitian matrix whose lower triangle is that of `x`."""
     low = b.np.tril(x, -1)
@@ -229,7 +234,8 @@ def _cholesky_lower(b, x):
 
 cholesky_op = define_op("Cholesky", "input", types=_TYPES, infer=_square_like, lower=_cholesky_lower)
 cholesky_op.extra["refusal"] = Refusal("Cholesky decomposition was not successful. The input might not be valid.",
-                                       lambda b, result, x: b.np.any(b.np.isnan(result)))
+                                       lambda b, result, x: b.np.any(_has_nan(b, result) & ~_has_nan(b, b.np.tril(x))))
+cholesky_op.extra["symmetric"] = True  # its gradient is meant for inputs that stay Hermitian; an audit moves them so
 
 
 def cholesky(input, name=None):
@@ -437,12 +443,16 @@ def _eigh_function(b):
 
 def _eigh_lower(b, x, *, compute_v):
     e, v = _eigh_function(b)(_lower_half(b, x))
+    finite = b.np.all(b.np.isfinite(b.np.tril(x)), (-2, -1))
+    e = b.np.where(finite[..., None], e, np.nan)  # LAPACK gives any numbers for a matrix with NaN
     e = e.astype(x.dtype)  # real, but of the input's dtype, as in TF
     return e, v if compute_v else b.np.zeros((0,), x.dtype)
 
 
 selfadjointeig_op = define_op("SelfAdjointEigV2", "input", attrs={"compute_v": True}, types=_TYPES, infer=_eigh_infer,
                               xla_only=True, lower=_eigh_lower)
+selfadjointeig_op.extra["refusal"] = Refusal("Self-adjoint eigen decomposition was not successful. The input might not be valid.",
+                                             lambda b, result, x, compute_v: b.np.any(b.np.isnan(result[0])))
 
 
 def self_adjoint_eig(tensor, name=None):

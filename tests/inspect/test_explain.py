@@ -147,6 +147,15 @@ def test_reaches_into_bodies(program):
     assert told.targets[0].gradient
 
 
+def test_leaves_out_what_only_goes_into_a_body():
+    x, z = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.float32, [2])
+    _, y = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * x + tf.tanh(z)), [0, x])
+    y = tf.cond(tf.reduce_sum(x) > 0.0, lambda: y * tf.exp(z), lambda: y)
+
+    assert not {s.type for s in tf.explain_gradients(y, x).steps if s.status == "rule"} & {"Tanh", "Exp"}
+    assert {s.type for s in tf.explain_gradients(y, z).steps if s.status == "rule"} >= {"Tanh", "Exp"}
+
+
 def _shape(graph):
     return [(op.name, len(op.outputs), len(op.attrs.get("body", op).outputs)) for op in graph._ops]
 

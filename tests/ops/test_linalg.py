@@ -25,7 +25,8 @@ def test_large_triangular_systems(lower, adjoint):
     (tf.matrix_inverse, np.ones((2, 2))),
     (lambda a: tf.matrix_solve(a, tf.ones_like(a)), np.ones((2, 2))),
     (tf.cholesky, -np.eye(2)),
-], ids=["inverse", "solve", "cholesky"])
+    (lambda a: tf.self_adjoint_eigvals(a)[..., None] * a, np.diag([np.nan, 1.0])),
+], ids=["inverse", "solve", "cholesky", "eigenvalues"])
 def test_one_of_several_matrices_that_has_no_result(function, bad):
     fed = tf.placeholder(tf.float64, [3, 2, 2])
     good = np.stack([np.eye(2), 2 * np.eye(2), 3 * np.eye(2)])
@@ -39,3 +40,11 @@ def test_one_of_several_matrices_that_has_no_result(function, bad):
                 session.run(refused, {fed: mixed})
             finite = np.isfinite(session.run(inside, {fed: mixed})).all((1, 2))
             np.testing.assert_array_equal(finite, [True, False, True])
+
+
+def test_a_factor_of_nan_is_nan():
+    fed = tf.placeholder(tf.float64, [2, 2])
+    factor = tf.cholesky(fed)
+    with tf.Session() as session:
+        for _ in range(RUNS):
+            np.testing.assert_array_equal(np.isnan(session.run(factor, {fed: np.diag([4.0, np.nan])})), [[False] * 2, [False, True]])
