@@ -451,8 +451,9 @@ def _eigh_lower(b, x, *, compute_v):
 
 selfadjointeig_op = define_op("SelfAdjointEigV2", "input", attrs={"compute_v": True}, types=_TYPES, infer=_eigh_infer,
                               xla_only=True, lower=_eigh_lower)
-selfadjointeig_op.extra["refusal"] = Refusal("Self-adjoint eigen decomposition was not successful. The input might not be valid.",
-                                             lambda b, result, x, compute_v: b.np.any(b.np.isnan(result[0])))
+selfadjointeig_op.extra["refusal"] = Refusal(
+    "Self-adjoint eigen decomposition was not successful. The input might not be valid.",
+    lambda b, result, x, compute_v: b.np.any(b.np.isnan(result[0])))
 
 
 def self_adjoint_eig(tensor, name=None):

@@ -47,4 +47,5 @@ def test_a_factor_of_nan_is_nan():
     factor = tf.cholesky(fed)
     with tf.Session() as session:
         for _ in range(RUNS):
-            np.testing.assert_array_equal(np.isnan(session.run(factor, {fed: np.diag([4.0, np.nan])})), [[False] * 2, [False, True]])
+            got = session.run(factor, {fed: np.diag([4.0, np.nan])})
+            np.testing.assert_array_equal(np.isnan(got), [[False, False], [False, True]])
