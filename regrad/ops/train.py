@@ -159,25 +159,30 @@ def _define(op_type, refs, operands, attrs, rule):
     if op_type in _DENSE_ONLY:
         return dense
 
+    names = [*refs, *("grad" if name == "delta" else name for name in operands)]
+    at = names.index("grad") + 1  # the indices come after the gradient, wherever that stands
+    names.insert(at, "indices")
+
     def infer_rows(*inputs, **_):
-        ref, indices = inputs[0], inputs[-1]
+        ref, indices = inputs[0], inputs[at]
         rows = None if ref.dims is None or indices.dims is None else indices.dims + ref.dims[1:]
-        _check(ref, inputs[n:-1], operands, rows)
+        _check(ref, inputs[n:at] + inputs[at + 1:], operands, rows)
         return Spec(ref.dims, ref.dtype)
 
     def lower_rows(b, *inputs, use_locking, **rest):
-        *inputs, indices = inputs
+        indices, inputs = inputs[at], inputs[:at] + inputs[at + 1:]
         if b.is_host:
             refuse_rows(indices, len(inputs[0]))
         old = [take_rows(b, ref, indices) for ref in inputs[:n]]
         new = rule(b.np, *old, *inputs[n:], **rest)
         return tuple(put_rows(b, ref, indices, rows) for ref, rows in zip(inputs[:n], new))
 
-    # TF puts the indices after the gradient, wherever that stands; here they are always last, see `sparse`.
-    sparse = define_op("Sparse" + op_type, signature.replace("delta", "grad") + ", indices: Tindices", infer=infer_rows,
-                       lower=lower_rows, **{**shared, "types": {"T": NUMERIC, "Tindices": INDEX}})
+    kinds["indices"] = "Tindices"
+    sparse = define_op("Sparse" + op_type, ", ".join(f"{name}: {kinds.get(name, 'T')}" for name in names), infer=infer_rows,
+                       lower=lower_rows, **{**shared, "types": {"T": NUMERIC, "Tindices": INDEX},
+                                            "static": tuple(i for i, name in enumerate(names) if name == "lr_power")})
     sparse.extra["rows_of"] = tuple(range(n))
-    sparse.extra["bounds"] = Bounds(len(sparse.args) - 1, lambda ref, *_, **attrs: ref.dims[0], refuse_rows)
+    sparse.extra["bounds"] = Bounds(at, lambda ref, *_, **attrs: ref.dims[0], refuse_rows)
     return dense
 
 

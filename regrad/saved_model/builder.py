@@ -10,8 +10,10 @@ from regrad.core.graph import Operation, Tensor, get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.graph_proto import AnyProto, AssetFileDef, SavedModel
 from regrad.saved_model import constants, signature_constants, tag_constants
+from regrad.saved_model.expanding import expanded
 from regrad.saved_model.signature_def_utils import predict_signature_def
 from regrad.saved_model.utils import build_tensor_info
+from regrad.train.graph_files import export_meta_graph
 from regrad.train.saver import Saver
 from regrad.variables.listing import global_variables
 
@@ -25,8 +27,8 @@ class SavedModelBuilder:
         builder.add_meta_graph_and_variables(sess, ["serve"], {"serving_default": signature})
         builder.save()
 
-    TensorFlow reads what consists of op types that it has: the graph of a prediction. Gradients are made of some that are
-    Regrad's own, so for TensorFlow save from a graph without them, into which the variables were restored.
+    TensorFlow reads what consists of op types that it has, or of Regrad's own that `expanding.py` makes of those: predictions
+    and gradients, but no loops, branches and Python functions.
     """
 
     def __init__(self, export_dir):
@@ -95,7 +97,9 @@ class SavedModelBuilder:
                                sharded=True, allow_empty=True)
         save(saver)
         meta = self._saved_model.meta_graphs.add()
-        meta.CopyFrom(saver.export_meta_graph(clear_devices=clear_devices))
+        saver_def = saver.to_proto()
+        meta.CopyFrom(export_meta_graph(graph_def=expanded(get_default_graph().as_graph_def()), clear_devices=clear_devices,
+                                        saver_def=saver_def if saver_def.restore_op_name else None))
         meta.meta_info_def.tags.extend([tags] if isinstance(tags, str) else tags)
         for key, signature in signatures.items():
             meta.signature_def[key].CopyFrom(signature)

@@ -36,9 +36,10 @@ def _restore_by_name(sess, graph, prefix):
     sess.run([assign_op(t, value).op for t, value in zip(storage, values)])
 
 
-def freeze_graph(input_graph, input_saver, input_binary, input_checkpoint, output_node_names, restore_op_name, filename_tensor_name,
-                 output_graph, clear_devices, initializer_nodes, variable_names_whitelist="", variable_names_blacklist="",
-                 input_meta_graph=None, input_saved_model_dir=None, saved_model_tags="serve", checkpoint_version=SaverDef.V2):
+def freeze_graph(input_graph, input_saver, input_binary, input_checkpoint, output_node_names, restore_op_name,
+                 filename_tensor_name, output_graph, clear_devices, initializer_nodes, variable_names_whitelist="",
+                 variable_names_blacklist="", input_meta_graph=None, input_saved_model_dir=None, saved_model_tags="serve",
+                 checkpoint_version=SaverDef.V2):
     """Writes a graph with its variables made constants of a checkpoint's values.
 
     Args:
@@ -116,5 +117,5 @@ def print_tensors_in_checkpoint_file(file_name, tensor_name, all_tensors, all_te
                 print(reader.get_tensor(name))
     else:
         print(reader.debug_string().decode())
-    counted = [shape for name, shape in shapes.items() if not (count_exclude_pattern and re.search(count_exclude_pattern, name))]
-    print(f"# Total number of params: {sum(math.prod(shape) for shape in counted)}")
+    counted = [n for n in shapes if not (count_exclude_pattern and re.search(count_exclude_pattern, n))]
+    print(f"# Total number of params: {sum(math.prod(shapes[n]) for n in counted)}")

@@ -71,8 +71,9 @@ class _OneOp:
     @only_writes
     def _apply_sparse(self, grad, var):
         op = find_op("Sparse" + self.op_type)
-        return op(*self._refs(var), *self._operands(grad.values, var), grad.indices, use_locking=self._use_locking,
-                  **self._attrs()).op
+        operands = self._operands(grad.values, var)
+        operands.insert(self.operands.split().index("grad") + 1, grad.indices)
+        return op(*self._refs(var), *operands, use_locking=self._use_locking, **self._attrs()).op
 
     def _resource_apply_sparse(self, grad, handle, indices):
         return self._apply_sparse(IndexedSlices(grad, indices), handle)
