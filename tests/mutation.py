@@ -108,7 +108,7 @@ JUDGED = {
     ("derivatives", 'def hessians(ys, xs, name="hessians", colocate_gradients_with_ops=True, gate_gradients=False, '
                     "aggregation_method=None,"): "the argument is accepted and ignored",
     ("gradients", "if len(outputs) >= 1:"): "where nothing arrives at an only output, the walk has left before",
-    ("gradients", "self.terms[tensor] = [math.addn_op([(g) for g in terms])]"): "an op converts what it is given",
+    ("partials", "self.terms[tensor] = [math.addn_op([(g) for g in terms])]"): "an op converts what it is given",
     ("gradients", "if not compatible(t.dims, g.dims):"): _SYMMETRIC,
     ("derivatives", "probe = gradients(y, x, **options)[ -1]"): _ONE,
     ("flow_grad", "dy = (dy)"): "an op converts what it is given",

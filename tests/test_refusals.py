@@ -398,6 +398,11 @@ def test_is_refused_with_words_and_line(row, config, tmp_path, monkeypatch):
     assert guilty in lines or re.search(rf"user.py:{guilty}\b", text), text
 
 
+def test_settings_tell_their_names_and_values():
+    assert {"cache_dir", "host_runs", "onednn", "threads", "tiny_ops"} <= set(dir(tf.config)) and "os" not in dir(tf.config)
+    assert f"host_runs={tf.config.host_runs}" in repr(tf.config)
+
+
 def test_a_number_in_xs_is_warned_of():
     with pytest.warns(tf.RegradWarning, match="becomes a new constant"):
         assert tf.gradients(tf.constant([1.0]) * 2.0, np.ones(1)) == [None]

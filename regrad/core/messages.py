@@ -87,6 +87,8 @@ class Summary(Message):
 
 
 class LogMessage(Message):
+    """A line of a log, and how grave it is."""
+
     UNKNOWN, DEBUGGING, INFO, WARN, ERROR, FATAL = 0, 10, 20, 30, 40, 50
     FIELDS = fields("1 level enum; 2 message string")
 

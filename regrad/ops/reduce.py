@@ -151,37 +151,48 @@ def _reduce(op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims
 
 
 def reduce_sum(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
-    """Returns the sum over `axis` (an int, a list of ints, or all axes); `keepdims` leaves them with size 1."""
+    """Returns the sum over `axis`: a tensor of the dtype of `input_tensor`, without these axes.
+
+    Args:
+      input_tensor: tensor of numbers, of any shape.
+      axis: an int, or a list of ints or a tensor of them, negative ones counted from the end; None means all axes.
+      keepdims: True leaves the axes with size 1.
+      reduction_indices, keep_dims: older names of `axis` and `keepdims`.
+
+    Raises:
+      ValueError: an axis that is not there.
+      TypeError: `input_tensor` is of a dtype that has no sum.
+    """
     return _reduce(sum_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
 def reduce_mean(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
-    """Returns the mean over `axis`, in the dtype of the input: integers are truncated."""
+    """Returns the mean over `axis` (as of `reduce_sum`), in the dtype of the input: integers are truncated."""
     return _reduce(mean_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
 def reduce_prod(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
-    """Returns the product over `axis`."""
+    """Returns the product over `axis` (as of `reduce_sum`). Gradient: right where elements are 0, too."""
     return _reduce(prod_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
 def reduce_max(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
-    """Returns the maximum over `axis`."""
+    """Returns the maximum over `axis` (as of `reduce_sum`). Gradient: equal ones share it."""
     return _reduce(max_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
 def reduce_min(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
-    """Returns the minimum over `axis`."""
+    """Returns the minimum over `axis` (as of `reduce_sum`). Gradient: equal ones share it."""
     return _reduce(min_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
 def reduce_all(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
-    """Returns whether all elements (bool) are True, over `axis`."""
+    """Returns whether all elements of a bool tensor are True over `axis` (as of `reduce_sum`), as bool."""
     return _reduce(all_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
 def reduce_any(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
-    """Returns whether any element (bool) is True, over `axis`."""
+    """Returns whether any element of a bool tensor is True over `axis` (as of `reduce_sum`), as bool."""
     return _reduce(any_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 

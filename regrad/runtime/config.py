@@ -124,6 +124,12 @@ class _Settings(types.ModuleType):
             raise AttributeError(f"regrad.config has no setting {name!r}{_nearest_setting(name)}")
         super().__setattr__(name, value)
 
+    def __dir__(self):
+        return sorted([*_NUMBERS, *_KINDS])
+
+    def __repr__(self):
+        return f"<tf.config: {', '.join(f'{name}={getattr(self, name)!r}' for name in dir(self))}>"
+
     def __getattr__(self, name):
         raise AttributeError(f"regrad.config has no setting {name!r}{_OTHERS.get(name) or _nearest_setting(name)}")
 
