@@ -6,7 +6,7 @@ from regrad.keras import initializers, regularizers
 
 _BASE = ("Input", "Model", "Sequential")
 __all__ = ["Input", "Model", "Sequential", "activations", "backend", "constraints", "initializers", "layers", "losses",
-           "models", "optimizers", "regularizers"]
+           "models", "optimizers", "preprocessing", "regularizers", "utils"]
 
 
 def __getattr__(name):

@@ -167,3 +167,11 @@ def test_settings_of_optimizers_are_checked():
     with pytest.raises(AttributeError, match="no attribute 'rho'"):
         print(K.optimizers.SGD().rho)
     assert isinstance(K.optimizers.get("Adam"), K.optimizers.Adam)
+
+
+def test_a_bar_shows_steps_and_means(capsys):
+    bar = K.utils.Progbar(4, width=8, interval=0.0, stateful_metrics=["rate"])
+    bar.add(1, [("loss", 2.0), ("rate", 0.5)])
+    bar.update(4, [("loss", 1.0), ("rate", 0.1)])
+    assert capsys.readouterr().out == ("\r1/4 [==......] - 0s - loss: 2.0000 - rate: 0.5000"
+                                       "\r4/4 [========] - 0s - loss: 1.2500 - rate: 0.1000\n")

@@ -254,4 +254,33 @@ result = []
 for _ in range(3):
     run(step)
     result.append(run(v))"""),
+
+    # -- NumPy's side --------------------------------------------------------------------------------------------
+    Row("sequences of one length", """
+P = tf.keras.preprocessing.sequence
+rows = [[1, 2, 3], [4], [], [5, 6]]
+result = [P.pad_sequences(rows), P.pad_sequences(rows, 2), P.pad_sequences(rows, 2, padding='post', truncating='post', value=-1),
+          P.pad_sequences([np.ones((2, 3)), np.ones((1, 3))], 4, dtype='float32', padding='post'),
+          P.pad_sequences([['a', 'b'], ['c']], dtype=object, value='-').tolist(), P.make_sampling_table(5, 0.01),
+          P.skipgrams([1, 2, 0, 3], 10, 1, negative_samples=0, shuffle=False),
+          P.skipgrams([1, 2, 3], 10, 2, negative_samples=0, shuffle=True, categorical=True, seed=4),
+          raised(lambda: P.pad_sequences([1, 2]))[0], raised(lambda: P.pad_sequences(rows, padding='middle'))[0]]"""),
+    Row("texts as numbers", """
+T = tf.keras.preprocessing.text
+texts = ['The cat sat on the mat.', 'The dog, the cat!', 'A dog']
+result = [T.text_to_word_sequence(texts[1]), T.hashing_trick(texts[0], 9, 'md5')]
+for options in [{}, dict(num_words=4), dict(num_words=4, oov_token='?'), dict(lower=False, filters='.'), dict(char_level=True)]:
+    t = T.Tokenizer(**options)
+    t.fit_on_texts(texts)
+    numbers = t.texts_to_sequences(texts + ['the bird sat'])
+    result += [t.word_index, t.document_count, dict(t.word_counts), dict(t.word_docs), dict(t.index_docs), numbers,
+               t.sequences_to_texts(numbers)]
+    result += [t.texts_to_matrix(texts, mode) for mode in ('binary', 'count', 'freq', 'tfidf')]
+listed = T.Tokenizer(num_words=10)
+listed.fit_on_sequences([[1, 2], [2]])
+result += [listed.sequences_to_matrix([[2, 2, 1]], 'tfidf'), raised(lambda: T.Tokenizer().texts_to_matrix(texts))[0]]"""),
+    Row("labels and vectors", """
+U = tf.keras.utils
+result = [U.to_categorical([0, 2, 1]), U.to_categorical([[1], [0]], 3, 'int32'), U.to_categorical([[0, 1]]),
+          U.normalize(np.array([[3.0, 4.0], [0.0, 0.0]])), U.normalize(np.array([[1.0, -3.0]]), order=1)]"""),
 ]
