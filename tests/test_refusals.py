@@ -355,6 +355,10 @@ tf.Session().run(tf.sparse_tensor_to_dense(x), {x: np.zeros([2, 2])}) #!"""),
     "a variable without brackets": ("TypeError", "in brackets",
                                     "w = tf.get_variable('w', [])\ntf.variables_initializer(w) #!"),
     "a summary alone": ("TypeError", "must be a list", "tf.summary.merge(tf.summary.scalar('a', 1.0)) #!"),
+    "None for a summary": ("TypeError", "merge_all gives None", """
+tf.summary.FileWriter('logs').add_summary(tf.summary.merge_all()) #!"""),
+    "an integer and a real number": ("TypeError", r"tf.cast\(x, tf.float32\)", "tf.constant(1) * tf.constant(1.5) #!"),
+    "a vector for a matrix": ("ValueError", "tf.tensordot", "tf.matmul(tf.zeros([3]), tf.zeros([3, 2])) #!"),
     "a number for a summary's name": ("TypeError", "must be a string", "tf.summary.scalar(3, 1.0) #!"),
     "a metric that is not initialised": ("FailedPreconditionError", r"tf.local_variables_initializer\(\)", """\
 value, update = tf.metrics.mean([1.0])

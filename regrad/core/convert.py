@@ -427,8 +427,10 @@ def _mismatch(opdef, arg, got, wanted, first):
     if first == arg.name:
         return TypeError(f"Tensors in list passed to '{arg.name}' of '{opdef.type}' Op have types that don't all match: "
                          f"{got.name} and {wanted.name}; tf.cast converts.")
+    # Of an integer and a real number it is rarely the real one that should change.
+    remedy = f"tf.cast({first}, tf.{got.name})" if got._kind in "fc" and wanted._kind in "iu" else _converts(got, wanted)
     return TypeError(f"Input '{arg.name}' of '{opdef.type}' Op has type {got.name} that does not match type "
-                     f"{wanted.name} of argument '{first}'; {_converts(got, wanted)} converts.")
+                     f"{wanted.name} of argument '{first}'; {remedy} converts.")
 
 
 def use_elsewhere(tensor, use, graph):

@@ -23,6 +23,9 @@ def _inner(a, b, adims, bdims, ta, tb):
 
 def _matmul_infer(a, b, *, transpose_a, transpose_b):
     for x, what in ((a, "a"), (b, "b")):
+        if x.dims is not None and len(x.dims) == 1:
+            raise ShapeError(f"Shape must be rank 2 but is rank 1 for {what}, {spec_text(x)}; tf.tensordot(a, b, 1) multiplies "
+                             "vectors, too")
         rank_is(x, 2, what)
     n, m = _inner(a, b, a.dims or (None, None), b.dims or (None, None), transpose_a, transpose_b)
     return Spec((n, m), a.dtype)

@@ -100,6 +100,9 @@ class FileWriter:
         """Adds a Summary, or the bytes of one that `session.run` gave, at a step."""
         if isinstance(summary, bytes) or hasattr(summary, "tobytes"):
             summary = Summary.FromString(summary if isinstance(summary, bytes) else summary.item())
+        if not hasattr(summary, "value"):
+            raise TypeError(f"add_summary takes what a run of a summary gives, or a tf.Summary; got {summary!r}. "
+                            "tf.summary.merge_all gives None where there are no summaries.")
         for value in summary.value:
             if not value.HasField("metadata"):
                 continue
