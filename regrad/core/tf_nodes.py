@@ -125,6 +125,10 @@ def _variable(graph, node):
     node.attr.setdefault("shape", AttrValue(TensorShape(None)))
 
 
+def _nothing(graph, node):
+    node.op, node.input = "NoOp", _controls(node)
+
+
 def _assign_resource(graph, node):
     node.op = "Assign"
     # A resource of unknown shape takes any value; a known one refuses another shape unless it is told otherwise.
@@ -180,7 +184,8 @@ _TRANSLATIONS = {
     "AddV2": _renamed("Add"), "BatchMatMul": _renamed("BatchMatMulV2"), "BatchMatMulV3": _renamed("BatchMatMulV2"),
     "SparseMatMul": _renamed("MatMul"), "Inv": _renamed("Reciprocal"), "InvGrad": _renamed("ReciprocalGrad"),
     "Mod": _renamed("TruncateMod"), "RefIdentity": _renamed("Identity"), "PlaceholderV2": _renamed("Placeholder"),
-    "ControlTrigger": _renamed("NoOp"), "CheckNumericsV2": _renamed("CheckNumerics"), "BiasAddV1": _renamed("BiasAdd"),
+    "ControlTrigger": _renamed("NoOp"), "DisableCopyOnRead": _nothing, "DestroyResourceOp": _nothing,
+    "CheckNumericsV2": _renamed("CheckNumerics"), "BiasAddV1": _renamed("BiasAdd"),
     "ParallelDynamicStitch": _renamed("DynamicStitch"),
     "Gather": _with_constants("GatherV2", ("axis", _integer(0))),
     "Concat": _with_constants("ConcatV2", order=lambda inputs: [*inputs[1:], inputs[0]]),

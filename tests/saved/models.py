@@ -202,6 +202,22 @@ def placed(tf):
     return {"x": (x, array)}, {"y": tf.nn.l2_normalize(y, 1)}
 
 
+def averaged(tf):
+    x, array = fed(tf, 2, 3)
+    w = variable(tf, "w", 3, 2)
+    average = tf.train.ExponentialMovingAverage(0.5)
+    average.apply([w])
+    return {"x": (x, array)}, {"y": tf.matmul(x, average.average(w)) - tf.matmul(x, w) * 2.0}
+
+
+def chosen(tf):
+    x, array = fed(tf, 2, 3)
+    w = variable(tf, "w", 3, 3)
+    h = tf.cond(tf.reduce_sum(x) > 0.0, lambda: tf.matmul(x, w), lambda: tf.tanh(tf.matmul(x, w)))
+    y = tf.while_loop(lambda i, h: i < 3, lambda i, h: (i + 1, tf.sin(tf.matmul(h, w))), [0, h])[1]
+    return {"x": (x, array)}, {"y": y}
+
+
 MODELS = {
     "dense": of(lambda tf, x: tf.tanh(dense(tf, x, 2, "d")), 3, 4), "convolutions": of(convolutions, 2, 8, 8, 2),
     "separable": of(separable, 2, 6, 6, 2), "recurrent": of(recurrent, 2, 4, 3), "attention": of(attention, 2, 4, 6),
@@ -220,5 +236,5 @@ MODELS = {
     "identities": of(lambda tf, x: tf.add_n([*tf.identity_n([x, x * 2.0]), tf.ensure_shape(x, [3, 2]), tf.stop_gradient(x)])
                      * variable(tf, "v", 2), 3, 2),
     "embedded": embedded, "resources": resources, "kinds": kinds, "texts": texts, "sparse": sparse, "optional": optional,
-    "constants": constants, "placed": placed,
+    "constants": constants, "placed": placed, "averaged": averaged, "chosen": chosen,
 }

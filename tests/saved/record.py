@@ -1,7 +1,8 @@
 """Records files that TensorFlow writes: `python tests/saved/record.py` under TensorFlow (`make oracle`).
 
 `checkpoints.npz` then holds the bytes of each file as "file:<name>", and the values that are in them as "value:<variable>";
-`models.npz` the SavedModels of `models.py`, what TensorFlow computes of them, and their gradients.
+`models.npz` the SavedModels of `models.py`, what TensorFlow computes of them, and their gradients; `objects.npz` one that its
+version 2 wrote.
 
 `python tests/saved/record.py --read FOLDER` loads what `test_models.py` wrote into a folder (with SAVED_MODELS=FOLDER in the
 environment), and says whether TensorFlow computes the same.
@@ -9,6 +10,7 @@ environment), and says whether TensorFlow computes the same.
 
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -67,6 +69,39 @@ def models(tf):
     np.savez_compressed(FILE.with_name("models.npz"), **arrays)
 
 
+def objects():
+    """Saves a model of version 2, an object with functions; it runs in a process of its own."""
+    import tensorflow as tf
+
+    class Model(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = tf.Variable(draw(3, 2), name="w")
+            self.table = tf.Variable(draw(4, 2, seed=1), name="table")
+            self.turns = tf.Variable(3)
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32), tf.TensorSpec([None], tf.int32)])
+        def call(self, x, ids):
+            h = tf.nn.relu(tf.matmul(x, self.w))
+            if tf.reduce_sum(x) > 0:
+                h = h * 2.0
+            for _ in tf.range(self.turns):
+                h = tf.tanh(h) + 0.1
+            return {"y": h + tf.gather(self.table, ids)}
+
+    model, x, ids = Model(), tf.constant(draw(2, 3, seed=5)), tf.constant([1, 3])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = model.call(x, ids)["y"]
+    slopes = tape.gradient(y, {"x": x, "w": model.w, "table": model.table})
+    arrays = {"x": x, "ids": ids, "y": y, **{f"gradient/{k}": tf.convert_to_tensor(v) for k, v in slopes.items()}}
+    with tempfile.TemporaryDirectory() as folder:
+        tf.saved_model.save(model, f"{folder}/m", signatures={"serving_default": model.call})
+        for path in pathlib.Path(folder, "m").rglob("*.*"):
+            arrays[f"file/{path.relative_to(folder)}"] = np.fromfile(path, np.uint8)
+    np.savez_compressed(FILE.with_name("objects.npz"), **{k: np.asarray(v) for k, v in arrays.items()})
+
+
 def read(tf, folder):
     """Loads the SavedModels of a folder; prints how many of them give what is recorded, and what of the others differs."""
     recorded, good = np.load(FILE.with_name("models.npz")), 0
@@ -93,11 +128,14 @@ def read(tf, folder):
 if __name__ == "__main__":
     sys.path.insert(0, str(FILE.parent.parent.parent))
     from tests.recorded import tensorflow_1
-    from tests.saved.models import MODELS, gradients
+    from tests.saved.models import MODELS, draw, gradients
 
     if sys.argv[1:2] == ["--read"]:
         read(tensorflow_1(), sys.argv[2])
+    elif sys.argv[1:2] == ["--objects"]:
+        objects()
     else:
         with tensorflow_1().Graph().as_default():
             checkpoints(tensorflow_1())
         models(tensorflow_1())
+        subprocess.run([sys.executable, __file__, "--objects"], check=True)

@@ -59,6 +59,28 @@ def test_tensorflows_model(name, tmp_path):
             check(name, *run(sess, meta, inputs_of(name)))
 
 
+def test_a_model_of_tensorflow_2(tmp_path):
+    with np.load(pathlib.Path(__file__).with_name("objects.npz")) as arrays:
+        want = dict(arrays)
+    for key in [key for key in want if key.startswith("file/")]:
+        path = tmp_path / key.removeprefix("file/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        want.pop(key).tofile(path)
+
+    with tf.Session(graph=tf.Graph()) as sess:
+        signature = tf.saved_model.load(sess, ["serve"], str(tmp_path / "m")).signature_def["serving_default"]
+        x, ids, y = (sess.graph.get_tensor_by_name(place[key].name) for place, key in (
+            (signature.inputs, "x"), (signature.inputs, "ids"), (signature.outputs, "y")))
+        with sess.graph.as_default():
+            slopes = dict(zip(("x", "w", "table"), tf.gradients(y, [x, *(sess.graph.get_tensor_by_name(f"{n}:0")
+                                                                         for n in ("w", "table"))])))
+            got = sess.run({"y": y, **{f"gradient/{n}": tf.convert_to_tensor(s) for n, s in slopes.items()}},
+                           {x: want.pop("x"), ids: want.pop("ids")})
+    assert got.keys() == want.keys()
+    for key, value in want.items():
+        np.testing.assert_allclose(got[key], value, 1e-5, 1e-6, err_msg=key)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_of_our_own(name, tmp_path):
     folder = os.path.join(os.environ.get("SAVED_MODELS", str(tmp_path)), name)
