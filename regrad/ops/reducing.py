@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-_SHORT, _MANY = 8, 16_384
+_SHORT, _MANY, _HALVED = 8, 16_384, 4096
 
 
 def _short(b, x, axis):
@@ -37,11 +37,29 @@ def total(b, x, axis, keepdims=False):
 
 
 def extreme(b, x, axis, keepdims=False, largest=True):
-    """Returns the largest elements of `x` along `axis`, or the smallest; NaN where there is one."""
+    """Returns the largest elements of `x` along the axes in the tuple `axis`, or the smallest; NaN where there is one."""
     function, combine = (b.np.max, b.np.maximum) if largest else (b.np.min, b.np.minimum)
-    if not b.is_host and x.dtype.kind in "fV":  # V: bfloat16
+    if b.is_host:
+        return function(x, axis=axis, keepdims=keepdims)
+    if math.prod(x.shape) >= _HALVED:
+        for a in axis:
+            x = _by_halves(b, combine, x, a)
+        return x if keepdims else b.np.squeeze(x, axis)
+    if x.dtype.kind in "fV":  # V: bfloat16
         function = functools.partial(_extreme_with_nan, b, largest)
-    return reduce(b, function, combine, x, axis, keepdims)
+    return function(x, axis=axis, keepdims=keepdims)
+
+
+def _by_halves(b, combine, x, axis):
+    """Returns `combine` of all elements along an axis, which stays, with 1 element.
+
+    XLA combines two arrays in vectors, but a row number by number. What is in both halves counts twice.
+    """
+    while x.shape[axis] > _SHORT:
+        n = x.shape[axis]
+        half = (n + 1) // 2
+        x = combine(b.lax.slice_in_dim(x, 0, half, axis=axis), b.lax.slice_in_dim(x, n - half, n, axis=axis))
+    return functools.reduce(combine, (b.lax.index_in_dim(x, i, axis) for i in range(x.shape[axis])))
 
 
 def _extreme_with_nan(b, largest, x, axis, keepdims):
