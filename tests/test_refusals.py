@@ -166,6 +166,14 @@ tf.gradients(y, x, overrides={tf.sel.nth('Tanh', 1): tf.rules.stop()}) #!"""),
 tf.gradients(y, x, accumulate=tf.rules.accumulate_max) #!"""),
     "a misspelt tensor for a way of adding": ("TypeError", "got 'al'", _TANH + """
 tf.gradients(y, x, accumulate={'al': tf.rules.accumulate_max}) #!"""),
+    "a way of adding that gives another shape": ("ValueError", r"gave float32\[\] for Const:0, which is", _TANH + """
+tf.gradients(y * x, x, accumulate={x: lambda terms, tensor: tf.reduce_sum(terms[0])}) #!"""),
+    "a way of adding that gives None": ("ValueError", "gave None for Const:0", _TANH + """
+tf.gradients(y * x, x, accumulate={x: lambda terms, tensor: None}) #!"""),
+    "a known gradient of another shape": ("ValueError", r"float32\[3\] for Tanh:0, which is float32\[1\]", _TANH + """
+tf.gradients(y * 2.0, x, known_gradients={y: tf.ones([3])}) #!"""),
+    "a known gradient that nothing asks for": ("ValueError", "Exp:0 is not on the way", _TANH + """
+tf.gradients(y, x, known_gradients={tf.exp(x): [1.0]}) #!"""),
     "views that are none": ("TypeError", "list of tf.View", _TANH + "tf.view_gradients(y, x, ['true']) #!"),
     "a direction of another shape": ("ValueError", r"vs\[0\] is float32\[2\]", _TANH + "tf.jvp(y, x, [[1.0, 2.0]]) #!"),
     "a number for a host gradient": ("TypeError", "function", "tf.host_gradient(3) #!"),

@@ -99,6 +99,9 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
         for override in walks[0].resolution.check_used():
             raise OverrideError(f"gradients(overrides=...): {override!r} caught none of the {len(path)} "
                                       f"operations between xs and ys{override.missed(path)}")
+        for t in sums.never_asked():
+            raise OverrideError(f"gradients(known_gradients=...): {t.name} is not on the way from xs to ys, made at "
+                                f"{t.op.location}, so nothing asks for its gradient; known_gradients replace what arrives.")
         if unconnected_gradients == UnconnectedGradients.ZERO:
             totals = [array.zeros_like(_read(x)) if g is None else g for x, g in zip(xs, totals)]
     return totals

@@ -2,11 +2,14 @@
 
 import warnings
 
+from regrad.autodiff.rules import rule_name
 from regrad.core import source
 from regrad.core.convert import convert_to_tensor
-from regrad.core.errors import RegradWarning
+from regrad.core.errors import RegradWarning, RuleError
 from regrad.core.graph import Operation, Tensor
 from regrad.core.indexed_slices import IndexedSlices
+from regrad.core.opdef import spec_text
+from regrad.core.shapes import compatible
 from regrad.ops import math
 from regrad.ops.indexing import add_slices, join_slices
 
@@ -23,11 +26,20 @@ class Partials:
         self.colocate = colocate
         self.long = set()  # tensors that had _MANY terms already
         self.known = {}
+        self.asked = set()  # those of the known ones that the walk has come to
         self.rules = _accumulation(accumulate) if accumulate else {}
 
     def know(self, tensor, gradient):
         """Fixes the gradient of `tensor`, whatever arrives there."""
-        self.known[tensor] = convert_to_tensor(gradient, dtype=None if hasattr(gradient, "dtype") else tensor.dtype)
+        g = convert_to_tensor(gradient, dtype=None if hasattr(gradient, "dtype") else tensor.dtype)
+        if g.dtype is not tensor.dtype or not compatible(g.dims, tensor.dims):
+            raise ValueError(f"gradients: known_gradients has {spec_text(g)} for {tensor.name}, which is {spec_text(tensor)}; "
+                             "a gradient has the shape and dtype of its tensor.")
+        self.known[tensor] = g
+
+    def never_asked(self):
+        """Returns the tensors whose gradient was fixed, and that nothing on the way has asked for."""
+        return [t for t in self.known if t not in self.asked]
 
     def add(self, tensor, gradient):
         terms = self.terms.setdefault(tensor, [])
@@ -42,6 +54,7 @@ class Partials:
     def total(self, tensor):
         """Returns the sum of the terms, or None when there are none; slices alone stay slices."""
         if tensor in self.known:
+            self.asked.add(tensor)
             return self.known[tensor]
         terms = self.terms.get(tensor)
         if terms is None:
@@ -49,7 +62,7 @@ class Partials:
         if len(terms) > 1:
             rule = self.rules.get(tensor, self.rules.get("all")) if self.rules else None
             if rule is not None:
-                total = rule([convert_to_tensor(g) for g in terms], tensor)
+                total = _checked_sum(rule([convert_to_tensor(g) for g in terms], tensor), rule, tensor)
             elif self.colocate:  # with the terms, or where they come from several devices with what they belong to
                 near = terms[-1].op if len({g.device for g in terms}) == 1 else tensor.op
                 with near.graph.colocate_with(near, ignore_existing=True):
@@ -70,6 +83,20 @@ def _accumulation(given):
             raise TypeError(f"gradients: accumulate has a function rule(terms, tensor) for each tensor, got {rule!r} for "
                             f"{getattr(tensor, 'name', tensor)}.")
     return rules
+
+
+def _checked_sum(total, rule, tensor):
+    """Returns what a rule of `accumulate` gave, or raises what is wrong with it."""
+    try:
+        total = convert_to_tensor(total, dtype=None if hasattr(total, "dtype") else tensor.dtype)
+        right = total.dtype is tensor.dtype and compatible(total.dims, tensor.dims)
+        given = spec_text(total)
+    except (TypeError, ValueError):
+        right, given = False, repr(total)
+    if not right:
+        raise RuleError(f"gradients: the rule {rule_name(rule)!r} of accumulate, at {source.of_function(rule)}, gave {given} "
+                        f"for {tensor.name}, which is {spec_text(tensor)}; a sum has the shape and dtype of its terms.")
+    return total
 
 
 def _sum(terms):

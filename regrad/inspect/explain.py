@@ -93,7 +93,8 @@ class Cut:
         self.why = why
         self.cure = ("make it an argument of the function, which its gradient function answers for" if aside else
                      "let the rule return a gradient there; a function without `return` gives None"
-                     if step.status == OVERRIDDEN and why == _none(step, tensor) else cure_for(step.op, shape_only))
+                     if step.status == OVERRIDDEN and why == _none(step, tensor) else
+                     "mend the rule, or take it away" if step.status == FAILED else cure_for(step.op, shape_only))
         self.shape_only = shape_only
         self.aside = aside
 
