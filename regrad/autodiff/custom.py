@@ -98,7 +98,7 @@ def _call(f, args, kwargs):
                         f"{returned!r}.")
     result, grad_fn, *forward_fn = returned
     results = [convert_to_tensor(r) for r in nest.flatten(result)]
-    variables = _variables_used(graph, made_before, inputs)
+    variables = list(_variables_used(graph, made_before, inputs))
     takes_variables = _takes(grad_fn, "variables")
     if variables and not takes_variables:
         raise TypeError("If using @custom_gradient with a function that uses variables, then grad_fn must accept a "
@@ -151,8 +151,8 @@ def build_apart(f, args, kwargs):
     result, inputs, made_before, *_ = _on_identities(graph, f, args, kwargs)
     _check_result(result, f, "grouped")
     results = [identity(convert_to_tensor(r)) for r in nest.flatten(result)]
-    ops = {op for op in graph._ops[made_before:] if not op.opdef.variable}
-    variables = [v._gradient_handle() for v in _variables_used(graph, made_before, inputs)]
+    ops = {op for op in graph._ops[made_before:] if not op.opdef.variable and op.type != "FuncInput"}
+    variables = [t for entries in _variables_used(graph, made_before, inputs).values() for t in entries]
     return nest.pack_sequence_as(result, results), inputs, results, variables, ops
 
 
@@ -189,20 +189,25 @@ def _tensor_leaves(args, kwargs):
 
 
 def _variables_used(graph, made_before, inputs):
-    """Returns the trainable variables that operations made since `made_before` read."""
+    """Returns {trainable variable: [tensor]}: those that operations made since `made_before` read, and by which tensors."""
     root = graph
     while root.outer_graph is not None:
         root = root.outer_graph
     by_storage = {v._gradient_handle().op: v for v in root.get_collection(GraphKeys.TRAINABLE_VARIABLES)
                   if hasattr(v, "_gradient_handle")}
     reads_outside = {t.op for t in inputs}
+    # In a branch or loop, what was read outside is an input of the body.
+    reads = {} if graph is root else {inner: graph.reads[t] for t, inner in graph.captures.items() if t in graph.reads}
+    made = set(graph._ops[made_before:])
     found = {}
     for op in graph._ops[made_before:]:
         for t in op.inputs:
-            storage = variable_of(t) or (variable_of(t.op.inputs[0]) if t.op.type == "Identity" else None)
+            storage = variable_of(reads[t] if t in reads else t.op.inputs[0] if t.op.type == "Identity" else t)
             if storage in by_storage and t.op not in reads_outside:
-                found[by_storage[storage]] = True
-    return list(found)
+                entries = found.setdefault(by_storage[storage], {})
+                if t.op not in made or t.op.type != "Identity":
+                    entries[t] = True
+    return found
 
 
 def get_dependent_variables(input_ops, output_ops):
@@ -290,9 +295,11 @@ def recompute_grad(f):
         _check_result(result, f, "recompute_grad")
         results = [convert_to_tensor(r) for r in nest.flatten(result)]
         first = _FirstCall(f, graph, graph._ops[made_before:], results)
-        reads = [convert_to_tensor(v) for v in _variables_used(graph, made_before, inputs)]
+        variables = list(_variables_used(graph, made_before, inputs))
+        reads = [convert_to_tensor(v) for v in variables]
 
         def rule(op, *dys):
+            from regrad.autodiff.partials import Partials
             from regrad.autodiff.walking import inner_gradients
             from regrad.ops.barrier import after
 
@@ -304,8 +311,13 @@ def recompute_grad(f):
                 recomputed = [convert_to_tensor(r) for r in nest.flatten(f(*b, **m))]
             first.resembled_by(recomputed, get_default_graph()._ops[made_before:])
             arrived = [(r, dy) for r, dy in zip(recomputed, dys) if dy is not None]
-            grads = inner_gradients([r for r, _ in arrived], [*again, *(_storage(r) for r in reads)], [dy for _, dy in arrived])
-            return [None] * len(results) + grads
+            xs = [(v, t) for v in variables for t in _sources(get_default_graph(), v)]
+            grads = inner_gradients([r for r, _ in arrived], [*again, *(t for _, t in xs)], [dy for _, dy in arrived])
+            sums = Partials()
+            for (v, _), g in zip(xs, grads[len(again):]):
+                if g is not None:
+                    sums.add(v._gradient_handle(), g)
+            return [*[None] * len(results), *grads[:len(again)], *(sums.total(v._gradient_handle()) for v in variables)]
 
         rule.__wrapped__ = f
         rule.__name__ = getattr(f, "__name__", "recompute_grad")
@@ -386,6 +398,9 @@ def _with_bodies(ops):
     return [op for outer in ops for op in (outer, *(i for body in body_graphs(outer) for i in operations_within(body)))]
 
 
-def _storage(read):
-    """Returns the storage that a variable's read tensor reads, so that every use of the variable counts."""
-    return read.op.inputs[0] if read.op.inputs and variable_of(read.op.inputs[0]) is not None else read
+def _sources(graph, variable):
+    """Returns the tensors of `graph` that the uses of a variable in it start from."""
+    storage = variable._gradient_handle()
+    if graph is storage.graph:
+        return [storage]
+    return [inner for outer, inner in graph.captures.items() if graph.reads.get(outer, outer) is storage]

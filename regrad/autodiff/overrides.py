@@ -240,7 +240,7 @@ def grouped(rule, name=None, order="all"):
         @functools.wraps(function)
         def built(*args, **kwargs):
             result, inputs, outputs, variables, ops = build_apart(function, args, kwargs)
-            group = Group([*inputs, *variables], outputs, name or function.__name__, ops)
+            group = Group([*inputs, *variables], outputs, name or function.__name__.strip("<>"), ops)
             outputs[0].graph.gradient_rules.append(Override(group, rule, order, "grouped"))
             return result
 

@@ -145,6 +145,54 @@ def test_recompute_changes_no_number():
         np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
+PLACES = {
+    "outside": lambda f, x: f(x),
+    "a branch": lambda f, x: tf.cond(tf.reduce_sum(x) > 0.0, lambda: f(x), lambda: x),
+    "a loop": lambda f, x: tf.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, f(h)), [0, x])[1],
+    "a loop in a branch": lambda f, x: tf.cond(tf.reduce_sum(x) > 0.0, lambda: PLACES["a loop"](f, x), lambda: x),
+    "a map": lambda f, x: tf.map_fn(f, x[None])[0],
+}
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["made before", "made by the function"])
+@pytest.mark.parametrize("place", PLACES)
+def test_variables_of_a_function_within(place, inside):
+    def weights():
+        return tf.get_variable("w", [2], tf.float64, initializer=tf.constant_initializer([0.5, -0.25]))
+
+    def layer(h):
+        w = weights()
+        return tf.sin(h * w) + w
+
+    @tf.custom_gradient
+    def own(h):
+        w = weights()
+
+        def grad(dy, variables):
+            assert [v.name for v in variables] == ["f/w:0"]
+            dh, dw = dy * w * tf.cos(h * w), dy * (h * tf.cos(h * w) + 1.0)
+            return 3.0 * dh, [3.0 * dw]
+        return layer(h), grad
+
+    x = tf.constant([1.0, 2.0], tf.float64)
+    functions = [layer, tf.recompute_grad(layer), own,
+                 tf.grouped(lambda group, dy, default: [3.0 * g for g in default()])(lambda h: layer(h))]
+    grads = []
+    with tf.variable_scope("f", reuse=tf.AUTO_REUSE):
+        if not inside:
+            weights()
+        for f in functions:
+            y = PLACES[place](f, x)
+            grads.append(tf.gradients(y, [weights(), x]))
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        plain, again, tripled, group = s.run(grads)
+    np.testing.assert_allclose(again, plain)
+    np.testing.assert_allclose(group, tripled)
+    if "loop" not in place:  # of two turns, the first counts nine times
+        np.testing.assert_allclose(tripled, np.multiply(3, plain))
+
+
 def test_recompute_runs_the_forward_again():
     calls = []
 
