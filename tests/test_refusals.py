@@ -177,6 +177,12 @@ tf.gradients(y, x, known_gradients={tf.exp(x): [1.0]}) #!"""),
     "views that are none": ("TypeError", "list of tf.View", _TANH + "tf.view_gradients(y, x, ['true']) #!"),
     "a direction of another shape": ("ValueError", r"vs\[0\] is float32\[2\]", _TANH + "tf.jvp(y, x, [[1.0, 2.0]]) #!"),
     "a number for a host gradient": ("TypeError", "function", "tf.host_gradient(3) #!"),
+    "a variable that has a value elsewhere": ("FailedPreconditionError", "pass session=", _TANH + """
+w = tf.get_variable('w', [1])
+tf.diagnose(y * w, x) #!"""),
+    "an audit in no session": ("FailedPreconditionError", "pass session=", """
+w = tf.get_variable('w', [1])
+tf.audit(w * w, w) #!"""),
     "an operation that is not told of": ("KeyError", "operations between xs and ys; did you mean 'Tanh'", _TANH + """
 tf.explain_gradients(y, x)['tanh'] #!"""),
     "an operation that was not audited": ("KeyError", "audited: Tanh", _TANH + "tf.audit(y, x)['nothing'] #!"),

@@ -9,12 +9,13 @@ import numpy as np
 
 from regrad.autodiff import forward
 from regrad.autodiff.gradients import checked, flows, gradients
-from regrad.core import context, dtypes
+from regrad.core import dtypes
 from regrad.core.convert import constant
 from regrad.core.dtypes import DType
 from regrad.core.graph import FuncGraph, Graph
 from regrad.inspect.explain import FAILED, NO_RULE, NOT_DIFFERENTIABLE, OVERRIDDEN, RULE, explain_gradients
 from regrad.inspect.report import Report, Table, absent
+from regrad.inspect.taps import fetch
 from regrad.ops.array import placeholder, zeros_like
 
 RIGHT, DIFFERENT, WRONG, UNCHECKED = "right", "deliberately different", "wrong", "not checked"
@@ -119,7 +120,8 @@ def audit(ys, xs, feed_dict=None, session=None, order=1, rtol=1e-4, seed=0, **op
     told = explain_gradients(ys, xs, **options)
     rng = np.random.RandomState(seed)
     steps = [s for s in told.steps if s.status in (RULE, OVERRIDDEN, NOT_DIFFERENTIABLE, NO_RULE, FAILED)]
-    values = _values([t for s in steps if not _inside(s.op) for t in s.op.inputs], feed_dict, session)
+    operands = [t for s in steps if not _inside(s.op) for t in s.op.inputs if t.dtype._kind != "o"]
+    values = fetch(operands, feed_dict, session)
     findings, probes, graph = {}, [], Graph()
     with graph.as_default():
         for step in steps:
@@ -144,20 +146,6 @@ class _Skip(Exception):
 
 def _inside(op):
     return isinstance(getattr(op, "graph", None), FuncGraph)
-
-
-def _values(tensors, feed_dict, session):
-    """Returns {tensor: value}, from one run."""
-    tensors = list(dict.fromkeys(t for t in tensors if t.dtype.name not in ("resource", "variant")))
-    if not tensors:
-        return {}
-    session = session or context.get_default_session()
-    if session is not None:
-        return dict(zip(tensors, session.run(tensors, feed_dict)))
-    from regrad.runtime.session import Session
-
-    with Session(graph=tensors[0].graph) as session:
-        return dict(zip(tensors, session.run(tensors, feed_dict)))
 
 
 class Probe:

@@ -15,6 +15,7 @@ from regrad.autodiff.partials import element
 from regrad.autodiff.rules import dense
 from regrad.autodiff.selectors import everything
 from regrad.core import context
+from regrad.core.errors import FailedPreconditionError
 from regrad.core.graph import Operation, get_default_graph, variable_of
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.inspect.explain import explain_gradients, reached_from
@@ -160,4 +161,9 @@ def fetch(tensors, feed_dict, session):
     from regrad.runtime.session import Session
 
     with Session(graph=tensors[0].graph) as session:
-        return dict(zip(tensors, session.run(tensors, feed_dict)))
+        try:
+            return dict(zip(tensors, session.run(tensors, feed_dict)))
+        except FailedPreconditionError as error:
+            error.add_note("It ran in a session of its own, in which no variable has a value: pass session=..., or call it in "
+                           "the `with` block of the session that has them.")
+            raise
