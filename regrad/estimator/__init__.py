@@ -1,7 +1,7 @@
 """`tf.estimator`: models as functions, trained, evaluated and asked for predictions from checkpoints."""
 
 from regrad.core.lazy import names_of
-from regrad.estimator import experimental, inputs
+from regrad.estimator import experimental, export, inputs
 
 __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.estimator.spec": "EstimatorSpec ModeKeys",
@@ -10,6 +10,7 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.estimator.canned": """
         DNNClassifier DNNLinearCombinedClassifier DNNLinearCombinedRegressor DNNRegressor LinearClassifier LinearRegressor""",
     "regrad.contrib": "tpu",
+    "regrad.estimator.exporters": "BestExporter Exporter FinalExporter LatestExporter",
     "regrad.estimator.training": "EvalSpec TrainSpec train_and_evaluate",
     "regrad.train.warm_starting": "VocabInfo WarmStartSettings",
     "regrad.train.hooks": """
@@ -17,4 +18,4 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
         NanLossDuringTrainingError NanTensorHook ProfilerHook SecondOrStepTimer SessionRunArgs SessionRunContext SessionRunHook
         SessionRunValues StepCounterHook StopAtStepHook SummarySaverHook""",
 })
-__all__ += ["experimental", "inputs"]
+__all__ += ["experimental", "export", "inputs"]

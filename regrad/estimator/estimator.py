@@ -5,16 +5,20 @@ Between the graphs nothing is kept but checkpoints: each call builds the model, 
 
 import copy
 import os
+import shutil
 import tempfile
+import time
 
 import numpy as np
 
 from regrad import logging
 from regrad.compat.decorators import fn_args
+from regrad.core.errors import NotFoundError
 from regrad.core.graph import Graph, get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.data.dataset import Dataset
 from regrad.data.iterator import make_initializable_iterator
+from regrad.estimator.export import outputs_of, signatures_of
 from regrad.estimator.results import write_results
 from regrad.estimator.run_config import RunConfig
 from regrad.estimator.spec import EstimatorSpec, ModeKeys
@@ -22,6 +26,8 @@ from regrad.metrics import mean
 from regrad.ops.control import group
 from regrad.ops.random import set_random_seed
 from regrad.ops.summary import scalar
+from regrad.saved_model import tag_constants
+from regrad.saved_model.builder import SavedModelBuilder
 from regrad.train.checkpoint import latest_checkpoint, list_variables, load_variable
 from regrad.train.evaluation import StopAfterNEvalsHook, evaluate_once, get_or_create_eval_step
 from regrad.train.hooks import (
@@ -301,6 +307,75 @@ class Estimator:
                     for i in range(_batch_length(values)):
                         yield {name: value[i] for name, value in values.items()}
 
+    # -- export -----------------------------------------------------------------------------------------
+    def export_saved_model(self, export_dir_base, serving_input_receiver_fn, assets_extra=None, as_text=False,
+                           checkpoint_path=None, experimental_mode=ModeKeys.PREDICT):
+        """Writes the model for predictions as a SavedModel, in a folder called by the time; returns its path, bytes.
+
+        Args:
+          export_dir_base: folder in which that folder is made.
+          serving_input_receiver_fn: function that returns a `tf.estimator.export.ServingInputReceiver`.
+          assets_extra: {path below "assets.extra": file to be copied there}.
+          as_text: whether the file of the graph is text.
+          checkpoint_path: as for `evaluate`; there must be a checkpoint.
+          experimental_mode: PREDICT.
+
+        Raises:
+          ValueError: no function, no checkpoint, one without a variable of the model, or outputs that cannot be exported.
+        """
+        if serving_input_receiver_fn is None:
+            raise ValueError("An input_receiver_fn must be defined.")
+        if experimental_mode != ModeKeys.PREDICT:
+            raise ValueError(f"export_saved_model writes graphs of predictions (experimental_mode='infer'), not of "
+                             f"{experimental_mode!r}.")
+        path = checkpoint_path or self.latest_checkpoint()
+        if path is None and self._warm_start is not None:
+            path = self._warm_start.ckpt_to_initialize_from
+            path = latest_checkpoint(path) if os.path.isdir(path) else path
+        if path is None:
+            raise ValueError(f"Couldn't find trained model at {self._model_dir}.")
+        folder = _by_time(export_dir_base)
+        part = os.path.join(os.path.dirname(folder), f"temp-{os.path.basename(folder)}")
+        with Graph().as_default():
+            self._write_saved_model(part, serving_input_receiver_fn, path, as_text)
+        for name, source in (assets_extra or {}).items():
+            target = os.path.join(part, "assets.extra", name)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copyfile(source, target)
+        os.rename(part, folder)
+        return folder.encode()
+
+    def export_savedmodel(self, export_dir_base, serving_input_receiver_fn, assets_extra=None, as_text=False,
+                          checkpoint_path=None, strip_default_attrs=False):
+        """The same by its older name; strip_default_attrs: accepted."""
+        return self.export_saved_model(export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path)
+
+    def _write_saved_model(self, folder, receive, checkpoint_path, as_text):
+        from regrad.runtime.session import Session
+
+        graph = get_default_graph()
+        set_random_seed(self._config.tf_random_seed)
+        self._create_global_step(graph)
+        receiver = receive()
+        spec = self._call_model_fn(receiver.features, None, ModeKeys.PREDICT, self._config)
+        signatures = signatures_of(receiver, outputs_of(spec))
+        saver = spec.scaffold.saver or Saver(sharded=True)
+        saver.build()
+        start = spec.scaffold.local_init_op
+        if start is None:
+            start = Scaffold.default_local_init_op()
+        with Session(config=self._config.session_config) as session:
+            try:
+                saver.restore(session, checkpoint_path)
+            except NotFoundError as error:
+                raise ValueError("Could not load all requested variables from checkpoint. Please make sure your model_fn does "
+                                 f"not expect variables that were not saved in the checkpoint.\n\n{error}") from error
+            builder = SavedModelBuilder(folder)
+            builder.add_meta_graph_and_variables(
+                session, [tag_constants.SERVING], signatures, graph.get_collection(GraphKeys.ASSET_FILEPATHS), main_op=start,
+                saver=saver)
+        builder.save(as_text)
+
     # -- the two functions ------------------------------------------------------------------------------
     def _begin_graph(self, input_fn, mode):
         """Sets the seed, makes the global step and the inputs; returns (features, labels, hooks)."""
@@ -406,6 +481,15 @@ def _taken(function, **arguments):
     """Returns those of the arguments that a function takes."""
     takes = fn_args(function)
     return {name: value for name, value in arguments.items() if name in takes}
+
+
+def _by_time(base):
+    """Returns the path of a folder in `base` that is called by the seconds since 1970, and is not there yet."""
+    while True:
+        path = os.path.join(os.fspath(base), str(int(time.time())))
+        if not os.path.exists(path):
+            return path
+        time.sleep(0.1)
 
 
 def _checked(given, kind):

@@ -6,6 +6,7 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
+from regrad.estimator.export import ClassificationOutput, PredictOutput, RegressionOutput
 from regrad.estimator.spec import EstimatorSpec, ModeKeys
 from regrad.feature_column.columns import DenseColumn, Features
 from regrad.feature_column.numeric import numeric_column
@@ -25,6 +26,9 @@ from regrad.ops.reduce import argmax, reduce_sum
 from regrad.ops.sparse import SparseTensor
 from regrad.ops.strings import as_string
 from regrad.ops.summary import scalar
+from regrad.saved_model import signature_constants
+
+_KEY = signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 
 
 class Head:
@@ -47,6 +51,10 @@ class Head:
         """Returns {name: tensor}, the first axis being the batch."""
         raise NotImplementedError
 
+    def exports(self, predictions):
+        """Returns {signature: ExportOutput}."""
+        raise NotImplementedError
+
     def loss(self, labels, logits):
         """Returns (the loss of each example [batch, 1], the labels as they are compared)."""
         raise NotImplementedError
@@ -59,7 +67,7 @@ class Head:
         """Returns the EstimatorSpec; `train_op_fn(loss)` gives the operation of a step."""
         predictions = self.predictions(logits)
         if mode == ModeKeys.PREDICT:
-            return EstimatorSpec(mode, predictions)
+            return EstimatorSpec(mode, predictions, export_outputs=self.exports(predictions))
         losses, labels = self.loss(self._labels(labels), logits)
         weights = self._weights(features)
         loss = compute_weighted_loss(losses, 1.0 if weights is None else weights, reduction=self._reduction)
@@ -112,6 +120,10 @@ class RegressionHead(Head):
     def predictions(self, logits):
         return {"predictions": logits}
 
+    def exports(self, predictions):
+        value = RegressionOutput(predictions["predictions"])
+        return {_KEY: value, "regression": value, "predict": PredictOutput(predictions)}
+
     def loss(self, labels, logits):
         labels = math.cast(labels, dtypes.float32)
         return math.squared_difference(logits, labels), labels
@@ -148,6 +160,10 @@ class _ClassHead(Head):
         table = index_to_string_table_from_tensor(self._words, name="class_string_lookup")
         return table.lookup(math.cast(numbers, dtypes.int64))
 
+    def exports(self, predictions):
+        classes = ClassificationOutput(predictions["probabilities"], predictions["all_classes"])
+        return {_KEY: classes, "classification": classes, "predict": PredictOutput(predictions)}
+
     def _classes(self, logits, class_ids):
         rows = shape(logits)[0]
         numbers = tile(expand_dims(range_(self._n), 0), [rows, 1])
@@ -166,6 +182,9 @@ class BinaryHead(_ClassHead):
         class_ids = expand_dims(argmax(both, axis=-1), -1)
         return {"logits": logits, "logistic": math.sigmoid(logits), "probabilities": softmax(both),
                 **self._classes(logits, class_ids)}
+
+    def exports(self, predictions):
+        return {**super().exports(predictions), "regression": RegressionOutput(predictions["logistic"])}
 
     def loss(self, labels, logits):
         labels = math.cast(self._numbers(labels), dtypes.float32)

@@ -324,6 +324,65 @@ def canned_answers(tf, name):
         f"canned_{name}_{key}": np.array([a[key] for a in answers]) for key in answers[0] if "class" not in key}}
 
 
+def exported(tf):
+    """What SavedModels of estimators hold, and what exporters keep."""
+    export = tf.estimator.export
+    lines, values = [], {}
+    wide = canned(tf, "linear3").train(lambda: tf.data.Dataset.from_tensors(
+        ({"x": X[:3], "word": np.array(["a", "b", "d"])}, np.array(["x", "z", "x"]))))
+    spec = tf.feature_column.make_parse_example_spec([
+        tf.feature_column.numeric_column("x", 2), tf.feature_column.categorical_column_with_vocabulary_list("word", ["a"])])
+    own = estimator(tf)
+    raw = {"x": np.zeros((1, 2), "float32")}
+    tf.estimator.train_and_evaluate(own, tf.estimator.TrainSpec(arrays(tf), max_steps=15), tf.estimator.EvalSpec(
+        dataset(tf), throttle_secs=0, exporters=[
+            tf.estimator.FinalExporter("final", lambda: export.build_raw_serving_input_receiver_fn(
+                {"x": tf.constant(raw["x"])})()),
+            tf.estimator.BestExporter("best", lambda: export.build_raw_serving_input_receiver_fn(
+                {"x": tf.constant(raw["x"])}, 5)(), exports_to_keep=1)]))
+    extra = os.path.join(own.model_dir, "checkpoint")
+    for name, path in {
+            "wide": wide.export_savedmodel(folder(), export.build_parsing_serving_input_receiver_fn(spec)),
+            "extra": own.export_saved_model(folder(), lambda: alone(tf), {"deep/c": extra}, as_text=True,
+                                            checkpoint_path=own.latest_checkpoint()),
+            "final": sole(own, "final"), "best": sole(own, "best")}.items():
+        path = path.decode() if isinstance(path, bytes) else path
+        lines += [f"{name}: {sorted(os.listdir(path))}"]
+        with tf.Graph().as_default(), tf.Session() as sess:
+            meta = tf.saved_model.loader.load(sess, ["serve"], path)
+            for key, signature in sorted(meta.signature_def.items()):
+                lines += [f"{name} {key}: {signature.method_name}"] + [
+                    f"{name} {key}: {kind} {k} {tf.as_dtype(info.dtype).name} {[d.size for d in info.tensor_shape.dim]}"
+                    for kind, infos in (("in", signature.inputs), ("out", signature.outputs))
+                    for k, info in sorted(infos.items())]
+            served = meta.signature_def["serving_default"]
+            if name == "wide":
+                found = sess.run(served.outputs["scores"].name, {served.inputs["inputs"].name: [serialised(tf)]})
+            elif name != "extra":
+                found = sess.run(served.outputs["y"].name, {served.inputs["x"].name: X[:5]})
+            values[f"exported_{name}"] = found
+    return {"exported": lines, **values}
+
+
+def alone(tf):
+    """Returns a receiver of which both parts are dictionaries."""
+    x = tf.placeholder(tf.float32, [None, 2], name="a")
+    return tf.estimator.export.ServingInputReceiver({"x": x}, {"x": x}, {"more": {"z": x}})
+
+
+def sole(made, name):
+    """Returns the one folder that an exporter left."""
+    (found,) = glob.glob(os.path.join(made.model_dir, "export", name, "*"))
+    return found
+
+
+def serialised(tf):
+    """Returns an Example."""
+    return tf.train.Example(features=tf.train.Features(feature={
+        "x": tf.train.Feature(float_list=tf.train.FloatList(value=[0.5, -1.0])),
+        "word": tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"b"]))})).SerializeToString()
+
+
 def batches(tf):
     """What input functions over arrays give."""
     found = {}
@@ -389,13 +448,20 @@ def refusals(tf):
         "classes": lambda: tf.estimator.LinearClassifier([], n_classes=1),
         "reduction": lambda: tf.estimator.LinearRegressor([], loss_reduction="a"),
         "no parts": lambda: tf.estimator.DNNLinearCombinedRegressor(),
+        "receiver": lambda: made.export_saved_model(folder(), None),
+        "scores": lambda: tf.estimator.export.ClassificationOutput(),
+        "value": lambda: tf.estimator.export.RegressionOutput(tf.constant("a")),
+        "exports": lambda: tf.estimator.LatestExporter("a", lambda: None, exports_to_keep=0),
         "stop": lambda: tf.estimator.experimental.make_early_stopping_hook(1, None),
     }
-    return [f"{name}: {re.split(r'[,.(:]', refusal(case)[0].partition(': ')[2])[0][:60]} ({refusal(case)[0].partition(':')[0]})"
-            for name, case in cases.items()]
+    words = {name: refusal(case)[0].partition(": ") for name, case in cases.items()}
+    return [f"{name}: {re.split('[,.(:]', text)[0][:60]} ({kind})" for name, (kind, _, text) in words.items()]
 
 
 def results(tf):
-    return {**training(tf), "order": order(tf), **together(tf), "stopped": stopped(tf), **warm(tf), **batches(tf),
-            **on_one_shard(tf), **{key: value for name in CANNED for key, value in canned_answers(tf, name).items()},
-            "refusals": refusals(tf)}
+    found = {"order": order(tf), "stopped": stopped(tf), "refusals": refusals(tf)}
+    for program in (training, together, warm, batches, exported, on_one_shard):
+        found |= program(tf)
+    for name in CANNED:
+        found |= canned_answers(tf, name)
+    return found

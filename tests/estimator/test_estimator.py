@@ -17,7 +17,7 @@ def compare(found):
             np.testing.assert_allclose(value, EXPECTED[name], rtol=1e-4, atol=1e-6, err_msg=name)
 
 
-@pytest.mark.parametrize("program", [recorded.training, recorded.together, recorded.warm, recorded.batches,
+@pytest.mark.parametrize("program", [recorded.training, recorded.together, recorded.warm, recorded.batches, recorded.exported,
                                      recorded.on_one_shard])
 def test_program(program):
     compare(program(tf))
