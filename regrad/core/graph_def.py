@@ -441,7 +441,7 @@ def _attributes(op):
     position = 0
     for i, arg in enumerate(op.opdef.args):
         count = op.groups[i] if op.groups is not None and arg.is_list else 1
-        if arg.var is not None and (count or not arg.is_list):
+        if arg.var is not None and (count or not arg.is_list or arg.mixed):
             types = [t.dtype for t in op.inputs[position:position + count]]
             attrs[arg.var] = types if arg.mixed else types[0]
         if arg.is_list:

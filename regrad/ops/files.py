@@ -18,7 +18,7 @@ from regrad.core.graph import is_tensor
 from regrad.core.messages import Example, SequenceExample, TensorProto, content_proto, make_ndarray
 from regrad.core.opdef import Spec, spec_text
 from regrad.core.records import opened
-from regrad.core.shapes import as_dims
+from regrad.core.shapes import TensorShape, as_dims
 from regrad.core.shapes import text as text_of
 from regrad.ops.hosted import host_op
 from regrad.ops.sparse import SparseTensor
@@ -327,6 +327,13 @@ class _Fixed:
     def specs(self, batch):
         return [Spec((*batch, *self.shape), self.dtype)]
 
+    def dense_shape(self):
+        return self.shape
+
+    def default_array(self):
+        """Returns the default as an array, an empty one where there is none."""
+        return np.zeros(0, self.dtype.as_numpy_dtype) if self.default is None else self.default.reshape(self.shape)
+
     def one(self, features, place):
         found = _values(features.get(self.key), self.key, self.dtype, place)
         if found is None:
@@ -359,6 +366,14 @@ class _Ragged(_Fixed):
 
     def specs(self, batch):
         return [Spec((*batch, None, *self.shape), self.dtype)]
+
+    def dense_shape(self):
+        return (None, *self.shape)
+
+    def default_array(self):
+        fill = np.empty(1, self.dtype.as_numpy_dtype)
+        fill[0] = self.fill.encode() if isinstance(self.fill, str) else self.fill
+        return fill
 
     def one(self, features, place):
         found = _values(features.get(self.key), self.key, self.dtype, place)
@@ -615,8 +630,23 @@ def parse_example(serialized, features, name=None, example_names=None):
     """
     readers = _readers(features, "features")
     names = np.zeros(0, object) if example_names is None else example_names
-    names = convert_to_tensor(names, dtype=dtypes.string)
-    return _results(readers, parseexample_op(serialized, names, readers=tuple(readers), name=name or "ParseExample"))
+    names, name = convert_to_tensor(names, dtype=dtypes.string), name or "ParseExample"
+    if any(isinstance(r, _Indexed) for r in readers):  # which TensorFlow composes
+        return _results(readers, parseexample_op(serialized, names, readers=tuple(readers), name=name))
+    sparse = [r for r in readers if isinstance(r, _Sparse)]
+    dense = [r for r in readers if not isinstance(r, _Sparse)]
+    n = len(sparse)
+    found = parseexamplev2_op(
+        serialized, names, _keys(sparse), _keys(dense), _keys([]), [r.default_array() for r in dense], num_sparse=n,
+        sparse_types=tuple(r.dtype for r in sparse), dense_shapes=tuple(TensorShape(r.dense_shape()) for r in dense), name=name)
+    return ({r.key: r.result(found[i:3 * n:n]) for i, r in enumerate(sparse)}
+            | {r.key: r.result(found[3 * n + i:][:1]) for i, r in enumerate(dense)})
+
+
+def _keys(readers):
+    out = np.empty(len(readers), object)
+    out[:] = [r.key.encode() for r in readers]
+    return out
 
 
 def parse_single_example(serialized, features, name=None, example_names=None):

@@ -180,12 +180,14 @@ LISTS = {"f": tf.FixedLenSequenceFeature([2], tf.int64), "l": tf.VarLenFeature(t
 CASES += [
     once("ParseExample", parsed(tf.parse_example, FEATURES), text([FULL, SOME, LITTLE])),
     once("ParseExample", parsed(tf.parse_example, FEATURES), np.zeros((0,), object), note="empty"),
-    *(once("ParseExample", parsed(tf.parse_example, f), text([LITTLE]), note=k) for k, f in WRONG.items()),
-    once("ParseExample", parsed(tf.parse_example, ONE), text([b"no example"]), note="no example"),
+    once("ParseExampleV2", parsed(tf.parse_example, {k: f for k, f in FEATURES.items() if k != "sp"}),
+         text([FULL, SOME, LITTLE]), note="features"),
+    *(once("ParseExampleV2", parsed(tf.parse_example, f), text([LITTLE]), note=k) for k, f in WRONG.items()),
+    once("ParseExampleV2", parsed(tf.parse_example, ONE), text([b"no example"]), note="no example"),
     once("ParseExampleV2", by_keys, text([FULL, SOME, LITTLE])),
     once("ParseExampleV2", by_keys, np.zeros((0,), object), note="empty"),
     once("ParseExampleV2", by_keys, text(SOME), note="one", unknown=False),
-    once("ParseExampleV2", lambda x: by_keys(x, 3), text([FULL]), note="size"),
+    once("ParseExampleV2", lambda x: by_keys(x, 3), text([FULL]), note="three numbers"),
     *(once("ParseSingleExample", parsed(tf.parse_single_example, FEATURES), text(x), note=k)
       for k, x in {"": FULL, "some": SOME, "little": LITTLE}.items()),
     *(once("ParseSingleExample", parsed(tf.parse_single_example, f), text(LITTLE), note=k) for k, f in WRONG.items()),

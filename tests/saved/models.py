@@ -218,6 +218,22 @@ def chosen(tf):
     return {"x": (x, array)}, {"y": y}
 
 
+def examples(tf):
+    """Serialised Examples in, as a server has it."""
+    serialized = tf.placeholder(tf.string, [None], name="examples")
+    parsed = tf.parse_example(serialized, {
+        "x": tf.FixedLenFeature([2], tf.float32), "ids": tf.VarLenFeature(tf.int64),
+        "word": tf.FixedLenFeature([], tf.string, default_value="none"),
+        "more": tf.FixedLenSequenceFeature([], tf.float32, allow_missing=True)})
+    ids = tf.sparse_tensor_to_dense(parsed["ids"], default_value=4)
+    y = dense(tf, parsed["x"], 2, "d") + tf.reduce_sum(tf.gather(variable(tf, "table", 5, 2), ids), 1)
+    t = tf.train
+    given = [t.Example(features=t.Features(feature={"x": t.Feature(float_list=t.FloatList(value=x)), **more}))
+             for x, more in (([1, 2], {}), ([0.5, 3], {"ids": t.Feature(int64_list=t.Int64List(value=[1, 3]))}))]
+    return ({"examples": (serialized, np.array([e.SerializeToString() for e in given], object))},
+            {"y": y + tf.reduce_sum(parsed["more"], 1, keep_dims=True), "word": parsed["word"]})
+
+
 MODELS = {
     "dense": of(lambda tf, x: tf.tanh(dense(tf, x, 2, "d")), 3, 4), "convolutions": of(convolutions, 2, 8, 8, 2),
     "separable": of(separable, 2, 6, 6, 2), "recurrent": of(recurrent, 2, 4, 3), "attention": of(attention, 2, 4, 6),
@@ -237,4 +253,5 @@ MODELS = {
                      * variable(tf, "v", 2), 3, 2),
     "embedded": embedded, "resources": resources, "kinds": kinds, "texts": texts, "sparse": sparse, "optional": optional,
     "constants": constants, "placed": placed, "averaged": averaged, "chosen": chosen,
+    "examples": examples,
 }
