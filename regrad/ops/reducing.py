@@ -5,7 +5,8 @@ import math
 
 import numpy as np
 
-_SHORT, _MANY, _HALVED = 8, 16_384, 4096
+_SHORT, _MANY = 8, 16_384  # elements of an axis; of an array
+_PIECES, _HALVED = 4, 4096  # likewise, where extremes are looked for
 
 
 def _short(b, x, axis):
@@ -55,7 +56,7 @@ def _by_halves(b, combine, x, axis):
 
     XLA combines two arrays in vectors, but a row number by number. What is in both halves counts twice.
     """
-    while x.shape[axis] > _SHORT:
+    while x.shape[axis] > _PIECES:
         n = x.shape[axis]
         half = (n + 1) // 2
         x = combine(b.lax.slice_in_dim(x, 0, half, axis=axis), b.lax.slice_in_dim(x, n - half, n, axis=axis))
