@@ -799,13 +799,14 @@ def _similarity(x, y, max_val, filter_size, filter_sigma, k1, k2):
     """Returns (luminance * contrast and structure, contrast and structure), means over each channel: [..., channels]."""
     steps = np.arange(filter_size) - (filter_size - 1) / 2
     window = np.exp(-0.5 * (steps / filter_sigma) ** 2)
-    window = np.outer(window, window) / window.sum() ** 2
     channels = x.dims[-1]
-    kernel = window[:, :, None, None].astype(np.float32)
-    kernel = np.tile(kernel, [1, 1, channels, 1]) if channels else tile(kernel, array.stack([1, 1, array.shape(x)[-1], 1]))
+    column = (window / window.sum()).astype(np.float32)[:, None, None, None]
+    column = np.tile(column, [1, 1, channels, 1]) if channels else tile(column, array.stack([1, 1, array.shape(x)[-1], 1]))
+    row = array.transpose(column, [1, 0, 2, 3])
 
     def blur(t):
-        return depthwise_conv2d(t, kernel, [1, 1, 1, 1], "VALID")
+        # The window is a column times a row: a fifth of the products of both at once.
+        return depthwise_conv2d(depthwise_conv2d(t, column, [1, 1, 1, 1], "VALID"), row, [1, 1, 1, 1], "VALID")
 
     c1, c2 = math.square(k1 * max_val), math.square(k2 * max_val)
     mean_x, mean_y = blur(x), blur(y)
