@@ -189,14 +189,21 @@ def latest_checkpoint(checkpoint_dir, latest_filename=None):
 def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None, latest_filename=None,
                             all_model_checkpoint_timestamps=None, last_preserved_timestamp=None,
                             save_relative_paths=False):
-    """Writes the file "checkpoint" of a directory. Relative paths are written relative to `save_dir`."""
+    """Writes the file "checkpoint" of a directory, whose paths are absolute or relative to it.
+
+    Args:
+      model_checkpoint_path, all_model_checkpoint_paths: the latest checkpoint and all; where `save_dir` is relative, relative
+        ones are so to the same folder as that, else to `save_dir` itself.
+      save_relative_paths: absolute ones are written relative to `save_dir`.
+    """
     save_dir = os.fspath(save_dir)
     paths = list(all_model_checkpoint_paths or [])
     if not paths or paths[-1] != model_checkpoint_path:
         paths.append(model_checkpoint_path)
 
     def written(path):
-        return os.path.relpath(path, save_dir) if save_relative_paths or not os.path.isabs(path) else path
+        inside = save_relative_paths if os.path.isabs(path) else not os.path.isabs(save_dir)
+        return os.path.relpath(path, save_dir) if inside else path
 
     state = CheckpointState(written(model_checkpoint_path), [written(p) for p in paths],
                             all_model_checkpoint_timestamps or (), last_preserved_timestamp)

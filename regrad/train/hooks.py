@@ -8,11 +8,11 @@ import numpy as np
 
 from regrad import logging
 from regrad.core.graph import get_default_graph
+from regrad.core.graph_keys import GraphKeys
 from regrad.core.messages import SessionLog, Summary
 from regrad.runtime.trace import RunOptions
 from regrad.train.event_files import FileWriterCache
 from regrad.train.graph_files import write_graph
-from regrad.train.saver import Saver
 from regrad.train.steps import get_global_step
 
 
@@ -167,8 +167,6 @@ class CheckpointSaverHook(SessionRunHook):
         os.makedirs(self._directory, exist_ok=True)
         self._writer = FileWriterCache.get(self._directory)
         self._step = _step_tensor("CheckpointSaverHook")
-        if self._saver is None and self._scaffold is None:
-            self._saver = Saver()
         for listener in self._listeners:
             listener.begin()
 
@@ -195,11 +193,21 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self._listeners:
             listener.end(session, step)
 
+    def _saver_of(self, graph):
+        """Returns the saver to use: of nobody's own, the one that restored the session, which knows the older checkpoints."""
+        if self._saver is None and self._scaffold is None:
+            savers = graph.get_collection(GraphKeys.SAVERS)
+            if len(savers) != 1:
+                raise RuntimeError(f"CheckpointSaverHook: {'More than one' if savers else 'No'} items in collection "
+                                   f"{GraphKeys.SAVERS}. Please provide a saver or scaffold.")
+            self._saver = savers[0]
+        return self._saver or self._scaffold.saver
+
     def _save(self, session, step):
         logging.info("Saving checkpoints for %d into %s.", step, self._path)
         for listener in self._listeners:
             listener.before_save(session, step)
-        (self._saver or self._scaffold.saver).save(session, self._path, global_step=step)
+        self._saver_of(session.graph).save(session, self._path, global_step=step)
         self._writer.add_session_log(SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._path), step)
         self._writer.flush()
         answers = [listener.after_save(session, step) for listener in self._listeners]

@@ -156,6 +156,35 @@ with tf.Session() as s:
     saver.restore(s, path)
     result = [sorted(held.get_variable_to_shape_map().items()), held.get_tensor('v/Adam'), held.get_tensor('v'),
               s.run([optimizer.get_slot(part, 'm') for part in v])]"""),
+    Row("a second monitored session takes up the checkpoints of the first", """
+import os, tempfile
+folder, kept = tempfile.mkdtemp(), []
+for _ in range(2):
+    with tf.Graph().as_default():
+        step = tf.train.get_or_create_global_step()
+        more = tf.assign_add(step, 1)
+        hook = tf.train.CheckpointSaverHook(folder, save_steps=2, checkpoint_basename='c')
+        with tf.train.MonitoredTrainingSession(checkpoint_dir=folder, hooks=[hook], save_checkpoint_secs=None,
+                                               save_summaries_steps=None, log_step_count_steps=None) as s:
+            for _ in range(4):
+                s.run(more)
+    paths = tf.train.get_checkpoint_state(folder).all_model_checkpoint_paths
+    kept.append([os.path.basename(p) for p in paths])
+result = kept"""),
+    Row("paths in the state of checkpoints", """
+import os, tempfile
+folder = tempfile.mkdtemp()
+tf.train.update_checkpoint_state(folder, 'b', ['a', os.path.join(folder, 'c')])
+result = [[os.path.relpath(p, folder), os.path.isabs(p)]
+          for p in tf.train.get_checkpoint_state(folder).all_model_checkpoint_paths]"""),
+    _refused("a hook without a saver", "RuntimeError", "provide a saver or scaffold", """
+import tempfile
+tf.train.get_or_create_global_step()
+hook = tf.train.CheckpointSaverHook(tempfile.mkdtemp(), save_steps=1)
+hook.begin()
+s = tf.Session()
+s.run(tf.global_variables_initializer())
+hook.after_create_session(s, None)"""),
     _refused("a variable of another dtype starts from a checkpoint", "OpError", "does not equal original dtype", """
 import os, tempfile
 path = os.path.join(tempfile.mkdtemp(), 'model')
