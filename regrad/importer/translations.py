@@ -23,6 +23,8 @@ def translated(region, node, inputs):
     if node.op in region.library:
         return _call(region, node, inputs, node.op)
     translation = TRANSLATIONS.get(node.op)
+    if node.op.startswith("TensorArray") and _has_no_handle(region, node, inputs):
+        return None
     if translation is not None and (node.op not in _BODIES or hasattr(node.attr[_BODIES[node.op]].value, "attr")):
         return translation(region, node, inputs)
     return None
@@ -171,6 +173,15 @@ class Array:
 
     def __init__(self, dtype, dynamic):
         self.dtype, self.dynamic = dtype, dynamic
+
+
+def _has_no_handle(region, node, inputs):
+    """True for a node that Regrad wrote: its TensorArrays consist of their rows alone."""
+    if node.op == "TensorArrayV3":
+        used = region.structure.used
+        return node.name + ":0" in used and node.name + ":1" not in used
+    opdef = find_op(node.op)
+    return opdef is not None and len(inputs) == len(opdef.args)
 
 
 def _make(op_type, inputs, name, **attrs):

@@ -67,7 +67,7 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
     meta = MetaGraphDef(meta_info_def={"tensorflow_version": VERSION}, saver_def=saver_def)
     meta.graph_def.CopyFrom(proto)
     for key in graph.get_all_collection_keys() if collection_list is None else collection_list:
-        items = [i for i in graph.get_collection(key) if _in_scope(i, export_scope)]
+        items = [i for i in graph.get_collection(key) if _in_scope(i, export_scope) and not _in_body(i, graph)]
         kept = _collection_proto(key, items, export_scope) if items else None
         if kept is not None:
             meta.collection_def[key].CopyFrom(kept)
@@ -90,6 +90,11 @@ def _below(proto, scope):
                 raise ValueError(f"export_scope={scope!r}: {old.name} takes {outside[0]!r}, which is outside the scope.")
             node.input[:] = [text.replace(scope, "", 1) for text in old.input]
     return part
+
+
+def _in_body(item, graph):
+    """True for what was collected inside a loop or branch: no name of the graph leads to it."""
+    return isinstance(item, (Tensor, Operation)) and item.graph is not graph
 
 
 def _in_scope(item, scope):

@@ -27,6 +27,12 @@ def named_function(x):
     return x * np.float32(2)
 
 
+def collected(row):
+    """What a loop over a TensorArray does, and puts into a collection."""
+    tf.losses.add_loss(tf.reduce_sum(row))
+    return tf.tanh(row)
+
+
 def model():
     """Builds loops, branches, lists, strings and gradients; returns the names to fetch."""
     x = tf.placeholder(tf.float32, [None, 3], name="x")
@@ -39,9 +45,10 @@ def model():
     tf.identity(tf.split(z, [1, 3], 1)[1], name="part")
     tf.string_join([tf.constant(["a", "b"]), "c"], name="text")
     tf.identity(tf.py_func(named_function, [s], tf.float32), name="doubled")
+    tf.map_fn(collected, x, name="mapped")
     for t, name in zip(tf.gradients(s, [x, v]), ("gx", "gv")):
         tf.identity(t, name=name)
-    return ["y:0", "z:0", "part:0", "text:0", "doubled:0", "gx:0", "gv:0"]
+    return ["y:0", "z:0", "part:0", "text:0", "doubled:0", "gx:0", "gv:0", "mapped/TensorArrayStack:0"]
 
 
 def values(graph, fetches):
