@@ -24,13 +24,15 @@ static void compute_block(const void *task, int64_t block)
         const float *x = t->x + i / t->sums * t->rows * t->width, *weights = t->weights + i % t->sums * t->terms;
         const int32_t *places = t->places + i % t->sums * t->terms;
         float *restrict y = t->y + i * t->width;
-        int64_t k = 0;
-        for (; k + 1 < t->terms; k += 2) { /* two at a time */
+        int64_t k = 0, terms = t->terms;
+        while (terms > 1 && weights[terms - 1] == 0) /* 0 times an infinite number is none */
+            terms--;
+        for (; k + 1 < terms; k += 2) { /* two at a time */
             const float *a = x + places[k] * t->width, *b = x + places[k + 1] * t->width, of_a = weights[k], of_b = weights[k + 1];
             for (int64_t c = 0; c < t->width; c++)
                 y[c] = (k ? y[c] : 0) + of_a * a[c] + of_b * b[c];
         }
-        if (k < t->terms) {
+        if (k < terms) {
             const float *a = x + places[k] * t->width, of_a = weights[k];
             for (int64_t c = 0; c < t->width; c++)
                 y[c] = (k ? y[c] : 0) + of_a * a[c];
