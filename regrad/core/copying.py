@@ -1,6 +1,7 @@
 """Copies of operations: in the same graph on other inputs, or in another graph; bodies of loops and branches are copied too."""
 
 from regrad.core.graph import FuncGraph, variable_of
+from regrad.core.opdef import declared_attrs
 from regrad.core.shapes import compatible
 
 
@@ -16,8 +17,8 @@ def copy_op(op, graph, inputs, name, controls=()):
     """
     attrs = copied_bodies(op, op.attrs, graph, inputs)
     with graph.as_default(), graph.control_dependencies(None), graph.control_dependencies(controls):
-        copy = graph._add(op.opdef, tuple(inputs), attrs, name, op.groups)
-    copy._device = op._device
+        copy = graph._add(op.opdef, tuple(inputs), declared_attrs(op), name, op.groups)
+    copy.attrs, copy._device = attrs, op._device
     copy._controls = tuple(controls)
     copy.override_scope, copy.attached_rules = op.override_scope, op.attached_rules
     for old, new in zip(op.outputs, copy.outputs):

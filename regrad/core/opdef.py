@@ -320,6 +320,14 @@ def refusal_of(op):
     return refusal
 
 
+def declared_attrs(op):
+    """Returns the attributes that an op type declares: not what graphs note on ops for themselves (`_class` and such)."""
+    attrs = op.attrs
+    if len(attrs) != len(op.opdef.attrs):
+        return {k: v for k, v in attrs.items() if k in op.opdef.attrs}
+    return attrs
+
+
 def find_op(type):
     """Returns the OpDef of an op type, or None."""
     opdef = _defs.get(type)
@@ -338,6 +346,6 @@ def op_types():
     return _defs.keys()
 
 
-
-__all__ = ["Bounds", "Known", "OpDef", "Refusal", "Spec", "broadcasted", "compared", "define_op", "find_op", "fully_known",
-           "no_output", "op_types", "partial_of", "rank_at_least", "rank_is", "refusal_of", "same", "size_of", "spec_text"]
+__all__ = ["Bounds", "Known", "OpDef", "Refusal", "Spec", "broadcasted", "compared", "declared_attrs", "define_op", "find_op",
+           "fully_known", "no_output", "op_types", "partial_of", "rank_at_least", "rank_is", "refusal_of", "same", "size_of",
+           "spec_text"]

@@ -153,28 +153,28 @@ class Region:
     # -- building ----------------------------------------------------------------------------
     def build_all(self):
         """Makes every operation that has a value whatever the predicates are."""
-        for node in self.structure.order:
-            if self.structure.place(node.name) == (self.frame, self.state):
-                self._add(self.structure.item.get(node.name, node))
+        self.build(["^" + n.name for n in self.structure.order])
 
     def build(self, texts):
         """Makes the operations that `texts` need."""
-        structure, stack = self.structure, [self._item(t) for t in reversed(texts)]
-        while stack:
-            item = stack[-1]
-            if item is None or item in self._done:
-                stack.pop()
-                continue
-            needs = [self._item(t) for t in (item.input if hasattr(item, "input") else item.needs())
-                     if not t.startswith("^") or structure.matters(source(t))]
-            missing = [n for n in needs if n is not None and n not in self._done]
-            if item in missing:
-                raise ValueError(f"'{item.name}' needs itself.")
-            if missing:
-                stack += missing
-                continue
-            stack.pop()
-            self._add(item)
+        structure = self.structure
+        for text in texts:
+            stack, opened = [self._item(text)], set()
+            while stack:
+                item = stack[-1]
+                if item is None or item in self._done:
+                    stack.pop()
+                    continue
+                needs = [self._item(t) for t in (item.needs() if isinstance(item, (Loop, Choice)) else item.input)
+                         if not t.startswith("^") or self.parent is None or structure.matters(source(t))]
+                missing = [n for n in needs if n is not None and n not in self._done]
+                if not missing:
+                    self._add(stack.pop())
+                    continue
+                opened.add(item)
+                if not opened.isdisjoint(missing):
+                    raise ValueError(f"'{item.name}' needs itself: the branches of one predicate take each other's results.")
+                stack += reversed(missing)
 
     def _item(self, text):
         """Returns the node, Loop or Choice of this region that gives a text's value; None if it comes from outside."""

@@ -10,6 +10,7 @@ worked out here: a node's *state* is the set of (predicate, branch taken) under 
 """
 
 from regrad.core.graph_def import in_order
+from regrad.core.opdef import find_op
 from regrad.core.tf_nodes import native
 
 SWITCHES = frozenset({"Switch", "RefSwitch"})
@@ -147,7 +148,7 @@ class Structure:
             elif node.op in SWITCHES and self.nodes[source(node.input[1])].op == CONDITION:
                 merge_of[node.name] = source(node.input[0])
             elif node.op in EXITS:
-                of = merge_of.get(source(node.input[0]))
+                of = merge_of.get(source(self._canonical(node.input[0])))
                 if loop is None or of is None or self.nodes[of].op not in MERGES:
                     raise ValueError(f"Node '{node.name}' ({node.op}) gives something else than a loop variable: it must take "
                                      "a Switch of a Merge.")
@@ -202,15 +203,19 @@ class Structure:
         return True
 
     def _find_choices(self, merges):
-        """Gathers the Merge nodes of each tf.cond: those whose branches have nodes in common."""
+        """Gathers the Merge nodes of each tf.cond: those whose branches have nodes in common.
+
+        But for one that needs another's result, as that of a gradient does: it gets a branch of its own.
+        """
         parent: dict = {}
+        depth = self._depths(merges)
 
         def root(name):
             while parent[name] != name:
                 name = parent[name]
             return name
 
-        first, found = {}, {}
+        first, found, at = {}, {}, {}
         for node in merges:
             texts = [t for t in node.input if not t.startswith("^")]
             states = [self.text_state(t) for t in texts]
@@ -219,8 +224,13 @@ class Structure:
             parent[node.name] = node.name
             for name in inside:
                 if not self._is_pivot(name, predicate):
-                    other = first.setdefault((predicate, self.state[node.name], name), node.name)
+                    key = predicate, self.state[node.name], name
+                    other = first.setdefault((*key, depth[node.name]), node.name)
                     parent[root(node.name)] = root(other)
+                    if at.setdefault(key, depth[node.name]) != depth[node.name] and not self._repeatable(name):
+                        raise ValueError(f"Node '{name}' ({self.nodes[name].op}) is in a branch, and '{node.name}' takes of it "
+                                         "later, as a recorded gradient does: the branch would run twice, with another effect "
+                                         "or other random numbers. tf.gradients of the imported branch gives its gradient.")
             found[node.name] = (node, predicate, branch, outside)
         choices: dict = {}
         for name, (node, predicate, branch, outside) in found.items():
@@ -228,6 +238,31 @@ class Structure:
             choice.merges.append((node, 0 if branch == 0 else 1))
             choice.outside.update(outside)
             self.item[name] = choice
+
+    def _repeatable(self, name):
+        """True where a node gives the same when it is computed twice."""
+        opdef = find_op(self.nodes[name].op)
+        return opdef is None or not (opdef.random or opdef.stateful or opdef.writes) or self.nodes[name].op in _HARMLESS
+
+    def _depths(self, merges):
+        """Returns {name of a Merge: how many others of its predicate, at most, follow each other up to it}."""
+        keys = {}
+        for node in merges:
+            states = [self.text_state(t) for t in node.input if not t.startswith("^")]
+            keys[node.name] = (states[0] ^ states[1], self.state[node.name])
+        depth, seen = {}, {}  # seen: {name: {key: depth of the last Merge before it}}
+        for node in self.order:
+            before = [seen[source(t)] for t in self._inputs(node)]
+            most = before[0] if before else {}
+            for other in before[1:]:
+                if other is not most and any(most.get(k, 0) < n for k, n in other.items()):
+                    most = {k: max(most.get(k, 0), other.get(k, 0)) for k in {**most, **other}}
+            if node.name in keys:
+                key = keys[node.name]
+                depth[node.name] = most.get(key, 0) + 1
+                most = {**most, key: depth[node.name]}
+            seen[node.name] = most
+        return depth
 
     def _is_pivot(self, name, predicate):
         node = self.nodes[name]
@@ -271,8 +306,6 @@ class Structure:
 
     def matters(self, name):
         """True where a node, or one before it in the same branch or turn, does more than compute: others wait for that."""
-        from regrad.core.opdef import find_op
-
         stack = [name]
         while stack:
             top = stack[-1]

@@ -72,7 +72,43 @@ def _call(region, node, inputs, name=None):
     else:  # a function called under its own name, as TensorFlow 1's Defun is
         function, structure = region.library.function(name, node.attr, node)
     values, effects = region.called(node, function, structure, inputs)
-    return _results(region, node, values, effects)
+    gradient = region.library.gradients.get(function.name)
+    if gradient is None:
+        return _results(region, node, values, effects)
+
+    def rule(op, *dys):
+        n = len(values)
+        return [None] * n + _gradient_called(region, node, gradient, op.inputs[n:], dys[:n])
+
+    from regrad.ops.array import identityn_op
+
+    with region.graph.control_dependencies(effects):
+        named = identityn_op([*values, *inputs], name=node.name)
+    region.ops[node.name] = named[0].op
+    named[0].op.attached_rules = [rule]
+    return named[:len(values)]
+
+
+def _gradient_called(region, node, name, arguments, dys):
+    """Returns what the function `name`, another one's gradient, gives for its arguments."""
+    function, structure = region.library.function(name, {}, node)
+    return region.called(node, function, structure, [*arguments, *dys])[0]
+
+
+def _symbolic_gradient(region, node, inputs):
+    """The gradient of a function, as TensorFlow 1 writes what `tf.gradients` makes of a call."""
+    from regrad.autodiff.walking import inner_gradients
+    from regrad.ops.array import zeros_like
+
+    named = node.attr["f"].value
+    n = len(node.attr["Tout"].value)
+    xs, dys = inputs[:n], inputs[n:]
+    gradient = region.library.gradients.get(named.name)
+    if gradient is not None:
+        return _results(region, node, _gradient_called(region, node, gradient, xs, dys))
+    ys, _ = region.called(node, *region.function(node, named), xs)
+    grads = [zeros_like(x) if g is None else g for x, g in zip(xs, inner_gradients(ys, xs, dys))]
+    return _results(region, node, grads)
 
 
 def _branches(region, node, arguments, named):
@@ -333,7 +369,26 @@ def _length(region, node, inputs):
     return [_make("TensorArraySizeV3", inputs, node.name)]
 
 
+def _element_shape(region, node, inputs):
+    from regrad.ops.array import shape
+
+    return [shape(inputs[0], out_type=_attr(node, "shape_type", dtypes.int32))[1:]]
+
+
+def _cut(node, value, lengths):
+    """Returns rows of equal lengths; ValueError where the lengths differ, or are not known."""
+    known = lengths.value()
+    if known is None or not known.size or len(set(known.tolist())) > 1:
+        raise ValueError(f"Node '{node.name}' ({node.op}) cuts into parts whose lengths "
+                         f"{'are not known' if known is None else f'are {known.tolist()}'}: only equal ones can be imported.")
+    return _make("TensorArraySplitV3", (value,), node.name, num=known.size, length=int(known[0]))
+
+
 TRANSLATIONS = {
+    "SymbolicGradient": _symbolic_gradient,
+    "TensorArraySplitV3": lambda region, node, inputs: [_cut(node, *inputs[1:3])],
+    "TensorListSplit": lambda region, node, inputs: [_cut(node, inputs[0], inputs[2])],
+    "TensorListElementShape": _element_shape,
     "PartitionedCall": _call, "StatefulPartitionedCall": _call,
     "If": _if, "StatelessIf": _if, "Case": _case, "StatelessCase": _case, "While": _while, "StatelessWhile": _while,
     "Identity": _passed, "IdentityN": _passed, "_Arg": lambda region, node, inputs: [],

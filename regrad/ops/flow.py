@@ -32,7 +32,7 @@ from regrad.core.graph import (
 )
 from regrad.core.host import HOST, as_array
 from regrad.core.indexed_slices import IndexedSlices
-from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.opdef import Spec, declared_attrs, define_op, spec_text
 from regrad.core.shapes import TensorShape, as_dims, compatible, fully_known, size_of
 from regrad.ops.array import identity, unasked_identity
 from regrad.ops.control import with_dependencies
@@ -715,7 +715,7 @@ def _evaluator(graph, outputs, positions):
         if op not in needed and not inside.issuperset(op.outputs):
             needed.add(op)
             stack += [t.op for t in op.inputs if t not in inside]
-    steps = [(op, op.opdef.lower, op.inputs, op.attrs, op.outputs) for op in sorted(needed, key=lambda op: op.id)]
+    steps = [(op, op.opdef.lower, op.inputs, declared_attrs(op), op.outputs) for op in sorted(needed, key=lambda op: op.id)]
 
     def evaluate(known):
         values = {t: known[i] for i, t in given}

@@ -11,7 +11,7 @@ from regrad.core.dtypes import int64
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.core.graph import FuncGraph, Tensor, assigned_by, get_default_graph, needed, variable_of
 from regrad.core.indexed_slices import IndexedSlices
-from regrad.core.opdef import Spec
+from regrad.core.opdef import Spec, declared_attrs
 from regrad.core.shapes import fully_known, size_of
 from regrad.ops.array import concat, fill, identity, shape, size, zeros, zeros_like
 from regrad.ops.flow import case_op, if_op, set_captures, while_op
@@ -109,8 +109,8 @@ class GradGraph(FuncGraph):
                 return missing
             inputs = tuple(self.capture_shape(t) if i in of_shape else copies[t] for i, t in enumerate(op.inputs))
             scope, self._scope = self._scope, ""
-            copy = self._add(op.opdef, inputs, op.attrs, op.name, op.groups)
-            self._scope = scope
+            copy = self._add(op.opdef, inputs, declared_attrs(op), op.name, op.groups)
+            self._scope, copy.attrs = scope, op.attrs
             copy.override_scope = op.override_scope
             copy.attached_rules = op.attached_rules
             copy.forward_op = None

@@ -15,12 +15,12 @@ import numpy as np
 from regrad.core.errors import uninitialized
 from regrad.core.graph import FuncGraph, op_arguments
 from regrad.core.host import HOST, as_array
-from regrad.core.opdef import USER_DEFINED, Known
+from regrad.core.opdef import USER_DEFINED, Known, declared_attrs
 from regrad.core.shapes import size_of
 from regrad.runtime import buffers, config, stopping
 from regrad.runtime.buffers import kept
 from regrad.runtime.plan import shape_only_positions
-from regrad.runtime.segment import ShapeOf, declared_attrs, explained, refuse, results_of_host
+from regrad.runtime.segment import ShapeOf, explained, refuse, results_of_host
 
 AFTER = (3, 6, 12)  # runs; a program that runs once or twice is not worth the writing, and compiling may take some more
 

@@ -13,7 +13,7 @@ from regrad.core import collecting
 from regrad.core.errors import InternalError, InvalidArgumentError, lowering_failure, uninitialized
 from regrad.core.graph import Tensor, op_arguments
 from regrad.core.host import HOST, as_array
-from regrad.core.opdef import Known, Spec, refusal_of, spec_text
+from regrad.core.opdef import Known, Spec, declared_attrs, refusal_of, spec_text
 from regrad.core.shapes import fully_known, size_of
 from regrad.runtime import config
 from regrad.runtime.bodies import body_dims, xla_for
@@ -24,7 +24,6 @@ from regrad.runtime.rolling import roll
 from regrad.runtime.segment import (
     Segment,
     ShapeOf,
-    declared_attrs,
     freeze,
     lowering,
     may_end_a_run,

@@ -8,14 +8,14 @@ from regrad.core import collecting
 from regrad.core.errors import InternalError, uninitialized
 from regrad.core.graph import FuncGraph, Tensor, body_graphs, op_arguments, operations_within, variable_of
 from regrad.core.host import HOST, as_array
-from regrad.core.opdef import Known
+from regrad.core.opdef import Known, declared_attrs
 from regrad.core.shapes import fully_known
 from regrad.runtime import buffers, config, direct, stopping
 from regrad.runtime.bodies import HostBodies, MustRunOnHost
 from regrad.runtime.interrupts import Deferred
 from regrad.runtime.plan import shape_only_positions
 from regrad.runtime.program import Program
-from regrad.runtime.segment import ShapeOf, declared_attrs, explained, freeze, random_blocks, results_of_host
+from regrad.runtime.segment import ShapeOf, explained, freeze, random_blocks, results_of_host
 from regrad.runtime.variants import Variants, warn
 
 

@@ -23,7 +23,7 @@ from regrad.core.errors import (
 )
 from regrad.core.graph import FuncGraph, body_graphs, op_arguments, operations_within
 from regrad.core.host import HOST, as_array
-from regrad.core.opdef import USER_DEFINED, Known, Spec, refusal_of, spec_text
+from regrad.core.opdef import USER_DEFINED, Known, Spec, declared_attrs, refusal_of, spec_text
 from regrad.core.shapes import compatible, fully_known, size_of
 from regrad.runtime import background, blas, buffers, config, disk_cache, foreign, onednn, repeats, stopping
 from regrad.runtime.overwriting import Overwriting
@@ -921,14 +921,6 @@ def _grouped(op, operands):
     if op.opdef.random:
         return [operands[0], *op_arguments(op, operands[1:])]
     return op_arguments(op, operands)
-
-
-def declared_attrs(op):
-    """Returns the attributes a lowering declares: not what graphs note on ops for themselves (`_class` and such)."""
-    attrs = op.attrs
-    if len(attrs) != len(op.opdef.attrs):
-        return {k: v for k, v in attrs.items() if k in op.opdef.attrs}
-    return attrs
 
 
 def _frozen_attrs(op):

@@ -17,7 +17,7 @@ def program(*shapes, ints=(), only=None, order=2):
 
     Args:
       ints: values of further int32 arguments.
-      only: "v2" where version 1 makes no sense.
+      only: "v1" or "v2" where the other makes no sense, or cannot be read.
       order: of derivatives compared.
     """
     def keep(function):
@@ -55,6 +55,11 @@ def cond_same_predicate_twice(tf, x, k):
     training = k > 0
     y = tf.cond(training, lambda: x * 2.0, lambda: x)
     return tf.cond(training, lambda: tf.square(y), lambda: y) + tf.sin(y)
+
+
+@program((2, 3), only="v1")
+def cond_differentiated(tf, x):
+    return tf.gradients(tf.cond(x[0, 0] > 0.0, lambda: tf.sin(x) * x, lambda: x), x)[0]
 
 
 @program((3,), ints=(1,))
@@ -154,6 +159,11 @@ def map_fn(tf, x):
     return tf.map_fn(lambda row: tf.sin(row) * tf.reduce_sum(row), x)
 
 
+@program((2, 2), order=1)
+def map_fn_nested(tf, x):
+    return tf.map_fn(lambda row: tf.map_fn(lambda e: e * tf.sin(e), row), x)
+
+
 @program((4, 2))
 def scan(tf, x):
     return tf.scan(lambda s, row: tf.tanh(s) * row + s, x)
@@ -222,6 +232,32 @@ def function_called(tf, x):
     return product(u, v)[0]
 
 
+@program((3,), order=1)
+def function_with_a_gradient(tf, x):
+    from tensorflow.python.framework import function
+
+    @function.Defun(tf.float64, tf.float64)
+    def slope(a, dy):
+        return dy * 7.0 * a
+
+    @function.Defun(tf.float64, grad_func=slope)
+    def square(a):
+        return a * a
+
+    return square(x)
+
+
+@program((3,), order=0)
+def function_differentiated(tf, x):
+    from tensorflow.python.framework import function
+
+    @function.Defun(tf.float64)
+    def product(a):
+        return tf.sin(a) * a
+
+    return tf.gradients(product(x * x), x)[0]
+
+
 @program((3,), only="v2")
 def function_of_version_2(tf, x):
     @tf.function
@@ -264,10 +300,10 @@ def record():
                 feeds = [tf.placeholder(v.dtype, v.shape, name=f"x{i}") for i, v in enumerate(values)]
                 y = tf.identity(function(tf, *feeds), name="y")
                 found[f"{name}.{version}.graph"] = np.frombuffer(graph.as_graph_def().SerializeToString(), np.uint8)
-                if version == "v1":
+                if version == "v1" and only is None:
                     continue  # version 2 gives the same, and has second derivatives of loops
                 xs = feeds[:len(shapes)]
-                first = tf.gradients(y, xs)
+                first = tf.gradients(y, xs) if order else []
                 wanted = [y, *first]
                 if order > 1:
                     wanted += tf.gradients(tf.add_n([tf.reduce_sum(g * g) for g in first]), xs)
