@@ -14,6 +14,7 @@ from regrad.core.bundle import INDEX as _INDEX
 from regrad.core.bundle import files_of_slices
 from regrad.core.errors import InvalidArgumentError
 from regrad.core.files import in_place_of
+from regrad.core.proto import Message, fields
 from regrad.ops.checkpoints import opened, read
 
 
@@ -102,6 +103,30 @@ def get_checkpoint_mtimes(checkpoint_prefixes):
     """Returns when each checkpoint was written, in seconds since 1970."""
     files = [glob.glob(glob.escape(os.fspath(p)) + _INDEX) or files_of_slices(os.fspath(p)) for p in checkpoint_prefixes]
     return [os.path.getmtime(found[0]) for found in files if found]
+
+
+# -- checkpoints of objects -------------------------------------------------------------------------------
+class TrackableObjectGraph(Message):
+    """What TensorFlow's `tf.train.Checkpoint` notes of its objects: by which key each variable is stored."""
+
+    class TrackableObject(Message):
+        class SerializedTensor(Message):
+            FIELDS = fields("1 name string; 2 full_name string; 3 checkpoint_key string")
+
+        FIELDS = fields("2 attributes TrackableObjectGraph.TrackableObject.SerializedTensor*")
+
+    FIELDS = fields("1 nodes TrackableObjectGraph.TrackableObject*")
+
+
+_OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
+
+
+def keys_of_objects(reader):
+    """Returns {name of a variable: its key} of a checkpoint that TensorFlow saved by objects; {} for any other."""
+    if not reader.has_tensor(_OBJECTS):
+        return {}
+    found = TrackableObjectGraph.FromString(reader.get_tensor(_OBJECTS))
+    return {stored.full_name: stored.checkpoint_key for node in found.nodes for stored in node.attributes if stored.full_name}
 
 
 # -- which one is the latest ------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import time
 import numpy as np
 
 from regrad.core import bundle
+from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import InvalidArgumentError, NotFoundError, nearest
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
@@ -128,7 +129,8 @@ class Saver:
         save = savev2_op(prefix, names, slices, [v._variable for v in variables], name="SaveV2")
         with get_default_graph().control_dependencies([save]):
             saved = identity(prefix, name="control_dependency")
-        restored = restore_v2(prefix, names, slices, [v.dtype for v in variables], name="RestoreV2")
+        self._names = convert_to_tensor(names, name="RestoreV2/tensor_names")
+        restored = restore_v2(prefix, self._names, slices, [v.dtype for v in variables], name="RestoreV2")
         assigned = []
         for v, value in zip(variables, restored):
             if self._reshape:
@@ -247,15 +249,27 @@ class Saver:
         save_path = os.fspath(save_path)
         if not checkpoint.checkpoint_exists(save_path):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}{_what_is_there(save_path)}")
+        if self._saver_def is None:
+            return
+        feeds = {self._saver_def.filename_tensor_name: save_path}
         if self._entries:
-            self._check_stored(checkpoint.CheckpointReader(save_path), save_path)
-        if self._saver_def is not None:
-            sess.run(self._saver_def.restore_op_name, {self._saver_def.filename_tensor_name: save_path})
+            reader = checkpoint.CheckpointReader(save_path)
+            keys = self._keys(reader)
+            self._check_stored(reader, keys, save_path)
+            if any(key != name for name, key in keys.items()):
+                feeds[self._names.name] = [keys[e.name] for e in self._entries for _ in e.variables]
+        sess.run(self._saver_def.restore_op_name, feeds)
 
-    def _check_stored(self, reader, save_path):
+    def _keys(self, reader):
+        """Returns {name: the key of a checkpoint}: in one that was saved by objects the key is a path to the variable."""
+        stored = reader.get_variable_to_shape_map()
+        by_name = checkpoint.keys_of_objects(reader) if any(e.name not in stored for e in self._entries) else {}
+        return {e.name: e.name if e.name in stored else by_name.get(e.name, e.name) for e in self._entries}
+
+    def _check_stored(self, reader, keys, save_path):
         """Raises unless every variable is in the checkpoint, with its dtype and shape; nothing is restored then."""
         stored, shapes = reader.get_variable_to_dtype_map(), reader.get_variable_to_shape_map()
-        missing = [e for e in self._entries if e.name not in stored]
+        missing = [e for e in self._entries if keys[e.name] not in stored]
         if missing:
             first = missing[0]
             raise NotFoundError(None, None, (
@@ -265,13 +279,13 @@ class Saver:
                 "Saver([variables]) restores some."))
         for e in self._entries:
             dtype = e.variables[0].dtype
-            if stored[e.name] is not dtype:
+            if stored[keys[e.name]] is not dtype:
                 raise InvalidArgumentError(None, None, (
                     f"Restoring from checkpoint failed: tensor_name = {e.name}; expected dtype {dtype.name} does not equal "
-                    f"original dtype {stored[e.name].name} in {save_path}; the variable was made at "
+                    f"original dtype {stored[keys[e.name]].name} in {save_path}; the variable was made at "
                     f"{e.variables[0].op.location}."))
             if len(e.variables) == 1 and e.specs() == [""] and not self._reshape:
-                checkpoint.check_shape(e.name, shapes[e.name], e.variables[0].dims, e.variables[0].op.location)
+                checkpoint.check_shape(e.name, shapes[keys[e.name]], e.variables[0].dims, e.variables[0].op.location)
 
     def export_meta_graph(self, filename=None, collection_list=None, as_text=False, export_scope=None, clear_devices=False,
                           clear_extraneous_savers=False, strip_default_attrs=False, save_debug_info=False, graph=None):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import regrad as tf
-from tests.saved.models import MODELS, gradients
+from tests.saved.models import MODELS, draw, gradients
 
 with np.load(pathlib.Path(__file__).with_name("models.npz")) as _arrays:
     RECORDED = dict(_arrays)
@@ -59,14 +59,32 @@ def test_tensorflows_model(name, tmp_path):
             check(name, *run(sess, meta, inputs_of(name)))
 
 
-def test_a_model_of_tensorflow_2(tmp_path):
+def of_objects(folder):
+    """Writes the model of TensorFlow's version 2 into a folder; returns what else was recorded."""
     with np.load(pathlib.Path(__file__).with_name("objects.npz")) as arrays:
         want = dict(arrays)
     for key in [key for key in want if key.startswith("file/")]:
-        path = tmp_path / key.removeprefix("file/")
+        path = folder / key.removeprefix("file/")
         path.parent.mkdir(parents=True, exist_ok=True)
         want.pop(key).tofile(path)
+    return want
 
+
+def test_variables_saved_by_objects_are_restored_by_their_names(tmp_path):
+    of_objects(tmp_path)
+    prefix = str(tmp_path / "m" / "variables" / "variables")
+    w, table = tf.get_variable("w", [3, 2]), tf.get_variable("table", [4, 2])
+    with tf.Session() as sess:
+        tf.train.Saver().restore(sess, prefix)
+        np.testing.assert_array_equal(sess.run(w), draw(3, 2))
+        np.testing.assert_array_equal(sess.run(table), draw(4, 2, seed=1))
+        tf.get_variable("u", [2])
+        with pytest.raises(tf.errors.NotFoundError, match="Key u not found"):
+            tf.train.Saver().restore(sess, prefix)
+
+
+def test_a_model_of_tensorflow_2(tmp_path):
+    want = of_objects(tmp_path)
     with tf.Session(graph=tf.Graph()) as sess:
         signature = tf.saved_model.load(sess, ["serve"], str(tmp_path / "m")).signature_def["serving_default"]
         x, ids, y = (sess.graph.get_tensor_by_name(place[key].name) for place, key in (

@@ -26,13 +26,14 @@ LEFT_OUT = _by_name({
         io.gfile.get_registered_schemes io.gfile.join
         debugging.is_traceback_filtering_enabled debugging.*log_device_placement summary.initialize
         summary.all_v2_summary_ops image.decode_jxl image.decode_webp io.decode_jxl io.decode_webp
-        image.generate_bounding_box_proposals train.Checkpoint train.CheckpointManager train.CheckpointOptions
+        image.generate_bounding_box_proposals train.CheckpointOptions
         io.RaggedFeature quantization.quantize_and_dequantize_v2 layers.experimental test.disable_with_predicate
         test.is_cpu_target_available test.with_eager_op_as_function""",
     "features and ragged rows of another kind of program": """
         ragged* RaggedTensor sparse_reduce_*_sparse
         sparse.reduce_*_sparse strings.ngrams strings.unicode_* strings.bytes_split
         strings.unsorted_segment_join""",
+    "a Saver saves by names, and restores what was saved by objects": "train.Checkpoint train.CheckpointManager",
     "another product": "lite",
     "paths in TensorFlow's own source tree": "resource_loader",
     "a file or message of TensorFlow's that a dense program does not need; graphs and checkpoints have Regrad's formats": """
