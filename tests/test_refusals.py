@@ -54,6 +54,9 @@ with tf.Graph().as_default():
 }
 
 SESSIONS = {
+    "numbers that the placeholder cannot hold": ("TypeError", "value 1099511627776.*int32 of 'x:0', made at user.py:1", """\
+x = tf.placeholder(tf.int32, [2], name='x')
+tf.Session().run(x, {x: [1, 2 ** 40]}) #!"""),
     "a dict for a run's record": ("TypeError", "tf.RunMetadata", """
 tf.Session().run(tf.constant(1.0), options=tf.RunOptions(trace_level=3), run_metadata={}) #!"""),
     "a misspelt option of a run": ("ValueError", "did you mean 'trace_level'", "tf.RunOptions(tracelevel=3) #!"),
@@ -300,6 +303,8 @@ tf.train.AdamOptimizer().minimize(tf.reduce_sum(w)) #!"""),
     "a name of an initializer": ("ValueError", r"Variable w has the initializer 'zeros'.*tf.zeros_initializer\(\)",
                                  "tf.get_variable('w', [2], initializer='zeros') #!"),
     "a variable's shape": ("ValueError", r"Variable w, shape \[-1, 2\]", "tf.get_variable('w', [-1, 2]) #!"),
+    "an initializer of another shape": ("ValueError", "initial value's shape .*of variable w", """
+tf.get_variable('w', [2], initializer=lambda shape: 3.0) #!"""),
     "a number for a regularizer": ("TypeError", "l2_regularizer", "tf.get_variable('w', [2], regularizer=0.1) #!"),
     "a number for a partitioner": ("ValueError", "must be callable", "tf.get_variable('w', [2], partitioner=3) #!"),
     "another shape loaded": ("ValueError", r"variable w:0, which has shape \(2,\).*user.py:1", """\

@@ -64,16 +64,25 @@ def _converted(tensor, value, wanted):
 
         return to_array(value, tensor.dtype)
     if isinstance(value, int) and not isinstance(value, bool) and tensor.dtype.is_integer:
-        low, high = tensor.dtype.min, tensor.dtype.max
-        if not low <= value <= high:
-            raise TypeError(f"Type of feed value {value} with type int is not compatible with Tensor type "
-                            f"{tensor.dtype.name}. Try explicitly setting the type of the feed tensor to a larger type "
-                            "(e.g. int64).")
+        _check_range(tensor, value, value)
     try:
-        return np.asarray(value).astype(wanted, copy=False)
+        array = np.asarray(value)
+        converted = array.astype(wanted, copy=False)
     except (TypeError, ValueError) as error:
         raise type(error)(f"Cannot feed {value!r:.200} for Tensor '{tensor.name}' of type {tensor.dtype.name}: {error}; "
                           f"made at {tensor.op.location}.") from None
+    if array is not value and array.dtype.kind == "i" and tensor.dtype.is_integer and array.size:  # of Python's numbers
+        _check_range(tensor, array.min(), array.max())
+    return converted
+
+
+def _check_range(tensor, least, most):
+    low, high = tensor.dtype.min, tensor.dtype.max
+    for value in (least, most):
+        if not low <= value <= high:
+            raise TypeError(f"Type of feed value {value} with type int is not compatible with Tensor type "
+                            f"{tensor.dtype.name} of {tensor.name!r}, made at {tensor.op.location}. Try explicitly setting the "
+                            "type of the feed tensor to a larger type (e.g. int64).")
 
 
 def announced(graph, feeds):

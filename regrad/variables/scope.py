@@ -5,6 +5,8 @@ import functools
 import inspect
 import threading
 
+import numpy as np
+
 from regrad.core.convert import _holds_tensor, convert_to_tensor, to_array
 from regrad.core.dtypes import as_dtype, float32
 from regrad.core.graph import Tensor, get_default_graph
@@ -192,7 +194,9 @@ def _shared(found, name, shape, dtype, reuse, from_value, initializer):
 
 def _of_shape(make, shape, name):
     value = make()
-    found = getattr(value, "shape", None)
+    found = np.shape(value) if isinstance(value, (bool, int, float, complex, np.ndarray, np.generic)) else (
+        getattr(value, "shape", None))
+    found = TensorShape(found) if isinstance(found, tuple) else found
     if isinstance(found, TensorShape) and not found.is_compatible_with(shape):
         raise ValueError(f"The initial value's shape ({found}) of variable {name} is not compatible with the explicitly "
                          f"supplied `shape` argument ({shape}).")
