@@ -5,8 +5,9 @@ from regrad.core.graph import Graph
 from regrad.runtime.session import Session
 from regrad.saved_model import loader, signature_constants, tag_constants
 from regrad.saved_model.utils import get_tensor_from_tensor_info
+from regrad.train.steps import get_or_create_global_step
 
-__all__ = ["from_saved_model"]
+__all__ = ["from_estimator", "from_saved_model"]
 
 
 class Predictor:
@@ -94,3 +95,36 @@ def from_saved_model(export_dir, signature_def_key=None, signature_def=None, inp
       OSError, RuntimeError: as `tf.saved_model.loader.load`.
     """
     return SavedModelPredictor(export_dir, signature_def_key, signature_def, input_names, output_names, tags, graph, config)
+
+
+def from_estimator(estimator, serving_input_receiver_fn, output_key=None, graph=None, config=None):
+    """Returns a Predictor of an estimator's latest checkpoint.
+
+    Args:
+      estimator: a `tf.estimator.Estimator`.
+      serving_input_receiver_fn: function that returns a `tf.estimator.export.ServingInputReceiver`.
+      output_key: name of one of the model's `export_outputs`; the default one where it is missing.
+      graph, config: of the session.
+
+    Raises:
+      KeyError: there are no such outputs.
+      ValueError: there is no checkpoint, or the outputs cannot be had of what is received.
+    """
+    from regrad.estimator.export import outputs_of
+    from regrad.estimator.spec import ModeKeys
+    from regrad.train.monitored import ChiefSessionCreator, MonitoredSession
+
+    path = estimator.latest_checkpoint()
+    if path is None:
+        raise ValueError(f"Couldn't find trained model at {estimator.model_dir}.")
+    graph = graph or Graph()
+    with graph.as_default():
+        get_or_create_global_step(graph)
+        receiver = serving_input_receiver_fn()
+        spec = estimator.model_fn(receiver.features, None, ModeKeys.PREDICT, estimator.config)
+        signature = outputs_of(spec)[output_key or signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY].as_signature_def(
+            receiver.receiver_tensors)
+        feeds, fetches = ({key: get_tensor_from_tensor_info(info, graph) for key, info in infos.items()}
+                          for infos in (signature.inputs, signature.outputs))
+        session = MonitoredSession(ChiefSessionCreator(spec.scaffold, config=config, checkpoint_filename_with_path=path))
+    return Predictor(session, feeds, fetches)

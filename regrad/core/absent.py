@@ -2,7 +2,9 @@
 
 ABSENT = {
     "autograph.to_graph": "tf.cond and tf.while_loop choose and repeat",
-    "contrib.learn": "train with tf.train.MonitoredTrainingSession, and feed arrays",
+    "contrib.learn.datasets": "load the data with NumPy, and feed it; sklearn.datasets.load_digits() has digits",
+    "contrib.learn.Estimator": "tf.estimator.Estimator takes model functions",
+    "contrib.learn.Experiment": "tf.estimator.train_and_evaluate does both",
     "distribute.experimental": "one process computes",
     "examples": "load the data with NumPy, and feed it; sklearn.datasets.load_digits() has digits",
     "function": "the graph is built once, by calling the function once, and tf.Session().run runs it",

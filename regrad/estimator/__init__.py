@@ -10,6 +10,7 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.estimator.canned": """
         DNNClassifier DNNLinearCombinedClassifier DNNLinearCombinedRegressor DNNRegressor LinearClassifier LinearRegressor""",
     "regrad.contrib": "tpu",
+    "regrad.estimator.extending": "add_metrics",
     "regrad.estimator.exporters": "BestExporter Exporter FinalExporter LatestExporter",
     "regrad.estimator.training": "EvalSpec TrainSpec train_and_evaluate",
     "regrad.train.warm_starting": "VocabInfo WarmStartSettings",

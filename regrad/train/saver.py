@@ -3,8 +3,6 @@
 import os
 import time
 
-import numpy as np
-
 from regrad.core import bundle
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import InvalidArgumentError, NotFoundError, nearest
@@ -14,7 +12,6 @@ from regrad.core.graph_proto import SaverDef
 from regrad.ops.array import identity, placeholder_with_default, reshape
 from regrad.ops.checkpoints import restore_v2, savev2_op
 from regrad.ops.control import group
-from regrad.ops.script import py_func
 from regrad.ops.state import assign_op
 from regrad.train import checkpoint
 from regrad.train.steps import global_step as step_value
@@ -438,13 +435,11 @@ def _start_from(reader, stored, variables):
             v._begin_with(stored_value(reader.prefix, stored, v))
 
 
-def stored_value(prefix, name, variable, rows=None, axis=0):
-    """Returns a tensor of what a checkpoint has for a variable, or for the part that it is; with `rows`, of these places on an
-    axis of the whole. The file is read when it runs, so that a graph does not hold the values, which may be large."""
-    def read():
-        whole = checkpoint.CheckpointReader(prefix).array(name)
-        return _Entry(name, [variable]).parts(whole if rows is None else np.take(whole, rows, axis))[0]
-
-    value = py_func(read, [], variable.dtype)
-    value.set_shape(variable.shape)
+def stored_value(prefix, name, variable, whole=False):
+    """Returns a tensor of what a checkpoint has for a variable, or for the part that it is. The file is read when it runs, so
+    that a graph does not hold the values, which may be large."""
+    part = None if whole else variable._save_slice_info
+    (value,) = restore_v2(prefix, [name], [part.spec if part is not None else ""], [variable.dtype])
+    if not whole:
+        value.set_shape(variable.shape)
     return value

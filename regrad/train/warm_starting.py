@@ -9,6 +9,7 @@ from regrad import logging
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.ops.compare import where_v2
+from regrad.ops.indexing import gather
 from regrad.train.checkpoint import load_checkpoint
 from regrad.train.saver import init_from_checkpoint, stored_value
 from regrad.variables.initializers import zeros_initializer
@@ -127,9 +128,12 @@ def _start_from_words(name, parts, reader, stored, info):
         if (v.shape.as_list() if at is None else list(at.full_shape)) != shape:
             raise ValueError(f"The vocabulary of {name} has {len(rows)} words and buckets, which gives the shape {shape}; the "
                              f"variable has {v.shape.as_list() if at is None else at.full_shape}.")
-        cut = slice(None) if at is None else slice(at.var_offset[info.axis], at.var_offset[info.axis] + at.var_shape[info.axis])
+        offsets, sizes = ([0] * len(shape), shape) if at is None else (at.var_offset, at.var_shape)
+        cut = tuple(slice(o, o + s) for o, s in zip(offsets, sizes))
         with v.graph.as_default(), v.graph.control_dependencies(None), v.graph.name_scope("warm_start"):
             fresh = (info.backup_initializer or zeros_initializer())(v.shape.as_list(), dtype=v.dtype)
-            mask = known[cut].reshape([-1 if i == info.axis else 1 for i in range(len(shape))])
-            old = stored_value(reader.prefix, stored, v, rows=np.maximum(rows, 0), axis=info.axis)
-            v._begin_with(where_v2(mask, old, fresh))
+            mask = known[cut[info.axis]].reshape([-1 if i == info.axis else 1 for i in range(len(shape))])
+            old = gather(stored_value(reader.prefix, stored, v, whole=True), np.maximum(rows, 0), axis=info.axis)[cut]
+            value = where_v2(mask, old, fresh)
+            value.set_shape(v.shape)
+            v._begin_with(value)

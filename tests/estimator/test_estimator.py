@@ -69,3 +69,59 @@ def test_a_tpu_that_is_not_there_is_mentioned(capsys, caplog):
                                        train_batch_size=8)
     assert "there is no TPU here" in caplog.text + capsys.readouterr().err
     assert made.params == {} and tf.contrib.estimator.stop_if_lower_hook is tf.estimator.experimental.stop_if_lower_hook
+
+
+def test_a_warm_start_of_parts(tmp_path):
+    for name, words in ("old", "a b c"), ("new", "c x a b"):
+        (tmp_path / name).write_text("\n".join(words.split()) + "\n")
+    with tf.Graph().as_default(), tf.Session() as sess:
+        v = tf.get_variable("v", initializer=[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        sess.run(v.initializer)
+        path = tf.train.Saver().save(sess, str(tmp_path / "c"))
+    words = tf.train.VocabInfo(str(tmp_path / "new"), 4, 0, str(tmp_path / "old"), axis=1)
+    tables = [tf.get_variable(f"w{i}", [2, 4], partitioner=tf.fixed_size_partitioner(2, i), initializer=tf.ones_initializer())
+              for i in (0, 1)]
+    tf.train.warm_start(path, None, {f"w{i}": words for i in (0, 1)}, {f"w{i}": "v" for i in (0, 1)})
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for table in tables:
+            assert sess.run(tf.convert_to_tensor(table)).tolist() == [[3.0, 0.0, 1.0, 2.0], [6.0, 0.0, 4.0, 5.0]]
+
+
+def test_a_graph_does_not_hold_what_it_begins_with(tmp_path):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        v = tf.get_variable("v", initializer=tf.range(10_000.0))
+        sess.run(v.initializer)
+        path = tf.train.Saver().save(sess, str(tmp_path / "c"))
+    v = tf.get_variable("v", [10_000])
+    tf.train.init_from_checkpoint(path, {"v": v})
+    assert len(tf.get_default_graph().as_graph_def().SerializeToString()) < 10_000
+    with tf.Session() as sess:
+        sess.run(v.initializer)
+        assert sess.run(v).tolist() == list(range(10_000))
+
+
+def test_what_extends_estimators():
+    made = recorded.estimator(tf)
+    made.train(recorded.arrays(tf), steps=2)
+    more = tf.contrib.estimator.add_metrics(made, lambda labels, features: {"most": tf.metrics.mean(
+        tf.reduce_max(labels) + 0.0 * tf.reduce_sum(features["x"]))})
+    plain, found = made.evaluate(recorded.dataset(tf)), more.evaluate(recorded.dataset(tf))
+    assert set(found) - set(plain) == {"most"} and found["most"] > 0 and plain["loss"] == found["loss"]
+    with pytest.raises(ValueError, match="not expected args"):
+        tf.estimator.add_metrics(made, lambda x: {})
+    predict = tf.contrib.predictor.from_estimator(made, lambda: recorded.alone(tf))
+    np.testing.assert_allclose(predict({"x": recorded.X[:3]})["y"],
+                               [p["y"] for p in made.predict(recorded.dataset(tf))][:3], rtol=1e-6)
+    assert (tf.contrib.learn.ModeKeys.INFER, tf.contrib.learn.ModeKeys.TRAIN) == ("infer", tf.estimator.ModeKeys.TRAIN)
+
+
+def test_an_optimizer_that_clips():
+    x = tf.get_variable("x", initializer=[3.0, 4.0])
+    train = tf.contrib.estimator.clip_gradients_by_norm(tf.train.GradientDescentOptimizer(1.0), 1.0).minimize(
+        tf.reduce_sum(x * x), tf.train.get_or_create_global_step())
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(train)
+        np.testing.assert_allclose(sess.run(x), [2.4, 3.2], rtol=1e-6)
+        assert sess.run(tf.train.get_global_step()) == 1
