@@ -40,12 +40,12 @@ def _save(b, prefix, tensor_names, slices, tensors):
     values: dict = {}
     for (name, text), array in zip(_names("SaveV2", tensor_names, slices, len(tensors)), tensors):
         array = np.asarray(array)
-        if not text:
+        shape, extents = _slice("SaveV2", name, text) if text else (None, ())
+        if all(extent == (0, -1) for extent in extents) and shape in (None, list(array.shape)):
             if name in values:
                 raise InvalidArgumentError(f"SaveV2: two tensors are called {name!r}.")
             values[name] = array, _dtype_of(array)
             continue
-        shape, extents = _slice("SaveV2", name, text)
         parts, _ = values.setdefault(name, (bundle.Parts(shape), _dtype_of(array)))
         sizes = [size if n < 0 else n for (_, n), size in zip(extents, shape)]
         if sizes != list(array.shape) or not isinstance(parts, bundle.Parts) or parts.shape != shape:
