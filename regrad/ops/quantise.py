@@ -11,6 +11,7 @@ from regrad.core.dtypes import FLOATING
 from regrad.core.errors import BadValue, ShapeError
 from regrad.core.opdef import Spec, define_op, rank_at_least, spec_text
 from regrad.core.shapes import compatible
+from regrad.ops import reducing
 
 _FLOAT = {"T": FLOATING}
 _BITS = {"num_bits": 8, "narrow_range": False}
@@ -189,7 +190,7 @@ def _quantize_lower(b, x, low, high, *, signed_input, num_bits, range_given, rou
     np_, kind = b.np, x.dtype.type
     if not range_given:
         axes = tuple(i for i in range(x.ndim) if i != axis)
-        low, high = x.min(axes), x.max(axes)
+        low, high = (reducing.extreme(b, x, axes, largest=largest) for largest in (False, True))
     if axis >= 0:
         ends = tuple(-1 if i == axis else 1 for i in range(x.ndim))
         low, high = low.reshape(ends), high.reshape(ends)

@@ -20,7 +20,7 @@ from regrad.core.graph import FuncGraph, get_default_graph
 from regrad.core.host import HOST
 from regrad.core.opdef import Spec, broadcasted, define_op, rank_is, spec_text
 from regrad.core.shapes import as_dims, compatible, fully_known, size_of
-from regrad.ops import array, math
+from regrad.ops import array, math, reducing
 
 # -- seeds -----------------------------------------------------------------------------------
 DEFAULT_GRAPH_SEED = 87654321
@@ -629,7 +629,7 @@ def _categorical(b, stream, logits, num_samples, output_dtype):
     rows, n = logits.shape[0], int(num_samples)
     x = logits.astype(np.float64)
     finite = b.np.isfinite(x)
-    top = b.np.max(b.np.where(finite, x, -np.inf), axis=1, keepdims=True)
+    top = reducing.extreme(b, b.np.where(finite, x, -np.inf), (1,), keepdims=True)
     chances = b.np.where(finite, b.np.exp(b.np.where(finite, x - top, 0.0)), 0.0)
     if b.is_host:
         total = np.cumsum(chances, axis=1)
