@@ -10,7 +10,7 @@ from regrad.core.copying import copied_bodies
 from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.graph_def import _is_mark, _made_bodies, _plain, described
 from regrad.core.graph_proto import read_attributes
-from regrad.core.opdef import Spec
+from regrad.core.opdef import Spec, find_op
 from regrad.core.shapes import TensorShape
 from regrad.importer.functions import Function
 from regrad.importer.structure import ENTERS, FLOW, Choice, Loop, Structure, full, source
@@ -259,6 +259,8 @@ class Region:
         from regrad.ops.flow import cond
 
         predicate = self.value(choice.predicate)
+        if self._add_initialized(choice, predicate):
+            return
         kept: dict = {}  # handles, the same in both branches
 
         def branch(taken):
@@ -280,6 +282,31 @@ class Region:
             self._named(m.name, kept[m.name] if m.name in kept else next(results))
             if f"{m.name}:1" in self.structure.used:
                 self.values[m.name].append(where(predicate, 1 - first, first))
+
+    def _add_initialized(self, choice, predicate):
+        """Makes of "the variable where it has a value, or else this one" the operation that may look at it without a value.
+
+        Returns:
+          Whether `choice` is of that kind; `tf.Variable.initialized_value` makes it.
+        """
+        is_initialized, initialized_value = _origin(predicate).op, find_op("InitializedValue")
+        merge, first = choice.merges[0]
+        if (is_initialized.type != "IsVariableInitialized" or initialized_value is None or len(choice.merges) > 1
+                or f"{merge.name}:1" in self.structure.used):
+            return False
+
+        def value(taken):
+            inner = Region(self.structure, self.library, self, self.frame, choice.state | {(choice.predicate, taken)},
+                           scope=self.scope)
+            text = _data(merge)[1 - first if taken else first]
+            inner.build([text])
+            return inner.value(text)
+
+        storage, read = is_initialized.inputs[0], value(1)
+        if not isinstance(read, Tensor) or _origin(read) is not storage:
+            return False
+        self._named(merge.name, initialized_value(storage, value(0)))
+        return True
 
     # -- loops ---------------------------------------------------------------------------
     def _add_loop(self, loop):
@@ -383,6 +410,13 @@ def _joined(before, after):
     if before is None or after is None or len(before) != len(after):
         return None
     return tuple(a if a == b else None for a, b in zip(before, after))
+
+
+def _origin(tensor):
+    """Returns what a tensor is the same as, through operations that pass it on."""
+    while tensor.op.type == "Identity":
+        tensor = tensor.op.inputs[0]
+    return tensor
 
 
 def _data(node):

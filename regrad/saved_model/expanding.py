@@ -5,7 +5,7 @@ place. What this file does not know stays as it is.
 """
 
 from regrad.core.graph import Graph
-from regrad.core.graph_def import GraphDef, NodeDef
+from regrad.core.graph_def import AttrValue, GraphDef, NodeDef
 from regrad.ops.array import (
     broadcast_gradient_args,
     broadcast_to,
@@ -34,7 +34,24 @@ def expanded(graph_def):
     for node in graph_def.node:
         op = node.operation
         build = _MADE_OF.get(node.op) if op is not None and op.override_scope is None and not op.attached_rules else None
-        list.extend(made.node, [node] if build is None else _in_place_of(node, build) or [node])
+        if node.op == "InitializedValue":
+            parts = _initialized_value(node)
+        else:
+            parts = build and _in_place_of(node, build)
+        list.extend(made.node, parts or [node])
+    return made
+
+
+def _initialized_value(node):
+    """Returns the nodes of which TensorFlow makes the value of a variable that may have none yet."""
+    ref, value, *controls = node.input
+    dtype = AttrValue(node.operation.inputs[0].dtype)
+    names = [f"{node.name}/{word}" for word in ("initialized", "value", "ref", "read")]
+    is_initialized = NodeDef(name=names[0], op="IsVariableInitialized", input=[ref], attr={"dtype": dtype})
+    rest = [(names[1], "Switch", [value, names[0]]), (names[2], "RefSwitch", [ref, names[0]]),
+            (names[3], "Identity", [f"{names[2]}:1"]), (node.name, "Merge", [names[1], names[3], *controls])]
+    made = [is_initialized, *(NodeDef(name=n, op=op, input=inputs, attr={"T": dtype}) for n, op, inputs in rest)]
+    made[-1].attr["N"] = AttrValue(2)
     return made
 
 

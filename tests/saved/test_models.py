@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import regrad as tf
+from regrad.saved_model.loader import SavedModelLoader
 from tests.saved.models import MODELS, draw, gradients
 
 with np.load(pathlib.Path(__file__).with_name("models.npz")) as _arrays:
@@ -111,3 +112,19 @@ def test_a_model_of_our_own(name, tmp_path):
         meta = tf.saved_model.loader.load(sess, ["serve"], folder)
         with sess.graph.as_default():
             check(name, *run(sess, meta, inputs))
+
+
+def test_averages_of_tensorflows_begin_with_their_variables(tmp_path):
+    for path, data in recorded("averaged", "file").items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        data.tofile(tmp_path / path)
+
+    with tf.Session(graph=tf.Graph()) as sess:
+        SavedModelLoader(str(tmp_path / "m")).load_graph(sess.graph, ["serve"])
+        with sess.graph.as_default():
+            w, average = tf.global_variables()
+            sess.run(tf.global_variables_initializer())
+            np.testing.assert_array_equal(*sess.run([w, average]))
+            sess.run(w.assign(2.0 * w))
+            sess.run(average.initializer)
+            np.testing.assert_array_equal(*sess.run([w, average]))
