@@ -136,6 +136,7 @@ _NAMES = {
         disable_v2_behavior disable_v2_tensorshape enable_control_flow_v2 enable_eager_execution
         enable_resource_variables enable_tensor_equality enable_v2_behavior enable_v2_tensorshape executing_eagerly
         executing_eagerly_outside_functions is_symbolic_tensor resource_variables_enabled""",
+    "regrad.ops.accumulators": "ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator",
     "regrad.ops.queues": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
     "regrad.ops.counting": "bincount confusion_matrix histogram_fixed_width histogram_fixed_width_bins",
     "regrad.ops.einsum": "einsum tensordot",

@@ -3,6 +3,7 @@
 from regrad.core.lazy import names_of
 
 __getattr__, __dir__, __all__ = names_of(__name__, {
+    "regrad.ops.accumulators": "SparseConditionalAccumulator",
     "regrad.ops.partition": "mask=sparse_mask",
     "regrad.ops.segment": """
         segment_mean=sparse_segment_mean segment_sqrt_n=sparse_segment_sqrt_n segment_sum=sparse_segment_sum""",

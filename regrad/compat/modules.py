@@ -159,7 +159,7 @@ _TREE = {
         proximal_adagrad proximal_gradient_descent py_checkpoint_reader quantize_training queue_runner queue_runner_impl
         rmsprop saver saver_test_utils saving saving.saveable_object saving.saveable_object_util server_lib
         gen_training_ops=generated session_manager session_run_hook slot_creator=train.slots summary_io supervisor
-        sync_replicas_optimizer training training_ops=generated training_util warm_starting_util""",
+        sync_replicas_optimizer=train training training_ops=generated training_util warm_starting_util""",
     "python.layers": "base convolutional core layers normalization pooling utils",
     "python.platform": """app=app benchmark=test build_info flags=flags gfile=gfile googletest=test resource_loader self_check
         sysconfig test=test tf_logging=logging""",
@@ -606,14 +606,6 @@ _CONTROL_FLOW_UTIL = {"ENABLE_CONTROL_FLOW_V2": True, "EnableControlFlowV2": lam
 _TYPE_NUMBERS = """FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BOOL QINT8 QUINT8 QINT32 BFLOAT16 QINT16 QUINT16
     UINT16 COMPLEX128 HALF RESOURCE VARIANT UINT32 UINT64""".split()  # TensorFlow's enum, from 1
 
-class _SyncReplicasOptimizer:
-    """What programs ask an optimizer's class about; there is none, as there is one process."""
-
-    def __init__(self, *_args, **_kwargs):
-        raise NotImplementedError("SyncReplicasOptimizer: there is one process, and no gradients of others to wait for; use "
-                                  "the optimizer it was given.")
-
-
 _EAGER = {"defun": lambda func=None, **_options: func if func is not None else lambda f: f, "executing_eagerly": _no,
           "in_eager_mode": _no, "in_graph_mode": lambda: True, "num_gpus": lambda: 0,
           "run_test_in_graph_and_eager_modes": "regrad.compat.testing:run_in_graph_and_eager_modes",
@@ -765,7 +757,6 @@ EXTRAS = {
         "is_directory": "regrad.gfile:IsDirectory", "list_directory": "regrad.gfile:ListDirectory",
         "walk": "regrad.gfile:Walk", "stat": "regrad.gfile:Stat", "get_matching_files": "regrad.gfile:Glob",
         "write_string_to_file": _write_text, "read_file_to_string": _read_text},
-    "tensorflow.python.training.sync_replicas_optimizer": {"SyncReplicasOptimizer": _SyncReplicasOptimizer},
     "tensorflow.python.training.evaluation": {
         "_StopAfterNEvalsHook": "regrad.train.evaluation:StopAfterNEvalsHook",
         "_evaluate_once": "regrad.train.evaluation:evaluate_once",

@@ -9,7 +9,7 @@ import importlib
 from regrad.core import opdef as opdefs
 
 FAMILIES = (
-    "array", "array_grad", "augment", "barrier", "barrier_grad", "bitwise", "block_lstm",
+    "accumulators", "array", "array_grad", "augment", "barrier", "barrier_grad", "bitwise", "block_lstm",
     "block_lstm_grad", "boxes", "candidates", "check", "checkpoints", "clip", "clip_grad", "codecs", "compare",
     "compare_grad", "complex", "complex_grad", "control", "conv", "conv_grad", "counting", "ctc",
     "cumulative", "cumulative_grad", "diag", "diag_grad", "distort", "einsum", "einsum_grad", "fft",

@@ -92,6 +92,9 @@ class Plan:
         gives = [(n.op, n.opdef.extra["gives"](n.op)) for n in self.nodes if "gives" in n.opdef.extra]
         given = {op.inputs[0] for op, _ in gives}
         self.waiting = [n.op for n in self.nodes if "wait_first" in n.opdef.extra and n.op.inputs[0] not in given]
+        if gives and self.waiting:  # what waits for an answer to what the run gives cannot do so first
+            after = _after({op for op, _ in gives}, [n.op for n in self.nodes])
+            self.waiting = [op for op in self.waiting if op not in after]
         self.filling = []
         if gives and self.commits:
             taken = {n.op.inputs[0] for n in self.nodes if "wait_first" in n.opdef.extra}
@@ -268,6 +271,15 @@ class Plan:
             lines += [f"  stage {s}: {len(device)} device operations" + (f", {len(host)} on the host:" if host else "")]
             lines += [f"    {n.op.type} '{n.op.name}'" for n in host]
         return "\n".join(lines)
+
+
+def _after(first, ops):
+    """Returns those of `ops`, in creation order, that depend on one of `first`."""
+    found = set(first)
+    for op in sorted(ops, key=lambda op: op.id):
+        if any(t.op in found for t in op.inputs) or any(c in found for c in op.control_inputs):
+            found.add(op)
+    return found
 
 
 def _fed_among(tensor, fed):

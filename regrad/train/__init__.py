@@ -37,6 +37,7 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
         AdadeltaOptimizer AdagradDAOptimizer AdagradOptimizer AdamOptimizer FtrlOptimizer GradientDescentOptimizer
         MomentumOptimizer ProximalAdagradOptimizer ProximalGradientDescentOptimizer RMSPropOptimizer""",
     "regrad.train.supervisor": "SessionManager Supervisor basic_train_loop",
+    "regrad.train.sync_replicas": "SyncReplicasOptimizer",
     "regrad.train.queue_runner": "queue_runner",
     "regrad.train.saver": "Saver init_from_checkpoint",
     "regrad.train.warm_starting": "VocabInfo warm_start",

@@ -12,7 +12,7 @@ def _by_name(reasons):
 LEFT_OUT = _by_name({
     "sound files": "audio",
     "there is one process, and no distributed runtime": """
-        train.SyncReplicasOptimizer train.ClusterDef train.JobDef train.ServerDef
+        train.ClusterDef train.JobDef train.ServerDef
         logging.TaskLevelStatusMessage test.create_local_cluster""",
     "TensorFlow 1.15 has it not, or only as a name for version 2": """
         experimental *.experimental mixed_precision mlir types Module function wrap_function
@@ -52,8 +52,6 @@ LEFT_OUT = _by_name({
     "assert_rank and set_shape": "debugging.assert_shapes",
     "TensorFlow's own tests": "compat.forward_compatibility_horizon",
     "TensorFlow 1.15 has it not; LinearOperatorBlockDiag is there": "linalg.LinearOperatorBlockLowerTriangular",
-    "collects gradients of several workers": """
-        ConditionalAccumulator* SparseConditionalAccumulator sparse.SparseConditionalAccumulator""",
     "LMDB files": "LMDBReader",
     "parse_single_sequence_example, one at a time": "io.parse_sequence_example",
     "a pass over messages in C++; tf.contrib.quantize rewrites graphs": "train.do_quantize_training_on_graphdef",

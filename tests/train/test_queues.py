@@ -206,3 +206,68 @@ def test_an_error_of_a_runner_reaches_the_main_thread():
 def test_refusals(build, error, says):
     with pytest.raises(error, match=says):
         build()
+
+
+# -- gradients of several runs -------------------------------------------------------------------------------
+def test_a_run_waits_for_enough_gradients_and_then_reads_variables():
+    v = tf.get_variable("v", initializer=1.0)
+    kept = tf.ConditionalAccumulator(tf.float32, [])
+    give, up = kept.apply_grad(3.0), v.assign_add(1.0)
+    mean = kept.take_grad(2)
+    taken = []
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        thread = threading.Thread(target=lambda: taken.append(sess.run([mean, v + mean])))
+        thread.start()
+        sess.run(give)
+        sess.run(up)
+        assert taken == [] and sess.run(kept.num_accumulated()) == 1
+        sess.run(give)
+        thread.join(60)
+    assert taken == [[3.0, 5.0]]
+
+
+def test_a_run_may_wait_for_the_answer_to_what_it_gives():
+    asked, answers = tf.FIFOQueue(5, tf.int32, [[]]), tf.FIFOQueue(5, tf.int32, [[]])
+    answer = answers.enqueue(asked.dequeue() * 10)
+    with tf.control_dependencies([asked.enqueue(7)]):
+        got = answers.dequeue()
+    with tf.Session() as sess:
+        thread = threading.Thread(target=lambda: sess.run(answer))
+        thread.start()
+        assert sess.run(got) == 70
+        thread.join(60)
+
+
+def test_replicas_make_steps_of_their_mean_gradient():
+    w = tf.get_variable("w", [2], initializer=tf.zeros_initializer())
+    rows = tf.get_variable("rows", [3, 2], initializer=tf.ones_initializer())
+    x, row = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.int32, [1])
+    step = tf.train.get_or_create_global_step()
+    opt = tf.train.SyncReplicasOptimizer(tf.train.MomentumOptimizer(0.5, 0.0), replicas_to_aggregate=2, total_num_replicas=2)
+    with pytest.raises(ValueError, match="after apply_gradients"):
+        opt.get_chief_queue_runner()
+    with pytest.raises(ValueError, match="Global step is required"):
+        opt.minimize(tf.reduce_sum(w * x))
+    train = opt.minimize(tf.reduce_sum(w * x) + tf.reduce_sum(tf.gather(rows, row)), global_step=step)
+    assert opt.get_slot_names() == ["momentum"] and opt.get_slot(w, "momentum") is not None
+    with pytest.raises(ValueError, match="Too few tokens"):
+        tf.train.SyncReplicasOptimizer.get_init_tokens_op(opt, -2)
+    ended = []
+    with tf.train.MonitoredTrainingSession(hooks=[opt.make_session_run_hook(True)]) as sess:
+        inner = sess.raw_session() if hasattr(sess, "raw_session") else sess._sess
+
+        def replica(i):
+            for _ in range(2):  # gives a gradient, and takes a token there is; then those of the first step
+                inner.run(train, {x: [1.0, 4.0 * i], row: [i]})
+            ended.append(i)
+
+        threads = [threading.Thread(target=replica, args=(i,)) for i in range(2)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join(20)
+        weights, table, n = inner.run([w, rows, step])
+    assert sorted(ended) == [0, 1] and n >= 1
+    np.testing.assert_allclose(weights[0], -0.5 * n)
+    assert (table[2] == 1).all() and table[:2].min() < 1
