@@ -13,6 +13,7 @@ from regrad.core.graph_proto import read_attributes
 from regrad.core.opdef import Spec, find_op
 from regrad.core.shapes import TensorShape
 from regrad.importer.functions import Function
+from regrad.importer.recorded import add_unimported, without_recorded
 from regrad.importer.structure import ENTERS, FLOW, Choice, Loop, Structure, full, source
 
 
@@ -58,8 +59,10 @@ def import_nodes(graph_def, given):
       (the Region of all nodes, the names in `given` that were of use).
     """
     types = {t.name: t.dtype for n in graph_def.node if n.operation for t in n.operation.outputs} if given else {}
-    region = Region(Structure(graph_def.node), Library(graph_def), given=Given(given, types))
+    nodes, unimported = without_recorded(graph_def.node)
+    region = Region(Structure(nodes), Library(graph_def), given=Given(given, types))
     region.build_all()
+    add_unimported(region, unimported)
     return region, region.given.used
 
 

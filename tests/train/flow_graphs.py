@@ -281,6 +281,14 @@ def while_within_function(tf, x, n):
     return tf.cond(n > 2, lambda: power(x), lambda: x)
 
 
+def trained(tf):
+    """A graph with the gradient of a loop in it, as version 1 records it."""
+    x = tf.placeholder(tf.float64, [2], name="x")
+    w = tf.get_variable("w", initializer=np.array([0.5, 2.0]), use_resource=False)
+    y = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * w), (0, x))[1]
+    tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(y), name="step")
+
+
 def _values(shapes, ints):
     draw = np.random.RandomState(7)
     return [draw.rand(*s) + 0.2 for s in shapes] + [np.int32(i) for i in ints]
@@ -310,6 +318,10 @@ def record():
                 with tf.Session() as session:
                     for i, v in enumerate(session.run(wanted, dict(zip(feeds, values)))):
                         found[f"{name}.{i}"] = v
+    tf.disable_control_flow_v2()
+    with tf.Graph().as_default() as graph:
+        trained(tf)
+        found["trained"] = np.frombuffer(graph.as_graph_def().SerializeToString(), np.uint8)
     np.savez_compressed(FILE, **found)
 
 
