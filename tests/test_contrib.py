@@ -1,4 +1,7 @@
 """tf.contrib: what its layers compute, what their variables are called, scopes of arguments, settings."""
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -142,6 +145,10 @@ def test_settings_of_a_program():
     assert h.rate == 0.1 and "rate" in h and h.get("none", 5) == 5
     h.parse("rate=0.5,sizes=[1,2,3],name=y,deep=false")
     assert h.values() == {"rate": 0.5, "sizes": [1, 2, 3], "name": "y", "deep": False}
+    twin = copy.deepcopy(h)
+    twin.sizes.append(5)
+    twin.rate = 0.2
+    assert (h.rate, h.sizes, pickle.loads(pickle.dumps(twin)).values()["rate"]) == (0.5, [1, 2, 3], 0.2)
     assert tf.contrib.training.HParams(rate=1.0).parse_json('{"rate": 2}').rate == 2.0
     assert h.to_json(sort_keys=True).startswith('{"deep": false')
     for wrong in (lambda: h.parse("none=1"), lambda: h.set_hparam("sizes", 3), lambda: h.set_hparam("rate", "fast"),

@@ -83,6 +83,8 @@ class HParams:
         self._values[name] = [_cast(name, old[0], v) for v in value] if isinstance(old, list) else _cast(name, old, value)
 
     def __getattr__(self, name):
+        if name.startswith("__") or name == "_values":  # asked by copy and pickle, before there are values
+            raise AttributeError(name)
         try:
             return self._values[name]
         except KeyError:

@@ -214,6 +214,21 @@ class CheckpointSaverHook(SessionRunHook):
         return any(answers)
 
 
+def _element(given):
+    """Returns an element of the default graph; the name of an operation stands for the one tensor that it gives.
+
+    Raises:
+      KeyError: there is nothing of that name.
+      ValueError: the operation gives several, or the element is of another graph.
+    """
+    graph = get_default_graph()
+    if not isinstance(given, str) or ":" in given:
+        return graph.as_graph_element(given)
+    if len(graph.get_operation_by_name(given).outputs) > 1:
+        raise ValueError(f"Name {given} is ambiguous, as this `Operation` has multiple outputs (at least 2).")
+    return graph.get_tensor_by_name(f"{given}:0")
+
+
 class LoggingTensorHook(SessionRunHook):
     """Logs the values of tensors every so many runs or seconds, and perhaps at the end."""
 
@@ -232,8 +247,7 @@ class LoggingTensorHook(SessionRunHook):
         if self._timer is not None:
             self._timer.reset()
         self._runs = 0
-        graph = get_default_graph()
-        self._tensors = {tag: graph.as_graph_element(t) for tag, t in self._tensors.items()}
+        self._tensors = {tag: _element(t) for tag, t in self._tensors.items()}
 
     def before_run(self, run_context):
         self._due = self._timer is not None and self._timer.should_trigger_for_step(self._runs)

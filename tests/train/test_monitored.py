@@ -131,6 +131,18 @@ def test_logging(program, caplog):
     assert hooks[-1].steps_per_sec > 0
 
 
+def test_logging_by_the_names_of_operations(program, caplog):
+    caplog.set_level(logging.INFO, "tensorflow")
+    tf.unstack([1.0, 2.0], name="several")
+    with tf.train.MonitoredSession(hooks=[tf.train.LoggingTensorHook(["loss"], every_n_iter=1)]) as sess:
+        sess.run(program[-1])
+    assert caplog.records[0].getMessage() == "loss = 64.0"
+    with pytest.raises(ValueError, match="Name several is ambiguous"):
+        tf.train.MonitoredSession(hooks=[tf.train.LoggingTensorHook(["several"], every_n_iter=1)])
+    with pytest.raises(KeyError):
+        tf.train.MonitoredSession(hooks=[tf.train.LoggingTensorHook(["none"], every_n_iter=1)])
+
+
 def test_listeners_of_saving(program, tmp_path):
     calls = []
 
