@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from regrad.core.graph import body_graphs
 from regrad.core.shapes import fully_known
 from regrad.runtime.rewriting import stacked_product
 
@@ -248,13 +249,20 @@ def _alone(wanted, given, others):
             return False
         if t in given or t.op in seen:
             continue
-        op = t.op
-        seen.add(op)
-        opdef = op.opdef
-        if op.control_inputs or opdef.extra.get("has_bodies") or opdef.host or not (opdef.random or opdef.pure()):
+        seen.add(t.op)
+        if not _computes(t.op):
             return False
-        stack += op.inputs
+        stack += t.op.inputs
     return True
+
+
+def _computes(op):
+    """True for an operation that may be computed for many turns at once. Of a choice, both branches would be."""
+    if op.opdef.extra.get("has_bodies") and op.type != "While":
+        return False
+    if op.control_inputs or op.opdef.host or not (op.opdef.random or op.opdef.pure()):
+        return False
+    return all(inner.type == "FuncInput" or _computes(inner) for graph in body_graphs(op) for inner in graph._ops)
 
 
 def _with_rows(b, op, array, places, values):

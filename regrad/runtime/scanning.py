@@ -65,7 +65,7 @@ def _made(jaxpr):
     made = 0
     for eqn in jaxpr.eqns:
         called = [_made(inner) for inner in jaxprs_in_params(eqn.params)]
-        if eqn.primitive.name == "ffi_call" or None in called:
+        if None in called or eqn.primitive.name == "ffi_call" and eqn.invars:  # without operands it makes memory, once for all
             return None
         made += sum(called) + sum(v.aval.size for v in eqn.outvars)
     return made
