@@ -8,9 +8,9 @@ import importlib
 from regrad.core.absent import hint
 
 _PARTS = """
-    copy_graph crf cudnn_rnn data distributions estimator framework graph_editor image integrate layers learn
+    compiler copy_graph crf cudnn_rnn data distributions estimator framework graph_editor image integrate layers learn
     legacy_seq2seq lookup losses metrics nn opt predictor quantize resampler rnn saved_model seq2seq slim sparsemax
-    stateless tfprof tpu training util
+    staging stateless tfprof tpu training util
     """.split()
 
 
