@@ -280,6 +280,9 @@ def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=dtypes.int6
 
 
 # -- where the extreme is -------------------------------------------------------------------------
+_LONG, _LARGE = 256, 65_536  # of an axis, and of an array, from which on the extreme is found first, then its place
+
+
 def _arg_extreme(op_type, function):
     def infer(x, axis, *, output_type):
         if output_type not in INDEX:
@@ -293,7 +296,9 @@ def _arg_extreme(op_type, function):
     def lower(b, x, axis, *, output_type):
         if x.ndim and not x.shape[int(axis)]:
             raise ShapeError(f"Reduction axis {int(axis)} is empty in shape {text(x.shape)}")
-        if b.is_host or x.dtype.itemsize > 4 or x.dtype.kind in "iub":
+        if not b.is_host and x.size >= _LARGE and x.shape[int(axis)] >= _LONG and x.dtype.kind != "b":
+            found = reducing.place(b, x, int(axis), largest=function == "argmax")
+        elif b.is_host or x.dtype.itemsize > 4 or x.dtype.kind in "iub":
             found = getattr(b.np, function)(x, axis=int(axis))
         else:  # NaN is the one that is found, and of zeros the first, whatever their signs
             found = b.np.argmax(ordering.keys(b, x if function == "argmax" else -x), axis=int(axis))

@@ -63,6 +63,13 @@ def _by_halves(b, combine, x, axis):
     return functools.reduce(combine, (b.lax.index_in_dim(x, i, axis) for i in range(x.shape[axis])))
 
 
+def place(b, x, axis, largest):
+    """Returns where along an axis the first of the largest (smallest) elements is, as int32; NaN is it, if there is any."""
+    found = extreme(b, x, (axis,), keepdims=True, largest=largest)
+    number = b.lax.broadcasted_iota(np.int32, x.shape, axis)
+    return extreme(b, b.np.where((x == found) | (x != x), number, x.shape[axis]), (axis,), largest=False)
+
+
 def _extreme_with_nan(b, largest, x, axis, keepdims):
     # XLA may hand its own maximum to YNNPACK, whose maximum leaves NaN out.
     before = b.lax.ge if largest else b.lax.le

@@ -118,3 +118,29 @@ def test_maxima_windows_and_padding_are_optimised_hardest():
                  lambda x: jax.lax.fori_loop(0, 3, lambda i, y: y * y, x),
                  lambda x: jax.lax.fori_loop(0, 3, lambda i, y: y + y.max(), x)]
     assert [reductions.level(jax.jit(f).trace(x).jaxpr) for f in functions] == [2, 3, 3, 2, 3]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16, np.float16, np.float64])
+def test_extremes_of_other_types(dtype, monkeypatch):
+    monkeypatch.setattr(tf.config, "host_runs", 0)
+    x = (np.random.default_rng(0).standard_normal((7, 90, 11)) * 50 + 60).astype(dtype)
+    fed = tf.placeholder(dtype, x.shape)
+    axes = [None, 0, 1, 2, [0, 2]]
+    with tf.Session() as session:
+        got = session.run([f(fed, a, keepdims=a == 1) for a in axes for f in (tf.reduce_max, tf.reduce_min)], {fed: x})
+    want = [f(x, axis=tuple(a) if type(a) is list else a, keepdims=a == 1) for a in axes for f in (np.max, np.min)]
+    for y, z in zip(got, want):
+        np.testing.assert_array_equal(y, z)
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.float32, np.float64])
+def test_the_place_of_the_first_extreme(dtype, monkeypatch):
+    monkeypatch.setattr(tf.config, "host_runs", 0)
+    x = (np.random.default_rng(0).standard_normal((3, 301, 80)) * 9).astype(np.int16).astype(dtype)  # many are equal
+    if dtype != np.int16:
+        x[1, 7, 3] = x[1, 5, 3] = np.nan
+        x[2, 9] *= -0.0
+    fed = tf.placeholder(dtype, x.shape)
+    with tf.Session() as session:
+        got = session.run([tf.argmax(fed, 1), tf.argmin(fed, 1)], {fed: x})
+    np.testing.assert_array_equal(got, [np.argmax(x, 1), np.argmin(x, 1)])
