@@ -24,7 +24,8 @@ _TREE = {
         rnn.python.ops.rnn=contrib.rnn distributions=contrib.distributions
         distributions.bijectors=contrib.bijectors legacy_seq2seq=contrib.legacy_seq2seq
         compiler=contrib.compiler compiler.jit=contrib.compiler crf=contrib.crf crf.python crf.python.ops
-        crf.python.ops.crf=contrib.crf cudnn_rnn=contrib.cudnn_rnn cudnn_rnn.python cudnn_rnn.python.layers=contrib.cudnn_rnn cudnn_rnn.python.ops
+        crf.python.ops.crf=contrib.crf cudnn_rnn=contrib.cudnn_rnn cudnn_rnn.python
+        cudnn_rnn.python.layers=contrib.cudnn_rnn cudnn_rnn.python.ops
         cudnn_rnn.python.ops.cudnn_rnn_ops=contrib.cudnn_rnn seq2seq=contrib.seq2seq
         seq2seq.python seq2seq.python.ops seq2seq.python.ops.attention_wrapper=contrib.seq2seq
         seq2seq.python.ops.basic_decoder=contrib.seq2seq seq2seq.python.ops.beam_search_decoder=contrib.seq2seq
