@@ -490,7 +490,7 @@ def test_reading_a_written_array_warns_of_nothing():
 @pytest.mark.parametrize(("script", "words"), [
     ("x = (", "SyntaxError"),
     ("import regrad as tf\ntf.constant('a', tf.int32)", "Expected int32"),
-    ("from tensorflow.contrib import learn", "MonitoredTrainingSession"),
+    ("from tensorflow.contrib.learn import Estimator", "takes model functions"),
     ("from tensorflow.examples.tutorials.mnist import input_data", "NumPy"),
 ])
 def test_a_scripts_error_begins_at_its_line(script, words, tmp_path, capsys):
