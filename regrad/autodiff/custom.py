@@ -312,7 +312,8 @@ def recompute_grad(f):
             first.resembled_by(recomputed, get_default_graph()._ops[made_before:])
             arrived = [(r, dy) for r, dy in zip(recomputed, dys) if dy is not None]
             xs = [(v, t) for v in variables for t in _sources(get_default_graph(), v)]
-            grads = inner_gradients([r for r, _ in arrived], [*again, *(t for _, t in xs)], [dy for _, dy in arrived])
+            grads = inner_gradients([r for r, _ in arrived], [*again, *(t for _, t in xs)], [dy for _, dy in arrived],
+                                    stops=again)  # the arguments may be made of the same variables
             sums = Partials()
             for (v, _), g in zip(xs, grads[len(again):]):
                 if g is not None:

@@ -66,8 +66,8 @@ def wants(t):
     return walk is None or t in walk.wanted
 
 
-def inner_gradients(ys, xs, grad_ys):
-    """Returns the gradients inside a body, under the overrides of the walk in progress."""
+def inner_gradients(ys, xs, grad_ys, stops=()):
+    """Returns the gradients inside a body, under the overrides of the walk in progress; no way leads through `stops`."""
     from regrad.autodiff.gradients import Walk
     from regrad.autodiff.partials import Partials
     from regrad.core.graph import get_default_graph
@@ -76,6 +76,6 @@ def inner_gradients(ys, xs, grad_ys):
     sums = Partials(outer.accumulate if outer is not None else None)
     for y, dy in zip(ys, grad_ys):
         sums.add(y, dy)
-    walk = Walk(get_default_graph(), ys, xs, outer=outer)
+    walk = Walk(get_default_graph(), ys, xs, stops, outer=outer)
     walk.run(sums)
     return [sums.total(x) for x in xs]
