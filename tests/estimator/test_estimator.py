@@ -125,3 +125,53 @@ def test_an_optimizer_that_clips():
         sess.run(train)
         np.testing.assert_allclose(sess.run(x), [2.4, 3.2], rtol=1e-6)
         assert sess.run(tf.train.get_global_step()) == 1
+
+
+class _Table:
+    """What a pandas DataFrame is to an input function; of one column, a Series."""
+
+    def __init__(self, **columns):
+        self.columns, self._arrays = list(columns), {name: np.array(values) for name, values in columns.items()}
+        self.index = np.arange(10, 10 + len(next(iter(self._arrays.values()))))
+
+    def __contains__(self, name):
+        return name in self._arrays
+
+    def __getitem__(self, name):
+        found = _Table(**{name: self._arrays[name]})
+        del found.columns
+        return found
+
+    def to_numpy(self):
+        (found,) = self._arrays.values()
+        return found
+
+
+def test_tables_as_inputs():
+    table, make = _Table(a=[1, 2, 3], b=["x", "y", "z"]), tf.estimator.inputs.pandas_input_fn
+    for labels, expected_labels in ((None, None), (table["a"], [3]), (_Table(p=[5, 6, 7]), {"p": [7]})):
+        with tf.Graph().as_default():
+            made = make(table, labels, 2, shuffle=False)()
+            with tf.Session() as sess:
+                sess.run(made)
+                last = sess.run(made)
+        features = last if labels is None else last[0]
+        assert {name: values.tolist() for name, values in features.items()} == {"a": [3], "b": [b"z"]}
+        if labels is not None:
+            np.testing.assert_equal(last[1], expected_labels)
+    with pytest.raises(ValueError, match="Index for x and y are mismatched"):
+        make(table, _Table(p=[1]), shuffle=False)
+    with pytest.raises(TypeError, match="must be a pandas DataFrame"):
+        make([1], shuffle=False)
+
+
+def test_shuffled_rows_follow_the_seed():
+    orders = []
+    for seed in (1, 1, 2):
+        with tf.Graph().as_default():
+            tf.set_random_seed(seed)
+            rows = tf.estimator.inputs.numpy_input_fn(np.arange(20), None, 10, 2, True)()
+            with tf.train.MonitoredSession() as sess:
+                orders.append([x for _ in range(4) for x in sess.run(rows).tolist()])
+    assert orders[0] == orders[1] != orders[2]
+    assert all(sorted(order[:20]) == sorted(order[20:]) == list(range(20)) != order[:20] for order in orders)
