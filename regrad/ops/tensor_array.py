@@ -428,7 +428,8 @@ class TensorArray:
         warn_of_dropped_writes(self._flow)
         out = concat_op(self._flow, name=name or "TensorArrayConcatV3")
         if self._element_shape:
-            out.set_shape((None, *self._element_shape[1:]))
+            first, *rest = self._element_shape
+            out.set_shape((size_of((None if self._dynamic else self._size, first)), *rest))
         return out
 
     def unstack(self, value, name=None):

@@ -398,6 +398,11 @@ result = run([y, tf.gradients(y, x)[0]])"""),
     Row("TensorArray, concat and split", """
 ta = tf.TensorArray(tf.float32, 2, infer_shape=False).split(tf.constant([1.0, 2.0, 3.0]), [2, 1])
 result = run([ta.concat()])"""),
+    Row("TensorArray, concat of what a loop wrote", """
+x = tf.placeholder(tf.float32, [None, 3])
+_, a = tf.while_loop(lambda i, t: i < 4, lambda i, t: (i + 1, t.write(i, x[i])), (0, tf.TensorArray(tf.float32, 4)))
+y = a.concat()
+result = [y.shape.as_list(), run(y, {x: np.ones((4, 3))})]"""),
     Row("TensorArray, growing", """
 _, ta = tf.while_loop(
     lambda i, ta: i < 4,
