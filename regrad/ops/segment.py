@@ -317,6 +317,31 @@ _SPARSE = {
 }
 
 
+def _sparse_grad_infer(grad, indices, ids, size):
+    rank_at_least(grad, 1, "grad")
+    rank_is(indices, 1, "indices, a vector")
+    _check_ids(None if indices.dims is None else indices.dims[0], ids)
+    return Spec(None if grad.dims is None else (size.partial(), *grad.dims[1:]), grad.dtype)
+
+
+def _sparse_grad(op_type, divisor):
+    """Defines TensorFlow's op for a gradient by `data`, of which `size` rows there were; rules here use others."""
+    def lower(b, grad, indices, ids, size):
+        if b.is_host:
+            _check_rows(ids, ids, len(grad), None)
+        counts = add_at(b, grad.shape[:1], (ids,), b.np.ones(ids.shape, grad.dtype))
+        scale = 1 / divisor(b, b.np.maximum(counts, grad.dtype.type(1)))
+        rows = take(b, grad, (ids,)) * take(b, scale, (ids,)).reshape(-1, *[1] * (grad.ndim - 1))
+        return add_at(b, (int(size), *grad.shape[1:]), (indices,), rows)
+
+    return define_op(op_type, "grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32", static=(3,),
+                     types={"T": FLOATING, "Tidx": INDEX, "Tsegmentids": INDEX}, infer=_sparse_grad_infer, lower=lower)
+
+
+sparsesegmentmeangrad_op = _sparse_grad("SparseSegmentMeanGrad", lambda b, n: n)
+sparsesegmentsqrtngrad_op = _sparse_grad("SparseSegmentSqrtNGrad", lambda b, n: b.np.sqrt(n))
+
+
 def _sparse_segment(op_type, data, indices, segment_ids, num_segments, name):
     known, on_host, with_num = _SPARSE[op_type]
     if num_segments is not None:

@@ -1,6 +1,6 @@
 """Gradient rules for `segment.py`: they count segments by the gradient's rows, and so compile."""
 
-from regrad.core.gradient_registry import RegisterGradient
+from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.ops import math
 from regrad.ops.array import ones_like, shape, zeros_like
 from regrad.ops.compare import equal, greater, select
@@ -77,6 +77,9 @@ def _sparse(divisor):
 
     return rule
 
+
+for _op_type in ("SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad"):  # only graphs of TensorFlow have them
+    NotDifferentiable(_op_type)
 
 for _op_type, _divisor in (("SparseSegmentSum", None), ("SparseSegmentMean", lambda n: n),
                            ("SparseSegmentSqrtN", math.sqrt)):

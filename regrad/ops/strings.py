@@ -447,6 +447,20 @@ def regex_full_match(input, pattern, name=None):
     return regexfullmatch_op(input, pattern, name=name)
 
 
+# The same with patterns that are attributes, as graphs of TensorFlow have them.
+staticregexreplace_op = host_op(
+    "StaticRegexReplace", "input: string", lambda x, **attrs: _strings(x),
+    lambda b, x, *, pattern, rewrite, replace_global: _regex_replace_lower(b, x, _text(pattern), _text(rewrite),
+                                                                           replace_global=replace_global),
+    attrs={"pattern": "", "rewrite": "", "replace_global": True})
+staticregexfullmatch_op = host_op("StaticRegexFullMatch", "input: string", lambda x, *, pattern: Spec(x.dims, dtypes.bool_),
+                                  lambda b, x, *, pattern: _full_match_lower(b, x, _text(pattern)), attrs={"pattern": ""})
+
+
+def _text(attribute):
+    return np.array(attribute.encode() if isinstance(attribute, str) else attribute, object)
+
+
 def _per_string(op_type, function, doc, name):
     op = host_op(op_type, "input: string", _strings, lambda b, x: _each(function, x))
 

@@ -99,6 +99,19 @@ def sparse_rows(name, function, reduce):
     ]
 
 
+def of_sparse_rows(name, op, divide):
+    """A row of TensorFlow's op for the gradient of means of gathered rows."""
+    ids = np.array([0, 0, 1, 2, 2, 2])
+
+    def reference(g):
+        out, counts = np.zeros((6, 2)), np.bincount(ids)
+        for row, i in zip([4, 1, 1, 0, 5, 4], ids):
+            out[row] += g[i] / divide(counts[i])
+        return out
+
+    return Case(name, lambda g: op(g, np.array([4, 1, 1, 0, 5, 4], np.int32), ids.astype(np.int32), 6), reference, ((3, 2),), order=0)
+
+
 LOWEST, HIGHEST = np.finfo(np.float64).min, np.finfo(np.float64).max
 
 CASES = [
@@ -116,6 +129,8 @@ CASES = [
     *sparse_rows("SparseSegmentSum", segment.sparse_segment_sum, total),
     *sparse_rows("SparseSegmentMean", segment.sparse_segment_mean, mean),
     *sparse_rows("SparseSegmentSqrtN", segment.sparse_segment_sqrt_n, sqrt_n),
+    of_sparse_rows("SparseSegmentMeanGrad", segment.sparsesegmentmeangrad_op, lambda n: n),
+    of_sparse_rows("SparseSegmentSqrtNGrad", segment.sparsesegmentsqrtngrad_op, np.sqrt),
     Case("GatherSegments", lambda x, i: segment.gathersegments_op(x, i),
          lambda x, i: np.where(i[..., None] < 0, 0, x[i]), ((3, 2), UNSORTED), dtypes=ALL),
     Edge("SegmentMax", lambda x: segment.segment_max(x, [0, 0, 0, 1]), ([2.0, 1.0, 2.0, 5.0],),
