@@ -16,7 +16,7 @@ from regrad.core.graph_keys import GraphKeys
 from regrad.core.messages import SessionLog, Summary
 from regrad.ops.control import group, no_op
 from regrad.ops.summary import merge_all
-from regrad.train.checkpoint import latest_checkpoint
+from regrad.train.checkpoint import get_checkpoint_state, latest_checkpoint
 from regrad.train.coordinator import Coordinator, LooperThread
 from regrad.train.event_files import FileWriter
 from regrad.train.saver import Saver
@@ -46,12 +46,14 @@ class SessionManager:
         self._ready_op = ready_op
         self._wait = recovery_wait_secs
 
-    def _session(self, saver, path):
+    def _session(self, saver, path, directory=None):
         from regrad.runtime.session import Session
 
         session = Session(graph=self._graph)
         if path and saver is not None:
             saver.restore(session, path)
+            if directory:  # whose older checkpoints may go when there are too many
+                saver.recover_last_checkpoints(get_checkpoint_state(directory).all_model_checkpoint_paths)
         return session
 
     @staticmethod
@@ -75,7 +77,7 @@ class SessionManager:
             a value.
         """
         path = self._checkpoint(checkpoint_dir, checkpoint_filename_with_path)
-        session = self._session(saver, path)
+        session = self._session(saver, path, checkpoint_dir)
         if path is None:
             if init_op is None and init_fn is None and self._local_init_op is None:
                 raise RuntimeError("Model is not initialized and no init_op or init_fn or local_init_op was given")
@@ -93,7 +95,7 @@ class SessionManager:
                         wait_for_checkpoint=False, max_wait_secs=7200, config=None):
         """Returns (session, True if it was restored and is ready)."""
         path = self._checkpoint(checkpoint_dir, checkpoint_filename_with_path)
-        session = self._session(saver, path)
+        session = self._session(saver, path, checkpoint_dir)
         return session, path is not None and not self._missing(session)
 
     def wait_for_session(self, master="", config=None, max_wait_secs=float("inf")):

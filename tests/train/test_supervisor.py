@@ -33,6 +33,17 @@ def test_training_goes_on_where_it_stopped(tmp_path):
     assert sum(e.HasField("graph_def") for e in found) == 2
 
 
+def test_a_supervisor_takes_up_the_list_of_checkpoints(tmp_path):
+    for _ in range(3):
+        with tf.Graph().as_default():
+            _, train = program()
+            sv = tf.train.Supervisor(logdir=str(tmp_path), save_model_secs=0, saver=tf.train.Saver(max_to_keep=2))
+            with sv.managed_session() as sess:
+                sess.run(train)
+                sv.saver.save(sess, sv.save_path, global_step=sv.global_step)
+    assert sorted(p.name for p in tmp_path.glob("*.index")) == ["model.ckpt-2.index", "model.ckpt-3.index"]
+
+
 def test_services_save_and_write_until_it_stops(tmp_path):
     w, train = program()
     sv = tf.train.Supervisor(logdir=str(tmp_path), save_model_secs=0.01, save_summaries_secs=0.01)
