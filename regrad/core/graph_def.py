@@ -358,7 +358,7 @@ def in_order(nodes, more=()):
         if named.setdefault(node.name, node) is not node:
             raise ValueError(f"Node '{node.name}' is not unique: graph_def has two of this name.")
     for node in nodes:
-        stack = [node]
+        stack, opened = [node], set()  # opened: those on the way from `node` to the top of the stack
         while stack:
             top = stack[-1]
             needed = dict.fromkeys(text.lstrip("^").partition(":")[0] for text in top.input)
@@ -373,10 +373,11 @@ def in_order(nodes, more=()):
                     done.add(top.name)
                     order.append(top)
                 continue
+            opened.add(top.name)
             for name in missing:
                 if name not in named:
                     raise ValueError(f"Node '{top.name}': Unknown input node '{name}'")
-                if any(n.name == name for n in stack):
+                if name in opened:
                     raise ValueError(f"Node '{name}' ({named[name].op}) needs itself: graph_def has a cycle that is no loop of "
                                      "TensorFlow's, with a NextIteration and a Merge.")
             stack += [named[name] for name in missing]

@@ -273,7 +273,7 @@ def convert_variables_to_constants(sess, input_graph_def, output_node_names, var
               and n.name not in (variable_names_blacklist or ())]
     storage = [sess.graph.get_operation_by_name(n.name).outputs[0] for n in chosen]
     values = {n.name: (np.asarray(v), t.dtype) for n, v, t in zip(chosen, sess.run(storage), storage)}
-    frozen = GraphDef()
+    frozen = GraphDef(library=input_graph_def.library)
     for node in nodes:
         if node.name in values:
             value, dtype = values[node.name]
@@ -303,7 +303,7 @@ def remove_training_nodes(input_graph, protected_nodes=None):
             name, colon, index = instead[name].partition(":")
         return f"{name}{colon}{index}"
 
-    part = GraphDef([])
+    part = GraphDef(library=input_graph.library)
     for old in input_graph.node:
         if old.name not in instead:
             node = copy.copy(old)

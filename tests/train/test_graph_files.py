@@ -179,6 +179,17 @@ def test_refusals(node, says):
         tf.import_graph_def(graph_def)
 
 
+def test_a_node_that_several_need_behind_them_all():
+    nodes = [tf.NodeDef(name=name, op=op, input=inputs) for name, op, inputs in [
+        ("d", "AddN", ["b", "c"]), ("c", "Add", ["b", "a"]), ("b", "Square", ["a"])]]
+    a = tf.NodeDef(name="a", op="Const", attr={"dtype": tf.AttrValue(type=1), "value": tf.AttrValue(
+        tensor=tf.make_tensor_proto(np.float32(3)))})
+
+    d, = tf.import_graph_def(tf.GraphDef(node=[*nodes, a]), return_elements=["d:0"])
+    with tf.Session() as sess:
+        assert sess.run(d) == 21
+
+
 def test_bytes_that_are_no_graph():
     with pytest.raises(ValueError, match="Error parsing message"):
         tf.GraphDef().ParseFromString(b"no graph")
