@@ -179,6 +179,11 @@ class Region:
                     raise ValueError(f"'{item.name}' needs itself: the branches of one predicate take each other's results.")
                 stack += reversed(missing)
 
+    def makes(self, text):
+        """True where a control input names a node of this region that somebody has to wait for."""
+        name = source(text)
+        return self.structure.place(name) == (self.frame, self.state) and self.structure.matters(name)
+
     def _item(self, text):
         """Returns the node, Loop or Choice of this region that gives a text's value; None if it comes from outside."""
         text = text if text.startswith("^") else full(self.structure.resolved(text))
@@ -259,6 +264,7 @@ class Region:
     # -- branches -------------------------------------------------------------------------
     def _add_choice(self, choice):
         from regrad.ops.compare import where
+        from regrad.ops.control import tuple as wait
         from regrad.ops.flow import cond
 
         predicate = self.value(choice.predicate)
@@ -271,12 +277,15 @@ class Region:
                 inner = Region(self.structure, self.library, self, self.frame,
                                choice.state | {(choice.predicate, int(taken))}, scope=self.scope)
                 texts = [_data(m)[first if not taken else 1 - first] for m, first in choice.merges]
-                inner.build(texts)
+                waits = [t for m, _ in choice.merges for t in m.input if t.startswith("^") and inner.makes(t)]
+                inner.build([*waits, *texts])
                 values = [inner.value(t) for t in texts]
                 for (m, _), v in zip(choice.merges, values):
                     if not isinstance(v, Tensor):
                         kept[m.name] = v
-                return [v for v in values if isinstance(v, Tensor)]
+                effects = [inner.ops[source(t)] for t in waits if source(t) in inner.ops]
+                tensors = [v for v in values if isinstance(v, Tensor)]
+                return wait(tensors, control_inputs=effects) if effects and tensors else tensors
             return make
 
         name = _beside(choice.merges[0][0].name, "If")

@@ -198,8 +198,7 @@ class Structure:
         if len(only) != 2 or any(len(o) != 1 for o in only) or len({p for o in only for p, _ in o}) != 1:
             raise ValueError(f"Node '{node.name}' ({node.op}) joins what does not come from the two branches of one predicate; "
                              "such dataflow stands for no tf.cond, and cannot be imported.")
-        controls = [s for text, s in states.items() if text.startswith("^")]
-        self.state[node.name] = frozenset().union(data[0] & data[1], *controls)
+        self.state[node.name] = data[0] & data[1]  # what it waits for does not take its value away
         return True
 
     def _find_choices(self, merges):
@@ -220,7 +219,7 @@ class Structure:
             texts = [t for t in node.input if not t.startswith("^")]
             states = [self.text_state(t) for t in texts]
             ((predicate, branch),) = states[0] - states[1]
-            inside, outside = self._branches(texts, predicate)
+            inside, outside = self._branches(node.input, predicate)
             parent[node.name] = node.name
             for name in inside:
                 if not self._is_pivot(name, predicate):

@@ -289,15 +289,29 @@ def trained(tf):
     tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(y), name="step")
 
 
+def lowered(tf):
+    """Returns the graph of a version 2 function as its freezing leaves it: functions taken apart into Switch, Merge, Enter."""
+    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+    weights = tf.Variable(np.eye(3) / 2 + 0.1)
+
+    @tf.function
+    def function(x):
+        return tf.cond(tf.reduce_sum(x) > 0.0, lambda: tf.while_loop(
+            lambda i, v: i < 3, lambda i, v: (i + 1, tf.tanh(tf.matmul(v, weights))), (0, x))[1], lambda: -x)
+
+    frozen = convert_variables_to_constants_v2(function.get_concrete_function(tf.TensorSpec([1, 3], tf.float64, name="x")))
+    return frozen.graph.as_graph_def()
+
+
 def _values(shapes, ints):
     draw = np.random.RandomState(7)
     return [draw.rand(*s) + 0.2 for s in shapes] + [np.int32(i) for i in ints]
 
 
-def record():
+def record(found):
     import tensorflow.compat.v1 as tf
 
-    found = {}
     for name, (function, shapes, ints, only, order) in PROGRAMS.items():
         for version in ("v1", "v2"):
             if only not in (None, version):
@@ -326,7 +340,8 @@ def record():
 
 
 if __name__ == "__main__":
-    import tensorflow.compat.v1 as tf
+    import tensorflow
 
-    tf.disable_v2_behavior()
-    record()
+    kept = {"lowered": np.frombuffer(lowered(tensorflow).SerializeToString(), np.uint8)}
+    tensorflow.compat.v1.disable_v2_behavior()
+    record(kept)

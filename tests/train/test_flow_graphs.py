@@ -88,6 +88,21 @@ def test_recorded_gradients_of_loops_say_why_they_do_not_run():
     np.testing.assert_allclose(got, [[0.125, 8], [0.75, 12]])
 
 
+def test_functions_taken_apart():
+    x, y = tf.import_graph_def(_graph_def("lowered"), return_elements=["x:0", "Identity:0"])
+
+    with tf.Session() as session:
+        got = session.run([y, tf.gradients(y, x)[0]], {x: [[1.0, 2.0, 3.0]]})
+        negative = session.run(y, {x: [[1.0, 2.0, -4.0]]})
+    v, slope = np.array([1.0, 2, 3]), np.eye(3)
+    for _ in range(3):
+        v = np.tanh(v @ (np.eye(3) / 2 + 0.1))
+        slope = slope @ (np.eye(3) / 2 + 0.1) * (1 - v * v)
+    np.testing.assert_allclose(got[0], [v])
+    np.testing.assert_allclose(got[1], [slope.sum(1)])
+    assert negative.tolist() == [[-1, -2, 4]]
+
+
 def _node(name, op, *inputs, **attrs):
     return tf.NodeDef(name=name, op=op, input=inputs, attr={k: tf.AttrValue(v) for k, v in attrs.items()})
 
