@@ -288,6 +288,44 @@ class Model(Layer):
             raise ValueError(f"No such layer: {name}. There are {', '.join(layer.name for layer in self.layers)}.")
         return found
 
+    def summary(self, line_length=None, positions=None, print_fn=None):
+        """Prints a table of the layers: names, shapes of what they gave last, and numbers of parameters.
+
+        Args:
+          line_length: width of the table, 65 by default.
+          positions: accepted.
+          print_fn: called with each line, `print` by default.
+
+        Raises:
+          ValueError: the model has no variables yet: it was never called.
+        """
+        if self.inputs is None and not self.built:
+            raise ValueError("This model has not yet been built. Build the model first by calling it, or give its first layer "
+                             "an input_shape.")
+        width, write = line_length or 65, print_fn or print
+        columns = int(width * 0.45), int(width * 0.4)
+
+        def row(name, shape, params):
+            first = f"{name[:columns[0] - 1]:<{columns[0]}}{str(shape)[:columns[1] - 1]:<{columns[1]}}"
+            write(f"{first}{params}".ljust(width))
+
+        write(f'Model: "{self.name}"')
+        write("_" * width)
+        row("Layer (type)", "Output Shape", "Param #")
+        write("=" * width)
+        layers = self.layers
+        for i, layer in enumerate(layers):
+            given = [t for t in nest.flatten(layer.output) if t is not None and t.shape.ndims is not None]
+            shapes = [tuple(t.shape.as_list()) for t in given]
+            shape = shapes[0] if len(shapes) == 1 else shapes or "?"
+            row(f"{layer.name} ({type(layer).__name__})", shape, _count(layer.weights))
+            write(("=" if i == len(layers) - 1 else "_") * width)
+        trained = _count(self.trainable_weights)
+        write(f"Total params: {_count(self.weights):,}")
+        write(f"Trainable params: {trained:,}")
+        write(f"Non-trainable params: {_count(self.weights) - trained:,}")
+        write("_" * width)
+
     def call(self, inputs, training=None, mask=None):
         if self.inputs is None:
             raise NotImplementedError(f"{type(self).__name__} is a Model without inputs and outputs: define call().")
@@ -310,6 +348,10 @@ class Model(Layer):
             raise AttributeError(f"tf.keras.Model has no {name!r} in Regrad: call the model on a tensor, train with an "
                                  "optimizer of tf.train, and save with tf.train.Saver (docs/differences.md)", name=name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name)
+
+
+def _count(variables):
+    return sum(v.shape.num_elements() for v in variables)
 
 
 def _steps(inputs, outputs):

@@ -176,3 +176,19 @@ def test_a_bar_shows_steps_and_means(capsys, monkeypatch):
     bar.update(4, [("loss", 1.0), ("rate", 0.1)])
     assert capsys.readouterr().out == ("\r1/4 [==......] - 0s - loss: 2.0000 - rate: 0.5000"
                                        "\r4/4 [========] - 0s - loss: 1.2500 - rate: 0.1000\n")
+
+
+def test_a_summary_lists_layers_and_parameters(capsys):
+    model = K.Sequential([L.Dense(3, input_shape=(4,), name="first"), L.BatchNormalization(name="norm")], name="net")
+    model.summary()
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == 'Model: "net"' and lines[2].split() == ["Layer", "(type)", "Output", "Shape", "Param", "#"]
+    assert lines[4].split() == ["first", "(Dense)", "(None,", "3)", "15"]
+    assert lines[6].split() == ["norm", "(BatchNormalization)", "(None,", "3)", "12"]
+    assert lines[8:11] == ["Total params: 27", "Trainable params: 21", "Non-trainable params: 6"]
+    kept = []
+    a = K.Input([4], name="a")
+    K.Model(a, L.Add()([a, a])).summary(60, print_fn=kept.append)
+    assert kept[4].startswith("a (InputLayer)") and {len(line) for line in kept[1:5]} == {60}
+    with pytest.raises(ValueError, match="has not yet been built"):
+        K.Sequential([L.Dense(2)]).summary()
