@@ -151,7 +151,9 @@ def build_apart(f, args, kwargs):
     result, inputs, made_before, *_ = _on_identities(graph, f, args, kwargs)
     _check_result(result, f, "grouped")
     results = [identity(convert_to_tensor(r)) for r in nest.flatten(result)]
-    ops = {op for op in graph._ops[made_before:] if not op.opdef.variable and op.type != "FuncInput"}
+    # What is read of a variable may be used outside, too: the group begins behind it.
+    ops = {op for op in graph._ops[made_before:]
+           if not op.opdef.variable and op.type != "FuncInput" and not (op.type == "Identity" and variable_of(op.inputs[0]))}
     variables = [t for entries in _variables_used(graph, made_before, inputs).values() for t in entries]
     return nest.pack_sequence_as(result, results), inputs, results, variables, ops
 
@@ -198,14 +200,13 @@ def _variables_used(graph, made_before, inputs):
     reads_outside = {t.op for t in inputs}
     # In a branch or loop, what was read outside is an input of the body.
     reads = {} if graph is root else {inner: graph.reads[t] for t, inner in graph.captures.items() if t in graph.reads}
-    made = set(graph._ops[made_before:])
     found = {}
     for op in graph._ops[made_before:]:
         for t in op.inputs:
             storage = variable_of(reads[t] if t in reads else t.op.inputs[0] if t.op.type == "Identity" else t)
             if storage in by_storage and t.op not in reads_outside:
                 entries = found.setdefault(by_storage[storage], {})
-                if t.op not in made or t.op.type != "Identity":
+                if variable_of(t) is None or op.type != "Identity" and not op.opdef.writes:
                     entries[t] = True
     return found
 

@@ -932,6 +932,7 @@ class FuncGraph(Graph):
         self.outer_graph = outer_graph
         self.inputs = []
         self.captures = {}
+        self._inner_of = {}  # {tensor of the graph around: the input that it feeds}
         self.reads = {}
         self.outputs = []
         # (operation of an enclosing graph that a block of control dependencies names, what is made in that block or None)
@@ -976,7 +977,9 @@ class FuncGraph(Graph):
             else:
                 tensor_outside = tensor
             known = tensor.value() if tensor.dtype._kind in "iubs" else None
-            if known is not None and known.size <= 64:
+            if tensor_outside in self._inner_of:  # under another name: two tensors further out may be one in the graph around
+                inner = self._inner_of[tensor_outside]
+            elif known is not None and known.size <= 64:
                 # Sizes and axes are simply repeated, so that they stay known inside. Real numbers are not: somebody may
                 # differentiate with respect to them.
                 with self.control_dependencies(None):
@@ -993,6 +996,7 @@ class FuncGraph(Graph):
                 inner = op.outputs[0]
                 self.inputs.append(inner)
                 self.outer_inputs.append(tensor_outside)
+                self._inner_of[tensor_outside] = inner
                 variable = variable_of(tensor)
                 if variable is not None:
                     op.attrs = {**op.attrs, "variable": variable}
@@ -1015,6 +1019,7 @@ class FuncGraph(Graph):
         inner = self.captures.pop(snapshot)
         n_explicit = len(self.inputs) - len(self.outer_inputs)
         position = self.inputs.index(inner)
+        self._inner_of.pop(self.outer_inputs[position - n_explicit], None)
         del self.inputs[position], self.outer_inputs[position - n_explicit]
         storage = self.capture(self.reads[snapshot])
         op = inner.op

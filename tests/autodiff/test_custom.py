@@ -151,6 +151,7 @@ PLACES = {
     "a branch": lambda f, x: tf.cond(tf.reduce_sum(x) > 0.0, lambda: f(x), lambda: x),
     "a loop": lambda f, x: tf.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, f(h)), [0, x])[1],
     "a loop in a branch": lambda f, x: tf.cond(tf.reduce_sum(x) > 0.0, lambda: PLACES["a loop"](f, x), lambda: x),
+    "a branch in a loop": lambda f, x: PLACES["a loop"](lambda h: PLACES["a branch"](lambda v: tf.reshape(f(v), [2]), h), x),
     "a map": lambda f, x: tf.map_fn(f, x[None])[0],
 }
 
@@ -170,7 +171,7 @@ def test_variables_of_a_function_within(place, inside):
         w = weights()
 
         def grad(dy, variables):
-            assert [v.name for v in variables] == ["f/w:0"]
+            assert [v.name for v in variables] == ["f2/w:0"]
             dh, dw = dy * w * tf.cos(h * w), dy * (h * tf.cos(h * w) + 1.0)
             return 3.0 * dh, [3.0 * dw]
         return layer(h), grad
@@ -179,10 +180,10 @@ def test_variables_of_a_function_within(place, inside):
     functions = [layer, tf.recompute_grad(layer), own,
                  tf.grouped(lambda group, dy, default: [3.0 * g for g in default()])(lambda h: layer(h))]
     grads = []
-    with tf.variable_scope("f", reuse=tf.AUTO_REUSE):
-        if not inside:
-            weights()
-        for f in functions:
+    for i, f in enumerate(functions):
+        with tf.variable_scope(f"f{i}", reuse=tf.AUTO_REUSE):
+            if not inside:
+                weights()
             y = PLACES[place](f, x)
             grads.append(tf.gradients(y, [weights(), x]))
     with tf.Session() as s:
