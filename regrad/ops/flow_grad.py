@@ -339,7 +339,8 @@ def _while_grad(op, *dys):
     changing = _changing(op)
     g.shape_of = {t: last for t, last in zip(carry_in, op.outputs) if t not in changing}
     with g.as_default():
-        d_carry = [g.add_input(carry_in[i].dtype, _dims(op, i), "d_carry") for i in real_carry]
+        d_carry = [g.add_input(carry_in[i].dtype, carry_in[i].dims if carry_in[i] in changing else _dims(op, i), "d_carry")
+                   for i in real_carry]
         rows = []  # (inner input, outer stack) of what is read a row a turn
         ys, grad_ys = [body.outputs[i] for i in real_carry], list(d_carry)
         for y, dy in zip(body.outputs[n:], dys[n + 1:]):

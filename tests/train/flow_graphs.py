@@ -123,7 +123,7 @@ def while_in_cond_in_while(tf, x):
     return tf.while_loop(lambda i, v: i < 3, step, (0, x))[1]
 
 
-@program((2,), order=1)
+@program((2,))
 def while_shape_grows(tf, x):
     return tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.concat([v, tf.sin(x)], 0)), (0, x),
                          shape_invariants=(tf.TensorShape([]), tf.TensorShape([None])))[1]
