@@ -22,14 +22,14 @@ class Library:
 
     Attributes:
       gradients: {name of a function: name of the function that is its gradient}.
-      depth: how many calls are being imported, one in another.
+      calls: the functions whose calls are being imported, one in another.
     """
 
     def __init__(self, graph_def):
         self._definitions = {f.signature.name: f for f in graph_def.library.function}
         self.gradients = {g.function_name: g.gradient_func for g in graph_def.library.gradient}
         self._made = {}
-        self.depth = 0
+        self.calls = []
 
     def __contains__(self, name):
         return name in self._definitions
@@ -357,18 +357,19 @@ class Region:
 
     def called(self, node, function, structure, arguments):
         """Returns (what a function gives for `arguments`, the operations that it runs for their effects), made here."""
-        graph = get_default_graph()
         if len(arguments) != len(function.arguments):
             raise ValueError(f"Node '{node.name}' ({node.op}) gives {len(arguments)} arguments to the function "
                              f"{function.name!r}, which takes {len(function.arguments)}.")
-        if self.library.depth > 100:
-            raise ValueError(f"Node '{node.name}' ({node.op}): the function {function.name!r} calls itself.")
-        self.library.depth += 1
+        if function.name in self.library.calls:
+            raise ValueError(f"Node '{node.name}' ({node.op}): the function {function.name!r} calls itself, and calls are "
+                             "imported as what they run.")
         scope = f"{self.scope}/{node.name}" if self.scope else node.name
         region = Region(structure, self.library, None, bound=zip(function.arguments, arguments), scope=scope)
-        region.graph = graph
-        region.build([*("^" + name for name in function.effects), *function.results])
-        self.library.depth -= 1
+        self.library.calls.append(function.name)
+        try:
+            region.build([*("^" + name for name in function.effects), *function.results])
+        finally:
+            self.library.calls.pop()
         return ([region.value(text) for text in function.results],
                 [region.ops[name] for name in function.effects if name in region.ops])
 

@@ -120,3 +120,14 @@ def test_refusals(nodes, says):
 
     with pytest.raises(ValueError, match=says):
         tf.import_graph_def(tf.GraphDef(node=[*given, *nodes]))
+
+
+def test_a_function_that_calls_itself():
+    graph_def = tf.GraphDef(node=[_node("c", "f", "x"), _node("x", "Placeholder", dtype=tf.float32)])
+    function = graph_def.library.function.add(signature={"name": "f"}, node_def=[{"name": "y", "op": "f", "input": ["x"]}])
+    for args, name in ((function.signature.input_arg, "x"), (function.signature.output_arg, "y")):
+        args.add(name=name, type=1)
+    function.ret.put("y", "y:y:0")
+
+    with pytest.raises(ValueError, match=r"'y' \(f\): the function 'f' calls itself"):
+        tf.import_graph_def(graph_def)
