@@ -103,7 +103,7 @@ class GradGraph(FuncGraph):
                 only_shape and op.opdef.pure() and not op.opdef.extra.get("has_bodies")):
             copies[t] = self.capture(t) if only_shape else self._saved(t)
         else:
-            of_shape = () if only_shape else shape_only_positions(op)
+            of_shape = () if only_shape else set(shape_only_positions(op)).difference(op.opdef.extra.get("led_through", ()))
             missing = [t for i, t in enumerate(op.inputs) if t not in copies and i not in of_shape]
             if missing:
                 return missing

@@ -129,3 +129,16 @@ def test_redirected_relu():
     got = run(tf.gradients(tf.nn.relu(t), t, grad_ys=[g], overrides={"Relu": rules.redirected_relu})[0])
     # first example: all units are dead, so those whose growth is asked for get their gradient; second: as usual
     np.testing.assert_array_equal(got, [[-1, 0], [0, 2]])
+
+
+def test_the_second_derivative_within_a_loop():
+    def turn(h):
+        return tf.sin(tf.straight_through(tf.round)(h) * w)
+
+    x, w = tf.constant([1.0, 2.0], tf.float64), tf.constant([0.5, -0.25], tf.float64)
+    looped = tf.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, turn(h)), [0, x])[1]
+    second = [tf.gradients(tf.sin(tf.gradients(y, w)[0]), x)[0] for y in (turn(turn(x)), looped)]
+    with tf.Session() as s:
+        unrolled, got = s.run(second)
+    np.testing.assert_allclose(got, unrolled)
+    assert np.abs(got).min() > 0.01
