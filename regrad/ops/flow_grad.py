@@ -59,9 +59,24 @@ class GradGraph(FuncGraph):
         self._scope = outer_graph._scope
 
     def encloses(self, graph):
-        return graph is self.forward or super().encloses(graph)
+        return graph is self.forward or self._differentiates(graph) or super().encloses(graph)
+
+    def _differentiates(self, graph):
+        """True for the body that `forward` is the gradient of: the function of a custom gradient holds tensors of it."""
+        return isinstance(self.forward, GradGraph) and (graph is self.forward.forward or self.forward._differentiates(graph))
+
+    def copy_of(self, tensor):
+        """Returns what stands in this graph for a tensor of the first body, or None."""
+        inner = self.forward.copy_of(tensor) if self._differentiates(tensor.graph) else tensor
+        return self._copies.get(inner)
 
     def capture(self, tensor):
+        if self._differentiates(tensor.graph):
+            inner = self.forward.copy_of(tensor)
+            if inner is None:
+                raise ValueError(f"The second derivative needs {tensor.name!r} of the body, which the first did not use: give it "
+                                 "to the function under custom_gradient as an argument.")
+            tensor = inner
         if tensor.graph is not self.forward:
             return super().capture(tensor)
         return self._copies[tensor] if tensor in self._copies else self._copied(tensor, self._copies)

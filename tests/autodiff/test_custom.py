@@ -332,3 +332,19 @@ REFUSALS = [
 def test_refusals(act, error, words):
     with pytest.raises(error, match=words):
         act(tf.constant(X))
+
+
+@pytest.mark.parametrize("inside", [
+    lambda f, x: tf.cond(tf.reduce_sum(x) > -9.0, lambda: f(x) * x, lambda: x),
+    lambda f, x: tf.map_fn(lambda row: f(row) * row, x),
+    lambda f, x: tf.while_loop(lambda i, a: i < 1, lambda i, a: (i + 1, f(x) * a), (0, x))[1],
+], ids=["cond", "map", "captured"])
+def test_second_order_in_a_body(inside):
+    f = tf.custom_gradient(lambda x: (x * x, lambda dy: dy * tf.cos(x)))
+    x = tf.constant([0.3, -0.5, 0.7])
+    seconds = []
+    for y in (inside(f, x), f(x) * x):
+        first = tf.gradients(y, x)[0]
+        seconds.append(tf.gradients(first * first, x)[0])
+    with tf.Session() as session:
+        np.testing.assert_allclose(*session.run(seconds), rtol=1e-5)
