@@ -74,8 +74,8 @@ class GradGraph(FuncGraph):
         if self._differentiates(tensor.graph):
             inner = self.forward.copy_of(tensor)
             if inner is None:
-                raise ValueError(f"The second derivative needs {tensor.name!r} of the body, which the first did not use: give it "
-                                 "to the function under custom_gradient as an argument.")
+                raise ValueError(f"The second derivative needs {tensor.name!r} of the body, which the first did not use: "
+                                 "give it to the function under custom_gradient as an argument.")
             tensor = inner
         if tensor.graph is not self.forward:
             return super().capture(tensor)
