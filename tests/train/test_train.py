@@ -149,7 +149,7 @@ def test_weight_decay_is_outside_of_the_gradient(make, reference):
 def test_optimizers_derive_from_optimizer_directly():
     """Programs that find the optimizers of `tf.train` by name look at `__base__`."""
     names = [name for name in dir(tf.train) if name.endswith("Optimizer") and name != "Optimizer"]
-    assert len(names) == 10 and {getattr(tf.train, name).__base__ for name in names} == {tf.train.Optimizer}
+    assert len(names) == 11 and {getattr(tf.train, name).__base__ for name in names} == {tf.train.Optimizer}
 
 
 @pytest.mark.parametrize("make", [lambda: tf.contrib.opt.NadamOptimizer(), lambda: tf.contrib.opt.AdaMaxOptimizer(),
