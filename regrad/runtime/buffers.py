@@ -64,7 +64,8 @@ class _Heap:
             return
         self._break.argtypes, self._break.restype = [ctypes.c_ssize_t], ctypes.c_size_t
         self._trim.argtypes = [ctypes.c_size_t]
-        mmap_max, trim_threshold = -4, -1  # glibc's names for its settings, from malloc.h
+        arena_max, mmap_max, trim_threshold = -8, -4, -1  # glibc's names for its settings, from malloc.h
+        mallopt(arena_max, 2)  # with one, XLA's threads and the caller wait in turns; with more, each keeps memory of its own
         mallopt(mmap_max, 0)
         mallopt(trim_threshold, 2**31 - 1)
         self._highest = self._break(0)
