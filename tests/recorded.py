@@ -69,6 +69,15 @@ def expected(folder):
         return results | json.load(file)
 
 
+def compare(found, answers, rtol, atol):
+    """Asserts that each of `found`, {name: array or list of strings}, is what TensorFlow answered under that name."""
+    for name, value in found.items():
+        if isinstance(answers[name], list):
+            assert value == answers[name], name
+        else:
+            np.testing.assert_allclose(value, answers[name], rtol=rtol, atol=atol, err_msg=name)
+
+
 if __name__ == "__main__":
     sys.path.insert(0, str(HERE.parent))
     for name in sys.argv[1:]:

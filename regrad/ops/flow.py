@@ -646,8 +646,8 @@ def known_turns(limit, carry, captures, cond, body):
 def _simulated(bound, known, wanted, cond, body, most):
     """Returns the number of turns that the counters `wanted` make from the values `known`; None if it is `most` or more."""
     go_on = _evaluator(cond, [cond.outputs[0]], known)
-    steps = {i: step_of(body.outputs[i], body.inputs[i]) for i in wanted if known[i].dtype.kind == "i" and not known[i].ndim}
-    if len(steps) == len(wanted) and None not in steps.values() and _of_numbers(cond):
+    steps = {i: step_of(body.outputs[i], body.inputs[i], known[i]) for i in wanted}
+    if None not in steps.values() and _of_numbers(cond):
         return _counted(bound, known, steps, go_on, most)
     step = _evaluator(body, [body.outputs[i] for i in wanted], known)
     for turn in itertools.count() if most is None else range(most):

@@ -163,7 +163,7 @@ def _roles(body, known):
         made = _origin(out)
         if made is t:
             continue
-        step = step_of(made, t) if type(x) is np.ndarray and x.dtype.kind == "i" and not x.ndim else None
+        step = step_of(made, t, x)
         if step is not None:
             roles.counters[i] = step
             continue
@@ -186,9 +186,14 @@ def _origin(t):
     return t
 
 
-def step_of(out, t):
-    """Returns the constant that an operation adds to the counter `t`; None if it does something else."""
+def step_of(out, t, start):
+    """Returns the constant that an operation adds to the counter `t`, known to be the integer `start` before the first turn.
+
+    None if it does something else, or `start` is something else: an array of several, a tracer.
+    """
     op = out.op
+    if type(start) is not np.ndarray or start.dtype.kind != "i" or start.ndim:
+        return None
     if op.type not in ("Add", "AddV2", "Sub") or t not in op.inputs:
         return None
     first = op.inputs[0] is t
@@ -271,10 +276,8 @@ def _with_rows(b, op, array, places, values):
     Args: values: the stacks of its other inputs.
     """
     in_order = _apart(places, len(array)) and len(places) == len(array)
-    if in_order and op.type == "TensorArrayTake":
-        return b.np.zeros_like(array)
     if op.type == "TensorArrayTake":
-        return array.at[places].set(0)
+        return b.np.zeros_like(array) if in_order else array.at[places].set(0)
     index, stack = values
     if op.type == "TensorArrayWriteV3":
         return stack[_as_slice(np.argsort(places))] if in_order else array.at[places].set(stack)

@@ -24,11 +24,6 @@ _LEAST_EMPTY = 16_384  # numbers: fewer are written faster than a call is made
 _numbers = itertools.count()
 
 
-def handler(target):
-    """Returns the function that XLA calls, or None."""
-    return native.function(target)
-
-
 def available():
     """True where compiled programs may use `products.c`: it was built, is not switched off, and there are cores to share."""
     return (config.threads or os.cpu_count() or 1) > 1 and native.available(TARGET)

@@ -19,11 +19,7 @@ def test_answers_are_tensorflows(got, case):
     names = [n for n in EXPECTED if n.startswith(f"{case} ")]
     assert names and set(names) <= set(got)
     tolerance = 1e-4 if case == "StudentT" else 1e-7
-    for name in names:
-        if isinstance(EXPECTED[name], list):
-            assert got[name] == EXPECTED[name], name
-        else:
-            np.testing.assert_allclose(got[name], EXPECTED[name], rtol=tolerance, atol=tolerance / 100, err_msg=name)
+    recording.compare({name: got[name] for name in names}, EXPECTED, rtol=tolerance, atol=tolerance / 100)
 
 
 def run(fetches, feeds=None):

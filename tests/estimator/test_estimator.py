@@ -4,28 +4,21 @@ import pytest
 
 import regrad as tf
 from tests.estimator import recorded
-from tests.recorded import expected
+from tests.recorded import compare, expected
 
 EXPECTED = expected("estimator")
-
-
-def compare(found):
-    for name, value in found.items():
-        if isinstance(value, list):
-            assert value == EXPECTED[name], name
-        else:
-            np.testing.assert_allclose(value, EXPECTED[name], rtol=1e-4, atol=1e-6, err_msg=name)
+TOLERANCE = {"rtol": 1e-4, "atol": 1e-6}
 
 
 @pytest.mark.parametrize("program", [recorded.training, recorded.together, recorded.warm, recorded.batches, recorded.exported,
                                      recorded.on_one_shard])
 def test_program(program):
-    compare(program(tf))
+    compare(program(tf), EXPECTED, **TOLERANCE)
 
 
 @pytest.mark.parametrize("name", recorded.CANNED)
 def test_models_that_are_brought(name):
-    compare(recorded.canned_answers(tf, name))
+    compare(recorded.canned_answers(tf, name), EXPECTED, **TOLERANCE)
 
 
 @pytest.mark.parametrize("name", ["order", "stopped", "refusals"])

@@ -1,36 +1,28 @@
 """Feature columns do what real TensorFlow recorded."""
-import numpy as np
 import pytest
 
 import regrad as tf
 from tests.feature_column import recorded
-from tests.recorded import expected
+from tests.recorded import compare, expected
 
 EXPECTED = expected("feature_column")
-
-
-def compare(found):
-    for name, value in found.items():
-        if isinstance(value, list):
-            assert value == EXPECTED[name], name
-        else:
-            np.testing.assert_allclose(value, EXPECTED[name], rtol=1e-5, atol=1e-6, err_msg=name)
+TOLERANCE = {"rtol": 1e-5, "atol": 1e-6}
 
 
 @pytest.mark.parametrize("name", recorded.DENSE)
 def test_input_layer(name):
-    compare(recorded.layer(tf, name))
+    compare(recorded.layer(tf, name), EXPECTED, **TOLERANCE)
 
 
 @pytest.mark.parametrize("name, combiner", [
     *((name, "sum") for name in recorded.CATEGORICAL), ("weighted", "mean"), ("hashed", "sqrtn"), ("bucketized", "sum"),
     ("image", "sum")])
 def test_linear_model(name, combiner):
-    compare(recorded.linear(tf, name, combiner))
+    compare(recorded.linear(tf, name, combiner), EXPECTED, **TOLERANCE)
 
 
 def test_together():
-    compare(recorded.together(tf))
+    compare(recorded.together(tf), EXPECTED, **TOLERANCE)
 
 
 def test_refusals():

@@ -107,7 +107,7 @@ def test_which_products_it_computes(used, monkeypatch):
 
 def test_without_the_library_xla_computes(monkeypatch):
     monkeypatch.setattr(native, "library", lambda: None)
-    assert not products.available() and products.handler(products.TARGET) is None
+    assert not products.available() and native.handler(products.TARGET) is None
     assert not products.serves(backend.XLA, 64, 512, 192, np.float32)
 
 
