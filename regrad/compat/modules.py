@@ -58,7 +58,6 @@ _TREE = {
         slim.python.slim.nets.resnet_v1=contrib.nets.resnet_v1 slim.python.slim.nets.resnet_v2=contrib.nets.resnet_v2
         slim.python.slim.nets.vgg=contrib.nets.vgg
         slim.python.slim.evaluation=contrib.evaluation slim.python.slim.learning=contrib.learning
-        slim.model_analyzer=contrib.model_analyzer
         training=contrib.training training.python training.python.training
         training.python.training.hparam=contrib.training image=contrib.image opt.python opt.python.training
         opt.python.training.external_optimizer=contrib.opt quantize=contrib.quantize resampler=contrib.resampler

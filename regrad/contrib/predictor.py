@@ -69,9 +69,14 @@ class SavedModelPredictor(Predictor):
             if signature_def is None:
                 signature_def = get_signature_def_by_key(
                     meta, signature_def_key or signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY)
-            feeds, fetches = ({key: get_tensor_from_tensor_info(info, graph) for key, info in infos.items()}
-                              for infos in (signature_def.inputs, signature_def.outputs))
+            feeds, fetches = _tensors_of(signature_def, graph)
         super().__init__(session, feeds, fetches)
+
+
+def _tensors_of(signature, graph):
+    """Returns {name: tensor} of the inputs of a SignatureDef, and of its outputs."""
+    return [{key: get_tensor_from_tensor_info(info, graph) for key, info in infos.items()}
+            for infos in (signature.inputs, signature.outputs)]
 
 
 def from_saved_model(export_dir, signature_def_key=None, signature_def=None, input_names=None, output_names=None, tags=None,
@@ -124,7 +129,6 @@ def from_estimator(estimator, serving_input_receiver_fn, output_key=None, graph=
         spec = estimator.model_fn(receiver.features, None, ModeKeys.PREDICT, estimator.config)
         signature = outputs_of(spec)[output_key or signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY].as_signature_def(
             receiver.receiver_tensors)
-        feeds, fetches = ({key: get_tensor_from_tensor_info(info, graph) for key, info in infos.items()}
-                          for infos in (signature.inputs, signature.outputs))
+        feeds, fetches = _tensors_of(signature, graph)
         session = MonitoredSession(ChiefSessionCreator(spec.scaffold, config=config, checkpoint_filename_with_path=path))
     return Predictor(session, feeds, fetches)

@@ -91,8 +91,7 @@ class TPUEstimatorSpec(collections.namedtuple("TPUEstimatorSpec", [
 
     def __new__(cls, mode, predictions=None, loss=None, train_op=None, eval_metrics=None, export_outputs=None,
                 scaffold_fn=None, host_call=None, training_hooks=None, evaluation_hooks=None, prediction_hooks=None):
-        calls = host_call if isinstance(host_call, dict) else {"host_call": host_call}
-        for name, call in {**calls, "eval_metrics": eval_metrics}.items():
+        for name, call in {**_calls(host_call), "eval_metrics": eval_metrics}.items():
             if call is not None:
                 _check_call(name, call)
         return super().__new__(cls, mode, predictions, loss, train_op, eval_metrics, export_outputs, scaffold_fn, host_call,
@@ -102,13 +101,17 @@ class TPUEstimatorSpec(collections.namedtuple("TPUEstimatorSpec", [
         """Returns the EstimatorSpec that means the same."""
         hooks = []
         if self.host_call is not None:
-            calls = self.host_call if isinstance(self.host_call, dict) else {"host_call": self.host_call}
-            hooks.append(_AlongHook({name: _called(call) for name, call in calls.items()}))
+            hooks.append(_AlongHook({name: _called(call) for name, call in _calls(self.host_call).items()}))
         return EstimatorSpec(
             self.mode, self.predictions, self.loss, self.train_op, _called(self.eval_metrics) if self.eval_metrics else None,
             self.export_outputs, training_hooks=[*self.training_hooks, *hooks],
             scaffold=self.scaffold_fn() if self.scaffold_fn else None, evaluation_hooks=[*self.evaluation_hooks, *hooks],
             prediction_hooks=[*self.prediction_hooks, *hooks])
+
+
+def _calls(host_call):
+    """Returns {name: (function, tensors)} of a `host_call`, which may be one such pair, or None."""
+    return host_call if isinstance(host_call, dict) else {"host_call": host_call}
 
 
 def _check_call(name, call):

@@ -20,7 +20,7 @@ import numpy as np
 from regrad.core.dtypes import as_dtype
 from regrad.core.files import in_place_of
 from regrad.core.messages import TensorProto, TensorShapeProto, make_ndarray
-from regrad.core.proto import Message, fields, read_varint, varint
+from regrad.core.proto import BYTES, Message, entries, fields, read_varint, varint
 from regrad.core.records import masked_crc
 from regrad.core.tables import is_table, read_table, table_bytes
 
@@ -225,6 +225,10 @@ class Bundle:
         self.shapes = {name: _sizes(entry.shape) for name, entry in self._entries.items()}
         self.dtypes = {name: as_dtype(entry.dtype) for name, entry in self._entries.items()}
         self._paths = [f"{prefix}.data-{i:05d}-of-{header.num_shards:05d}" for i in range(header.num_shards)]
+        self.check_data()
+
+    def check_data(self):
+        """Raises FileNotFoundError where a file of the data is missing."""
         for path in self._paths:
             if not os.path.isfile(path):
                 raise FileNotFoundError(f"its data are missing: {path}")
@@ -295,31 +299,12 @@ class Slices:
 def _flat(data, dtype):
     """Returns the elements that a TensorProto's bytes hold; of floats, of which there are many, without a list of numbers."""
     if dtype.name in ("float32", "float64"):
-        key = (5 if dtype.name == "float32" else 6) << 3 | 2
-        found = _payload(data, key)
-        if found is not None:
-            return np.frombuffer(found, dtype.as_numpy_dtype)
+        number = 5 if dtype.name == "float32" else 6
+        found = [(key & 7, value) for key, value in entries(memoryview(data)) if key >> 3 == number]
+        if len(found) == 1 and found[0][0] == BYTES:  # all of them in one field
+            return np.frombuffer(found[0][1], dtype.as_numpy_dtype)
     proto = TensorProto.FromString(data)
     lists = [values for field, values in proto.ListFields() if field.repeated]
     proto.dtype = dtype.as_datatype_enum
     proto.tensor_shape.dim.add(size=len(lists[0]) // (2 if dtype.is_complex else 1) if lists else 0)
     return make_ndarray(proto)
-
-
-def _payload(data, wanted):
-    """Returns the bytes of the one field of a message that has a key, None where it has none or several."""
-    data, at, found = memoryview(data), 0, None
-    while at < len(data):
-        key, at = read_varint(data, at)
-        if key & 7 == 0:
-            _, at = read_varint(data, at)
-        elif key & 7 == 2:
-            size, at = read_varint(data, at)
-            if key == wanted:
-                if found is not None:
-                    return None
-                found = data[at:at + size]
-            at += size
-        else:
-            return None
-    return found

@@ -14,8 +14,8 @@ import numpy as np
 
 from regrad.core.dtypes import as_dtype
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_WIRE = {"float": _FIXED32, "double": _FIXED64, "string": _BYTES, "bytes": _BYTES, "int32": _VARINT, "int64": _VARINT,
+_VARINT, _FIXED64, BYTES, _FIXED32 = 0, 1, 2, 5
+_WIRE = {"float": _FIXED32, "double": _FIXED64, "string": BYTES, "bytes": BYTES, "int32": _VARINT, "int64": _VARINT,
          "uint32": _VARINT, "uint64": _VARINT, "fixed32": _FIXED32, "bool": _VARINT, "enum": _VARINT}
 _DEFAULTS = {"float": 0.0, "double": 0.0, "string": "", "bytes": b"", "bool": False}
 _RANGES = {"int32": (-2**31, 2**31), "enum": (-2**31, 2**31), "int64": (-2**63, 2**63), "uint32": (0, 2**32),
@@ -336,14 +336,14 @@ class Message:
 
     def _merge(self, field, value, wire):
         if field.mapped:
-            entry = {k >> 3: v for k, v in _entries(value)}
+            entry = {k >> 3: v for k, v in entries(value)}
             key = bytes(entry.get(1, b"")).decode()
             if field.is_message:
                 getattr(self, field.name)[key].ParseFromString(entry.get(2, b""))
             else:
                 getattr(self, field.name)[key] = _decoded(field, entry.get(2), _WIRE[field.kind])
         elif field.is_message:
-            if wire != _BYTES:
+            if wire != BYTES:
                 raise ValueError(f"Error parsing message with type '{type(self).__name__}': field {field.name!r}")
             if field.repeated:
                 getattr(self, field.name).append(field.message().FromString(value))
@@ -352,7 +352,7 @@ class Message:
                 child._touch()
                 child.MergeFromString(value)
         elif field.repeated:
-            if wire == _BYTES and _WIRE[field.kind] != _BYTES:
+            if wire == BYTES and _WIRE[field.kind] != BYTES:
                 getattr(self, field.name).extend(_unpacked(field, value))
             else:
                 getattr(self, field.name).append(_decoded(field, value, wire))
@@ -402,7 +402,7 @@ def read_varint(data, at):
 def _read_value(data, at, wire):
     if wire == _VARINT:
         return read_varint(data, at)
-    if wire == _BYTES:
+    if wire == BYTES:
         size, at = read_varint(data, at)
     elif wire in (_FIXED32, _FIXED64):
         size = 4 if wire == _FIXED32 else 8
@@ -413,7 +413,8 @@ def _read_value(data, at, wire):
     return data[at:at + size], at + size
 
 
-def _entries(data):
+def entries(data):
+    """Yields (key, value) for each field of a message's bytes: an int, or the bytes of what is no varint."""
     at = 0
     while at < len(data):
         key, at = read_varint(data, at)
@@ -426,7 +427,7 @@ def _decoded(field, value, wire):
         return _DEFAULTS.get(field.kind, 0)
     if wire != _WIRE[field.kind]:
         raise ValueError(f"field {field.name!r} of type {field.kind} has wire type {wire}")
-    if wire == _BYTES:
+    if wire == BYTES:
         return bytes(value).decode() if field.kind == "string" else bytes(value)
     if wire == _VARINT:
         if field.kind in ("int32", "int64", "enum") and value >= 2**63:
@@ -462,7 +463,7 @@ def _tagged(number, wire, payload):
 
 def sized(number, payload):
     """Returns a field of bytes, a message's for one, as bytes."""
-    return _tagged(number, _BYTES, varint(len(payload)) + payload)
+    return _tagged(number, BYTES, varint(len(payload)) + payload)
 
 
 def _field_bytes(field, value):
@@ -474,7 +475,7 @@ def _field_bytes(field, value):
         return b"".join(sized(field.number, v.SerializeToString()) for v in (value if field.repeated else [value]))
     wire = _WIRE[field.kind]
     if field.repeated:
-        if wire == _BYTES:
+        if wire == BYTES:
             return b"".join(_tagged(field.number, wire, _scalar_bytes(field.kind, v)) for v in value)
         if wire == _VARINT:
             return sized(field.number, b"".join(varint(int(v)) for v in value))

@@ -85,9 +85,9 @@ def _value(message, field, tokens):
         raise tokens.error("a value is expected")
     kind, text = tokens.step()
     if kind == "string":
-        value = _unescaped(text)
+        value = unescaped(text)
         while tokens.found is not None and tokens.found[0] == "string":  # strings that follow each other are one
-            value += _unescaped(tokens.step()[1])
+            value += unescaped(tokens.step()[1])
     if field is None:
         return
     try:
@@ -129,12 +129,13 @@ def _entry(entries, value, tokens, end):
         elif tokens.found is None or tokens.found[0] != "string":
             raise tokens.error("a key, a string, is expected")
         else:
-            key = _unescaped(tokens.step()[1])
+            key = unescaped(tokens.step()[1])
         tokens.take(",") or tokens.take(";")
     entries.put(key, value)
 
 
-def _unescaped(text):
+def unescaped(text):
+    """Returns the bytes that a string of the text form, quotes included, stands for."""
     def plain(match):
         found = match[1].decode("latin-1")
         if found[0] in "01234567":

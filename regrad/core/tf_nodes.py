@@ -143,14 +143,12 @@ def _gather_resource(graph, node):
     node.op, node.input = "GatherV2", [*_operands(node), axis, *_controls(node)]
 
 
-def _diagonal(op_type, *words):
+def _diagonal(op_type):
     """Returns the translation of diagonals: one diagonal is the same however it is aligned."""
 
     def translate(graph, node):
         aligned = _given(node, "align", "RIGHT_LEFT")
-        node.attr["align"] = AttrValue(aligned.decode() if isinstance(aligned, bytes) else aligned)
-        new = [graph.constant(node, word, value(node) if callable(value) else value) for word, value in words]
-        node.op, node.input = op_type, [*_operands(node), *new, *_controls(node)]
+        node.op, node.attr["align"] = op_type, AttrValue(aligned.decode() if isinstance(aligned, bytes) else aligned)
 
     return translate
 

@@ -402,7 +402,7 @@ class Estimator:
 
     def _call_input_fn(self, input_fn, mode):
         """Returns what the input function gives, called with those of mode, params and config that it takes."""
-        return input_fn(**_taken(input_fn, mode=mode, params=self._params_for(mode), config=self.config))
+        return input_fn(**taken(input_fn, mode=mode, params=self._params_for(mode), config=self.config))
 
     def _params_for(self, mode, of_model=False):
         """Returns the parameters that input functions, or the model function, receive."""
@@ -414,7 +414,7 @@ class Estimator:
         if labels is not None and "labels" not in takes:
             raise ValueError("model_fn does not take labels, but input_fn returns labels.")
         logging.info("Calling model_fn.")
-        spec = self._model_fn(features=features, **_taken(self._model_fn, labels=labels, mode=mode, config=config,
+        spec = self._model_fn(features=features, **taken(self._model_fn, labels=labels, mode=mode, config=config,
                                                           params=self._params_for(mode, of_model=True)))
         logging.info("Done calling model_fn.")
         return self._as_spec(spec, mode)
@@ -477,7 +477,7 @@ def _check_arguments(model_fn, params):
         raise ValueError(f"model_fn ({model_fn}) has following not expected args: {unknown}")
 
 
-def _taken(function, **arguments):
+def taken(function, **arguments):
     """Returns those of the arguments that a function takes."""
     takes = fn_args(function)
     return {name: value for name, value in arguments.items() if name in takes}

@@ -1,7 +1,7 @@
 """Estimators and optimizers made of others."""
 
 from regrad.compat.decorators import fn_args
-from regrad.estimator.estimator import Estimator
+from regrad.estimator.estimator import Estimator, taken
 from regrad.estimator.spec import ModeKeys
 from regrad.ops.clip import clip_by_global_norm
 from regrad.train.optimizer import Optimizer
@@ -26,8 +26,7 @@ def add_metrics(estimator, metric_fn):
         spec = estimator.model_fn(features, labels, mode, config)
         if mode != ModeKeys.EVAL:
             return spec
-        given = {"features": features, "labels": labels, "predictions": spec.predictions, "config": config}
-        more = metric_fn(**{name: value for name, value in given.items() if name in fn_args(metric_fn)})
+        more = metric_fn(**taken(metric_fn, features=features, labels=labels, predictions=spec.predictions, config=config))
         return spec._replace(eval_metric_ops={**spec.eval_metric_ops, **(more or {})})
 
     return Estimator(model_fn, estimator.model_dir, estimator.config, warm_start_from=estimator._warm_start)

@@ -259,14 +259,7 @@ class CrossedColumn(CategoricalColumn):
     num_buckets: int
     hash_key: int | None
 
-    name = property(lambda self: "_X_".join(sorted(self._leaves())))
-
-    def _leaves(self):
-        for key in self.keys:
-            if isinstance(key, CrossedColumn):
-                yield from key._leaves()
-            else:
-                yield key if isinstance(key, str) else key.name
+    name = property(lambda self: "_X_".join(sorted(key if isinstance(key, str) else key.name for key in self._columns())))
 
     @property
     def parse_example_spec(self):

@@ -239,10 +239,11 @@ class Region:
         if groups is None and len(inputs) != len(opdef.args):
             raise ValueError(f"NodeDef '{node.name}': {opdef.type} takes {len(opdef.args)} inputs, got {len(inputs)}.")
         marks = {k: _plain(v.value) for k, v in node.attr.items() if _is_mark(k, opdef)}  # no arguments of the op type
+        noted = {k: v for k, v in attrs.items() if k not in opdef.attrs and not _is_mark(k, opdef)} | marks
         with self.controls(node):
-            op = graph._add(opdef, inputs, {k: v for k, v in attrs.items() if not _is_mark(k, opdef)}, node.name, groups)
-        if marks:
-            op.attrs = {**op.attrs, **marks}
+            op = graph._add(opdef, inputs, {k: v for k, v in attrs.items() if k in opdef.attrs}, node.name, groups)
+        if noted:
+            op.attrs = {**op.attrs, **noted}
         if node.device:
             op._set_device(devices.joined(op.device, node.device))
         rule = node.attr.get("_gradient_op_type")
@@ -322,7 +323,6 @@ class Region:
 
     # -- loops ---------------------------------------------------------------------------
     def _add_loop(self, loop):
-        nodes = self.structure.nodes
         start = [self.value(enter.input[0]) for _, enter, _ in loop.variables]
 
         def inner(values, texts):
@@ -335,7 +335,7 @@ class Region:
         unchanged = [source(self._through_identity(t)) == m.name for t, (m, _, _) in zip(nexts, loop.variables)]
         waits = [self._operation(t[1:]) for t in loop.needs() if t.startswith("^")]
         with self.graph.control_dependencies([op for op in waits if op is not None]):
-            results = repeated(_beside(nodes[loop.condition.name].name, "While"), start, unchanged,
+            results = repeated(_beside(loop.condition.name, "While"), start, unchanged,
                                lambda values: inner(values, loop.condition.input[:1])[0],
                                lambda values, wanted: inner(values, [nexts[i] for i in wanted]))
         last = {m.name: v for (m, _, _), v in zip(loop.variables, results)}

@@ -47,7 +47,6 @@ class Loop:
         self.path = path
         self.name = path[-1]
         self.enters, self.variables, self.condition, self.exits = [], [], None, {}
-        self.state = frozenset()
 
     def needs(self):
         return [text for enter in self.enters for text in enter.input]
@@ -186,7 +185,7 @@ class Structure:
         """Finds the state of a node whose inputs have theirs; returns whether it is the Merge of a branch."""
         if node.op in EXITS:
             states = [self.state[e.name] for e in self.loops[self.frame[node.name]].enters]
-            self.state[node.name] = self.loops[self.frame[node.name]].state = frozenset().union(*states)
+            self.state[node.name] = frozenset().union(*states)
             return False
         joins = node.op in MERGES and node.name not in self.item
         states = {text: self.text_state(text) for text in self._inputs(node)}
@@ -234,7 +233,7 @@ class Structure:
         choices: dict = {}
         for name, (node, predicate, branch, outside) in found.items():
             choice = choices.setdefault(root(name), Choice(predicate, self.state[name]))
-            choice.merges.append((node, 0 if branch == 0 else 1))
+            choice.merges.append((node, branch))
             choice.outside.update(outside)
             self.item[name] = choice
 

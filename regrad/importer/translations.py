@@ -392,7 +392,6 @@ TRANSLATIONS = {
     "PartitionedCall": _call, "StatefulPartitionedCall": _call,
     "If": _if, "StatelessIf": _if, "Case": _case, "StatelessCase": _case, "While": _while, "StatelessWhile": _while,
     "Identity": _passed, "IdentityN": _passed, "_Arg": lambda region, node, inputs: [],
-    "DestroyResourceOp": _nothing,
     "TensorArrayV3": _array, "TensorArrayWriteV3": _array_write, "TensorArrayScatterV3": _array_scatter,
     "TensorArrayReadV3": _of_rows("TensorArrayReadV3"), "TensorArrayGatherV3": _array_gather,
     "TensorArraySizeV3": _of_rows("TensorArraySizeV3"), "TensorArrayConcatV3": _array_concat,

@@ -188,11 +188,12 @@ __getattr__, __dir__, _names = names_of(__name__, {
     "regrad.ops.compare": "equal greater greater_equal less less_equal not_equal",
     "regrad.ops.math": "abs cast cos exp log maximum minimum pow round sigmoid sign sin square tanh",
     "regrad.ops.nn": "softplus softsign",
+    "regrad.keras.activations": "hard_sigmoid",
     "regrad.keras.operations": """
         all any arange argmax argmin batch_dot batch_flatten batch_normalization bias_add binary_crossentropy
         categorical_crossentropy clip concatenate constant conv1d conv2d conv2d_transpose conv3d count_params ctc_batch_cost
         ctc_decode ctc_label_dense_to_sparse cumprod cumsum depthwise_conv2d dot dropout dtype elu expand_dims eye flatten foldl
-        foldr gather gradients hard_sigmoid in_test_phase in_top_k in_train_phase int_shape is_keras_tensor is_sparse
+        foldr gather gradients in_test_phase in_top_k in_train_phase int_shape is_keras_tensor is_sparse
         l2_normalize logsumexp map_fn max mean min moving_average_update ndim one_hot ones ones_like permute_dimensions
         placeholder pool2d print_tensor prod random_binomial random_normal random_normal_variable random_uniform
         random_uniform_variable relu repeat repeat_elements reshape resize_images reverse separable_conv2d softmax

@@ -4,13 +4,12 @@ import inspect
 
 from regrad import nn
 from regrad.core import nest
-from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import bool_, int32
 from regrad.core.shapes import TensorShape
 from regrad.keras.backend import image_data_format
 from regrad.keras.base import Input, InputLayer, Layer, Wrapper
 from regrad.keras.cells import GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
-from regrad.keras.operations import batch_dot, repeat_elements
+from regrad.keras.operations import batch_dot, repeat_elements, resize_images
 from regrad.keras.recurrent import GRU, LSTM, RNN, Bidirectional, ConvLSTM2D, SimpleRNN
 from regrad.keras.regularizers import L1L2
 from regrad.layers import convolutional, core, normalization, pooling
@@ -19,7 +18,6 @@ from regrad.nn.embedding import embedding_lookup
 from regrad.ops import array, layout, math, reduce
 from regrad.ops.compare import not_equal
 from regrad.ops.conv import depthwise_conv2d
-from regrad.ops.image import resize_bilinear, resize_nearest_neighbor
 from regrad.ops.random import random_normal, random_uniform
 
 
@@ -669,16 +667,7 @@ class UpSampling2D(_Spatial):
         self.size, self.interpolation = normalize(size, 2, "size"), interpolation
 
     def call(self, inputs):
-        first = self.data_format == "channels_first"
-        images = array.transpose(inputs, [0, 2, 3, 1]) if first else inputs
-        sizes = [d and d * n for d, n in zip(images.dims[1:3], self.size)]
-        given = array.shape(images)[1:3] * convert_to_tensor(list(self.size)) if None in sizes else sizes
-        if self.interpolation == "nearest":
-            out = resize_nearest_neighbor(images, given)
-        else:
-            out = resize_bilinear(images, given, half_pixel_centers=True)
-        out.set_shape([images.dims[0], *sizes, images.dims[3]])
-        return array.transpose(out, [0, 3, 1, 2]) if first else out
+        return resize_images(inputs, *self.size, self.data_format, self.interpolation)
 
 
 class DepthwiseConv2D(Conv2D):  # type: ignore[valid-type, misc]

@@ -255,13 +255,6 @@ def elu(x, alpha=1.0):
     return found if alpha == 1 else compare.where(x > 0, found, alpha * found)
 
 
-def hard_sigmoid(x):
-    """Returns 0.2 x + 0.5, kept between 0 and 1."""
-    from regrad.keras.activations import hard_sigmoid
-
-    return hard_sigmoid(x)
-
-
 def softmax(x, axis=-1):
     """Returns the softmax along an axis."""
     return nn.softmax(x, axis=axis)
@@ -436,7 +429,7 @@ def bias_add(x, bias, data_format=None):
 
 def _format(data_format, rank):
     first = (data_format or backend.image_data_format()) == "channels_first"
-    axes = "DHW"[3 - rank:] if rank > 1 else "W"
+    axes = "DHW"[3 - rank:]
     return f"NC{axes}" if first else f"N{axes}C"
 
 

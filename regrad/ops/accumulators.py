@@ -15,7 +15,7 @@ from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec
 from regrad.core.shapes import TensorShape, as_dims, compatible, text
 from regrad.ops import math
-from regrad.ops.queues import define_handle, kept_op
+from regrad.ops.queues import define_handle, kept_op, nothing
 
 
 class AccumulatorSpec:
@@ -142,24 +142,20 @@ def _take_first(session, op):
         contents.taken.append(contents.take(session, int(n)))
 
 
-def _nothing(*inputs, **attrs):
-    return []
-
-
-_GIVES = {"gives": lambda op: 1, "waited_for_room": lambda session, op, n: False}
+_GIVES = {"gives": lambda op: 1}
 resourceconditionalaccumulator_op = define_handle("ResourceConditionalAccumulator",
                                                   ("dtype", "shape", "shared_name", "reduction_type"))
 sparseconditionalaccumulator_op = define_handle("SparseConditionalAccumulator",
                                                 ("dtype", "shape", "shared_name", "reduction_type"))
 resourceaccumulatorapplygradient_op = kept_op(
-    "ResourceAccumulatorApplyGradient", "handle: resource, local_step: int64, gradient: T", _nothing, _apply_lower, **_GIVES)
+    "ResourceAccumulatorApplyGradient", "handle: resource, local_step: int64, gradient: T", nothing, _apply_lower, **_GIVES)
 resourceaccumulatortakegradient_op = kept_op(
     "ResourceAccumulatorTakeGradient", "handle: resource, num_required: int32",
     lambda handle, n, *, dtype, shape: [Spec(shape, dtype)], _take_lower, {"dtype": None, "shape": None},
     wait_first=_take_first)
 sparseaccumulatorapplygradient_op = kept_op(
     "SparseAccumulatorApplyGradient",
-    "handle: resource, local_step: int64, gradient_indices: int64, gradient_values: T, gradient_shape: int64", _nothing,
+    "handle: resource, local_step: int64, gradient_indices: int64, gradient_values: T, gradient_shape: int64", nothing,
     _sparse_apply_lower, **_GIVES)
 sparseaccumulatortakegradient_op = kept_op(
     "SparseAccumulatorTakeGradient", "handle: resource, num_required: int32",
@@ -171,7 +167,7 @@ def _pair(prefix):
     """Returns the operations that say how many gradients there are, and that set the step."""
     return (kept_op(f"{prefix}AccumulatorNumAccumulated", "handle: resource", lambda handle: [Spec((), dtypes.int32)],
                     lambda b, session, handle: np.int32(len(handle.item().contents(session).gradients))),
-            kept_op(f"{prefix}AccumulatorSetGlobalStep", "handle: resource, new_global_step: int64", _nothing, _set_lower))
+            kept_op(f"{prefix}AccumulatorSetGlobalStep", "handle: resource, new_global_step: int64", nothing, _set_lower))
 
 
 resourceaccumulatornumaccumulated_op, resourceaccumulatorsetglobalstep_op = _pair("Resource")

@@ -1,5 +1,6 @@
 """Operations that write and read checkpoints: what a Saver is made of. On the host; nothing here has a gradient."""
 
+import functools
 import glob
 import os
 import re
@@ -116,7 +117,20 @@ def opened(prefix):
       NotFoundError: there is none, or a file of it is missing.
       DataLossError: the files hold something else.
     """
-    return _opened(prefix, bundle.Bundle if os.path.exists(prefix + bundle.INDEX) else None, bundle.files_of_slices(prefix))
+    return _opened(prefix, _bundle if os.path.exists(prefix + bundle.INDEX) else None, bundle.files_of_slices(prefix))
+
+
+@functools.lru_cache(maxsize=1)
+def _indexed(prefix, stamp):
+    """Returns a Bundle: its index is read once, not once for each variable that starts from it; `stamp` tells which it was."""
+    return bundle.Bundle(prefix)
+
+
+def _bundle(prefix):
+    at = os.stat(prefix + bundle.INDEX)
+    found = _indexed(prefix, (at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns))
+    found.check_data()
+    return found
 
 
 def _opened(prefix, kind, slices):
@@ -198,24 +212,14 @@ restoreslice_op = host_op(
     {"dt": None, "preferred_shard": -1}, stateful=True)
 
 
-def save_v2(prefix, tensor_names, shape_and_slices, tensors, name=None):
-    """Returns an operation that writes tensors into a checkpoint.
+def restore_v2(prefix, tensor_names, shape_and_slices, dtypes, name=None):
+    """Returns a list of tensors, read from a checkpoint. Their static ranks are unknown.
 
     Args:
       prefix: string scalar, the path without endings.
-      tensor_names: string vector, a name for each tensor.
+      tensor_names: string vector, the name of each tensor.
       shape_and_slices: string vector, "" for a whole, or which slice of a whole each tensor is: "100 2 0,50:-".
-      tensors: list of tensors.
-
-    Raises:
-      InvalidArgumentError: (when run) names, slices and tensors do not fit.
-      NotFoundError: (when run) there is no such folder.
-    """
-    return savev2_op(prefix, tensor_names, shape_and_slices, tensors, name=name)
-
-
-def restore_v2(prefix, tensor_names, shape_and_slices, dtypes, name=None):
-    """Returns a list of tensors, read from a checkpoint; see `save_v2`. Their static ranks are unknown.
+      dtypes: list of their dtypes.
 
     Raises:
       NotFoundError: (when run) there is no such checkpoint, or it lacks a name.
@@ -223,14 +227,3 @@ def restore_v2(prefix, tensor_names, shape_and_slices, dtypes, name=None):
       DataLossError: (when run) the files are damaged.
     """
     return restorev2_op(prefix, tensor_names, shape_and_slices, dtypes=tuple(as_dtype(t) for t in dtypes), name=name)
-
-
-def merge_v2_checkpoints(checkpoint_prefixes, destination_prefix, delete_old_dirs=True, allow_missing_files=False, name=None):
-    """Returns an operation that makes one checkpoint of several, which it removes unless `delete_old_dirs` is False."""
-    return mergev2checkpoints_op(checkpoint_prefixes, destination_prefix, delete_old_dirs=delete_old_dirs,
-                                 allow_missing_files=allow_missing_files, name=name)
-
-
-def sharded_filename(basename, shard, num_shards, name=None):
-    """Returns the name of a part of a checkpoint: "basename-00000-of-00002"."""
-    return shardedfilename_op(basename, shard, num_shards, name=name)

@@ -283,7 +283,8 @@ def _close(b, session, handle, *, cancel_pending_enqueues):
     return ()
 
 
-def _nothing(*inputs, **attrs):
+def nothing(*inputs, **attrs):
+    """The shape rule of an operation without results."""
     return []
 
 
@@ -299,9 +300,9 @@ def _waited_for_room(session, op, n):
 
 
 _COMPONENTS = {"types": (), "shapes": ()}
-queueenqueue_op = kept_op("QueueEnqueueV2", "handle: resource, components: [T]", _nothing, _enqueue, gives=lambda op: 1,
+queueenqueue_op = kept_op("QueueEnqueueV2", "handle: resource, components: [T]", nothing, _enqueue, gives=lambda op: 1,
                           waited_for_room=_waited_for_room)
-queueenqueuemany_op = kept_op("QueueEnqueueManyV2", "handle: resource, components: [T]", _nothing, _enqueue_many, gives=_rows,
+queueenqueuemany_op = kept_op("QueueEnqueueManyV2", "handle: resource, components: [T]", nothing, _enqueue_many, gives=_rows,
                               waited_for_room=_waited_for_room)
 queuedequeue_op = kept_op("QueueDequeueV2", "handle: resource", _one_infer, _dequeue, _COMPONENTS,
                           wait_first=_taken_first(None, False))
@@ -309,7 +310,7 @@ queuedequeuemany_op = kept_op("QueueDequeueManyV2", "handle: resource, n: int32"
                               _COMPONENTS, wait_first=_taken_first(1, False))
 queuedequeueupto_op = kept_op("QueueDequeueUpToV2", "handle: resource, n: int32", _many_infer(True), _dequeue_many(True),
                               _COMPONENTS, wait_first=_taken_first(1, True))
-queueclose_op = kept_op("QueueCloseV2", "handle: resource", _nothing, _close, {"cancel_pending_enqueues": False})
+queueclose_op = kept_op("QueueCloseV2", "handle: resource", nothing, _close, {"cancel_pending_enqueues": False})
 queuesize_op = kept_op("QueueSizeV2", "handle: resource", lambda handle: Spec((), dtypes.int32),
                        lambda b, session, handle: np.int32(len(handle.item().contents(session).items)))
 queueisclosed_op = kept_op("QueueIsClosedV2", "handle: resource", lambda handle: Spec((), dtypes.bool_),

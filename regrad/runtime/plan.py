@@ -99,7 +99,7 @@ class Plan:
         if gives and self.commits:
             taken = {n.op.inputs[0] for n in self.nodes if "wait_first" in n.opdef.extra}
             self.filling = [(op, sum(n for other, n in gives if other.inputs[0] is op.inputs[0]))
-                            for op, _ in gives if op.inputs[0] not in taken]
+                            for op, _ in gives if "waited_for_room" in op.opdef.extra and op.inputs[0] not in taken]
         self.keyed, self.keyed_feeds, self.keyed_reads = self._find_keyed()
         self._assign_stages()
 

@@ -15,6 +15,7 @@ from regrad.core.bundle import files_of_slices
 from regrad.core.errors import InvalidArgumentError
 from regrad.core.files import in_place_of
 from regrad.core.proto import Message, fields
+from regrad.core.proto_text import unescaped
 from regrad.ops.checkpoints import opened, read
 
 
@@ -172,7 +173,7 @@ def _parsed(text):
         if match is None:
             continue
         name, string, number = match.groups()
-        value = re.sub(r"\\(.)", r"\1", string) if string is not None else float(number)
+        value = os.fsdecode(unescaped(f'"{string}"')) if string is not None else float(number)
         if isinstance(getattr(state, name, None), list):
             getattr(state, name).append(value)
         elif hasattr(state, name):

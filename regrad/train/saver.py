@@ -33,16 +33,6 @@ class _Entry:
             return [""]
         return [v._save_slice_info.spec for v in self.variables]
 
-    def parts(self, array):
-        """Cuts the stored value into what each variable takes."""
-        if len(self.variables) == 1 and self.variables[0]._save_slice_info is None:
-            return [array]
-        cut = []
-        for v in self.variables:
-            info = v._save_slice_info
-            cut.append(array[tuple(slice(o, o + s) for o, s in zip(info.var_offset, info.var_shape))])
-        return cut
-
 
 class Saver:
     """Saves and restores variables.

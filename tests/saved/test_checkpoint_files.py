@@ -110,3 +110,24 @@ def test_checksums(n):
             crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
     assert records.crc32c(data) == crc ^ 0xFFFFFFFF
     assert records.crc32c(b"123456789") == 0xE3069283
+
+
+def test_the_index_is_read_once_for_all_that_start_from_it(folder, monkeypatch):
+    read = []
+    monkeypatch.setattr(bundle, "read_table", lambda data: read.append(1) or tables.read_table(data))
+    prefix, names = str(folder / "v2"), [n for n, v in VALUES.items() if v.dtype == np.float32]
+    found = [tf.raw_ops.RestoreV2(prefix=prefix, tensor_names=[n], shape_and_slices=[""], dtypes=[tf.float32])[0]
+             for n in names]
+    with tf.Session() as session:
+        for _ in range(2):
+            for n, value in zip(names, session.run(found)):
+                np.testing.assert_array_equal(value, VALUES[n])
+        assert len(names) > 1 and len(read) == 1
+        (folder / "v2.data-00000-of-00001").unlink()
+        with pytest.raises(tf.errors.NotFoundError, match="its data are missing"):
+            session.run(found)
+
+
+def test_the_small_file_may_have_any_bytes_escaped(tmp_path):
+    (tmp_path / "checkpoint").write_bytes(rb'model_checkpoint_path: "/m\303\244\"\\"')
+    assert tf.train.get_checkpoint_state(str(tmp_path)).model_checkpoint_path == '/mä"\\'

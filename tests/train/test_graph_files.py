@@ -51,6 +51,18 @@ def test_python_objects_come_back_while_their_graph_is_there():
     np.testing.assert_allclose(got, [[9, 72], [27, 108]])  # x (3x)^2 and its derivative
 
 
+@pytest.mark.parametrize("op_type", ["MatMul", "Relu"])
+@pytest.mark.parametrize("read", [_read, tf.Graph.as_graph_def], ids=["bytes", "as it is"])
+def test_the_rule_of_an_operations_own_is_imported_with_it(op_type, read):
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.placeholder(tf.float32, [2, 2])
+        y = tf.matmul(x, x) if op_type == "MatMul" else tf.nn.relu(x)
+        y.op._set_attr("_gradient_op_type", b"RuleOfItsOwn")
+    (found,) = tf.import_graph_def(read(graph), return_elements=[y.op.name], name="")
+    assert found.type == op_type and found.get_attr("_gradient_op_type") == b"RuleOfItsOwn"
+
+
 def test_nodes_in_any_order_made_by_hand():
     constant = tf.NodeDef(name="c", op="Const")
     constant.attr["dtype"].CopyFrom(tf.AttrValue(type=tf.float32.as_datatype_enum))
