@@ -1,8 +1,8 @@
 """Optimizers that look at the size of what they train: steps in proportion to it, and bounds on it."""
 
 import regrad as tf
-from regrad.train.optimizer import Optimizer
 from regrad.train.optimizers import MomentumOptimizer
+from regrad.train.wrapping import WrappingOptimizer
 
 
 class LARSOptimizer(MomentumOptimizer):
@@ -40,7 +40,7 @@ class LARSOptimizer(MomentumOptimizer):
         return self._apply_dense(tf.convert_to_tensor(grad), var)
 
 
-class VariableClippingOptimizer(Optimizer):
+class VariableClippingOptimizer(WrappingOptimizer):
     """Another optimizer, after whose steps variables are scaled down to a largest norm.
 
     Args:
@@ -52,20 +52,8 @@ class VariableClippingOptimizer(Optimizer):
 
     def __init__(self, opt, vars_to_clip_dims, max_norm, use_locking=False, colocate_clip_ops_with_vars=False,
                  name="VariableClipping"):
-        super().__init__(use_locking, name)
-        self._opt, self._dims, self._max_norm = opt, dict(vars_to_clip_dims), max_norm
-
-    def compute_gradients(self, *args, **kwargs):
-        """Returns what the optimizer's own `compute_gradients` does."""
-        return self._opt.compute_gradients(*args, **kwargs)
-
-    def get_slot(self, *args, **kwargs):
-        """Returns what the optimizer's own `get_slot` does."""
-        return self._opt.get_slot(*args, **kwargs)
-
-    def get_slot_names(self, *args, **kwargs):
-        """Returns what the optimizer's own `get_slot_names` does."""
-        return self._opt.get_slot_names(*args, **kwargs)
+        super().__init__(opt, use_locking, name)
+        self._dims, self._max_norm = dict(vars_to_clip_dims), max_norm
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """Returns an operation that updates the variables, then scales those down that are too large."""

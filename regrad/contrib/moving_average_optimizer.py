@@ -3,12 +3,12 @@
 from regrad.core.graph import get_default_graph
 from regrad.ops.control import group
 from regrad.train.moving_averages import ExponentialMovingAverage
-from regrad.train.optimizer import Optimizer
 from regrad.train.saver import Saver
+from regrad.train.wrapping import WrappingOptimizer
 from regrad.variables.listing import global_variables
 
 
-class MovingAverageOptimizer(Optimizer):
+class MovingAverageOptimizer(WrappingOptimizer):
     """Trains as another optimizer does, and keeps averages of the variables that were updated.
 
         opt = tf.contrib.opt.MovingAverageOptimizer(tf.train.AdamOptimizer())
@@ -23,19 +23,15 @@ class MovingAverageOptimizer(Optimizer):
     """
 
     def __init__(self, opt, average_decay=0.9999, num_updates=None, sequential_update=True):
-        super().__init__(False, "MovingAverageOptimizer")
-        self._optimizer, self._sequential = opt, sequential_update
+        super().__init__(opt, False, "MovingAverageOptimizer")
+        self._sequential = sequential_update
         self._ema = ExponentialMovingAverage(average_decay, num_updates=num_updates)
         self._swapped = None
-
-    def compute_gradients(self, *args, **kwargs):
-        """Returns what the optimizer's own `compute_gradients` does."""
-        return self._optimizer.compute_gradients(*args, **kwargs)
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """Returns an operation that updates the variables, then their averages."""
         grads_and_vars = list(grads_and_vars)
-        train = self._optimizer.apply_gradients(grads_and_vars, global_step=global_step, name=name)
+        train = self._opt.apply_gradients(grads_and_vars, global_step=global_step, name=name)
         variables = [v for g, v in grads_and_vars if g is not None]
         with get_default_graph().control_dependencies([train] if self._sequential else []):
             averaged = self._ema.apply(variables)

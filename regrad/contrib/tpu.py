@@ -14,7 +14,7 @@ from regrad.estimator.run_config import RunConfig as _RunConfig
 from regrad.estimator.spec import EstimatorSpec, ModeKeys
 from regrad.ops.math import cast
 from regrad.train.hooks import SessionRunArgs, SessionRunHook, StepCounterHook
-from regrad.train.optimizer import Optimizer
+from regrad.train.wrapping import WrappingOptimizer
 from regrad.variables.scope import variable_scope
 
 __all__ = ["CrossShardOptimizer", "InputPipelineConfig", "RunConfig", "TPUConfig", "TPUEstimator", "TPUEstimatorSpec",
@@ -228,27 +228,11 @@ def _set(params, name, value):
         params.add_hparam(name, value)
 
 
-class CrossShardOptimizer(Optimizer):
+class CrossShardOptimizer(WrappingOptimizer):
     """Another optimizer, which applies the sums of the shards' gradients: of one shard, these are its own."""
 
     def __init__(self, opt, reduction="weighted_mean", name="CrossShardOptimizer", group_assignment=None):
-        super().__init__(False, name)
-        self._opt = opt
-
-    def compute_gradients(self, loss, var_list=None, **kwargs):
-        return self._opt.compute_gradients(loss, var_list, **kwargs)
-
-    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
-        return self._opt.apply_gradients(grads_and_vars, global_step, name)
-
-    def get_slot(self, var, name):
-        return self._opt.get_slot(var, name)
-
-    def get_slot_names(self):
-        return self._opt.get_slot_names()
-
-    def variables(self):
-        return self._opt.variables()
+        super().__init__(opt, False, name)
 
 
 @contextlib.contextmanager

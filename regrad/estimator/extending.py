@@ -4,7 +4,7 @@ from regrad.compat.decorators import fn_args
 from regrad.estimator.estimator import Estimator, taken
 from regrad.estimator.spec import ModeKeys
 from regrad.ops.clip import clip_by_global_norm
-from regrad.train.optimizer import Optimizer
+from regrad.train.wrapping import WrappingOptimizer
 
 
 def add_metrics(estimator, metric_fn):
@@ -32,33 +32,20 @@ def add_metrics(estimator, metric_fn):
     return Estimator(model_fn, estimator.model_dir, estimator.config, warm_start_from=estimator._warm_start)
 
 
-class _Clipping(Optimizer):
-    """Another optimizer, whose gradients are changed before they are applied."""
+class _Clipping(WrappingOptimizer):
+    """Another optimizer, whose gradients are clipped by their common norm before they are applied."""
 
-    def __init__(self, optimizer, change):
-        super().__init__(False, f"Transform{optimizer.get_name()}")
-        self._optimizer, self._change = optimizer, change
-
-    def compute_gradients(self, *args, **kwargs):
-        return self._optimizer.compute_gradients(*args, **kwargs)
+    def __init__(self, optimizer, clip_norm):
+        super().__init__(optimizer, False, f"Transform{optimizer.get_name()}")
+        self._clip_norm = clip_norm
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
-        return self._optimizer.apply_gradients(self._change(grads_and_vars), global_step, name)
-
-    def get_slot(self, var, name):
-        return self._optimizer.get_slot(var, name)
-
-    def get_slot_names(self):
-        return self._optimizer.get_slot_names()
-
-    def variables(self):
-        return self._optimizer.variables()
+        """Returns an operation that trains by gradients scaled down."""
+        gradients, variables = zip(*grads_and_vars)
+        clipped, _ = clip_by_global_norm(gradients, self._clip_norm)
+        return self._opt.apply_gradients(list(zip(clipped, variables)), global_step, name)
 
 
 def clip_gradients_by_norm(optimizer, clip_norm):
     """Returns an optimizer that scales all gradients down together where their common norm is above `clip_norm`."""
-    def change(grads_and_vars):
-        gradients, variables = zip(*grads_and_vars)
-        return list(zip(clip_by_global_norm(gradients, clip_norm)[0], variables))
-
-    return _Clipping(optimizer, change)
+    return _Clipping(optimizer, clip_norm)

@@ -14,6 +14,7 @@ from regrad.ops.queues import FIFOQueue
 from regrad.train.coordinator import QueueRunner
 from regrad.train.hooks import SessionRunHook
 from regrad.train.optimizer import Optimizer
+from regrad.train.wrapping import WrappingOptimizer
 from regrad.variables.assign import assign
 from regrad.variables.listing import global_variables, report_uninitialized_variables, variables_initializer
 from regrad.variables.variable import Variable
@@ -46,9 +47,9 @@ class SyncReplicasOptimizer(Optimizer):
         self._applied = False
         self.local_step_init_op = self.chief_init_op = self.ready_for_local_init_op = None
 
-    def compute_gradients(self, *args, **kwargs):
-        """Returns what the optimizer's own `compute_gradients` does."""
-        return self._opt.compute_gradients(*args, **kwargs)
+    # Taken, not inherited: programs that find the optimizers of tf.train look for those whose `__base__` is Optimizer.
+    compute_gradients, variables = WrappingOptimizer.compute_gradients, WrappingOptimizer.variables
+    get_slot, get_slot_names = WrappingOptimizer.get_slot, WrappingOptimizer.get_slot_names
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """Returns the operation that gives gradients and waits for a token.
@@ -120,18 +121,6 @@ class SyncReplicasOptimizer(Optimizer):
         elif num_tokens < needed:
             raise ValueError(f"Too few tokens to finish the first step: {num_tokens} (given) vs {needed} (needed)")
         return self._tokens.enqueue_many(self._of_step(num_tokens)) if num_tokens > 0 else no_op("no_init_tokens")
-
-    def get_slot(self, *args, **kwargs):
-        """Returns a slot of the optimizer."""
-        return self._opt.get_slot(*args, **kwargs)
-
-    def get_slot_names(self, *args, **kwargs):
-        """Returns the names of the optimizer's slots."""
-        return self._opt.get_slot_names(*args, **kwargs)
-
-    def variables(self):
-        """Returns the variables of the optimizer."""
-        return self._opt.variables()
 
     def make_session_run_hook(self, is_chief, num_tokens=-1):
         """Returns the hook that sets the steps, gives the first tokens and, of the chief, starts its thread."""
