@@ -9,7 +9,7 @@ import functools
 import itertools
 import types
 
-from regrad.core import gradient_registry
+from regrad.core import dtypes, gradient_registry
 
 _TREE = {
     "": """compat=compat compat.v1=regrad compat.v2=compat.v2 python=regrad core core.framework core.lib core.lib.core
@@ -603,9 +603,6 @@ _CONTROL_FLOW_UTIL = {"ENABLE_CONTROL_FLOW_V2": True, "EnableControlFlowV2": lam
                       "GetContainingXLAContext": _nothing, "GetContainingWhileContext": _nothing,
                       "GetContainingCondContext": _nothing}
 
-_TYPE_NUMBERS = """FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BOOL QINT8 QUINT8 QINT32 BFLOAT16 QINT16 QUINT16
-    UINT16 COMPLEX128 HALF RESOURCE VARIANT UINT32 UINT64""".split()  # TensorFlow's enum, from 1
-
 _EAGER = {"defun": lambda func=None, **_options: func if func is not None else lambda f: f, "executing_eagerly": _no,
           "in_eager_mode": _no, "in_graph_mode": lambda: True, "num_gpus": lambda: 0,
           "run_test_in_graph_and_eager_modes": "regrad.compat.testing:run_in_graph_and_eager_modes",
@@ -614,7 +611,7 @@ _EAGER = {"defun": lambda func=None, **_options: func if func is not None else l
 
 EXTRAS = {
     "tensorflow.contrib.eager": _EAGER, "tensorflow.contrib.eager.python.tfe": _EAGER,
-    "tensorflow.core.framework.types_pb2": {f"DT_{name}": i for i, name in enumerate(_TYPE_NUMBERS, 1)},
+    "tensorflow.core.framework.types_pb2": {dtypes.enum_name(t): int(t) for t in dtypes.ALL},
     "tensorflow": {"__file__": "regrad:__file__", "__version__": "regrad.versions:VERSION"},
     "tensorflow.python.framework.function": {"Defun": "regrad.autodiff.defun:Defun",
                                              "_DefinedFunction": "regrad.autodiff.defun:_DefinedFunction"},

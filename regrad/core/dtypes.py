@@ -205,6 +205,11 @@ def runtime_name(dtype):
     return {"float32": "float", "float64": "double", "float16": "half"}.get(name, name)
 
 
+def enum_name(dtype):
+    """Returns what TensorFlow's messages call a dtype, such as "DT_FLOAT"."""
+    return f"DT_{runtime_name(dtype).upper()}"
+
+
 def as_dtype(type_value):
     """Returns the DType for a DType, TF name, TF enum, NumPy type or dtype, or Python type.
 

@@ -5,15 +5,11 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from regrad.core.dtypes import DType, as_dtype
+from regrad.core.dtypes import DType, as_dtype, enum_name
 from regrad.core.errors import nearest
 from regrad.core.opdef import SHAPED
 from regrad.core.proto import Message
 from regrad.core.shapes import TensorShape
-
-_ENUM_NAMES = {
-    "float32": "DT_FLOAT", "float64": "DT_DOUBLE", "float16": "DT_HALF", "bool": "DT_BOOL", "string": "DT_STRING",
-}
 
 
 def shape_of(proto):
@@ -470,7 +466,7 @@ def _plain(value):
 def _value_lines(value, indent="    "):
     """Returns the text-format lines of one attribute value."""
     if isinstance(value, DType):
-        return [f"{indent}type: {_ENUM_NAMES.get(value.name, 'DT_' + value.name.upper())}"]
+        return [f"{indent}type: {enum_name(value)}"]
     if isinstance(value, bool):
         return [f"{indent}b: {str(value).lower()}"]
     if isinstance(value, (int, np.integer)):

@@ -12,7 +12,7 @@ import struct
 
 import numpy as np
 
-from regrad.core.dtypes import as_dtype
+from regrad.core.dtypes import enum_name
 
 _VARINT, _FIXED64, BYTES, _FIXED32 = 0, 1, 2, 5
 _WIRE = {"float": _FIXED32, "double": _FIXED64, "string": BYTES, "bytes": BYTES, "int32": _VARINT, "int64": _VARINT,
@@ -487,18 +487,15 @@ def _field_bytes(field, value):
 
 # -- text -------------------------------------------------------------------------------------------
 
-_SHORT = {"FLOAT32": "FLOAT", "FLOAT64": "DOUBLE", "FLOAT16": "HALF"}
-
 
 def _text(field, value):
     if field.kind == "bool":
         return str(value).lower()
     if field.kind == "enum" and field.name in ("dtype", "type") and value:
         try:
-            name = as_dtype(value % 100).name.upper()
+            return enum_name(value % 100) + "_REF" * (value > 100)
         except TypeError:  # of a later TensorFlow
             return str(value)
-        return f"DT_{_SHORT.get(name, name)}{'_REF' * (value > 100)}"
     if field.kind in ("string", "bytes"):
         raw = value.encode() if isinstance(value, str) else value
         return '"' + "".join({92: "\\\\", 34: '\\"', 10: "\\n"}.get(c) or (chr(c) if 32 <= c < 127 else f"\\{c:03o}")

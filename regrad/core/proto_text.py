@@ -148,7 +148,7 @@ def unescaped(text):
 
 
 # Names of the enumerations that graphs have besides the dtypes.
-_ENUMS = {"LEGACY": 0, "V1": 1, "V2": 2, "DT_INVALID": 0, "DT_FLOAT": 1, "DT_DOUBLE": 2, "DT_HALF": 19}
+_ENUMS = {"LEGACY": 0, "V1": 1, "V2": 2, "DT_INVALID": 0}
 for _group in ("VARIABLE_SYNCHRONIZATION_: AUTO NONE ON_WRITE ON_READ",
                "VARIABLE_AGGREGATION_: NONE SUM MEAN ONLY_FIRST_REPLICA"):
     _start, _, _names = _group.partition(":")
@@ -164,6 +164,4 @@ def _scalar(kind, text):
         return int(text, 0)
     if text in _ENUMS:
         return _ENUMS[text]
-    name, is_ref = text.removeprefix("DT_").removesuffix("_REF").lower(), text.endswith("_REF")
-    number = _ENUMS.get("DT_" + name.upper())
-    return (as_dtype(name).as_datatype_enum if number is None else number) + 100 * is_ref
+    return as_dtype(text.removeprefix("DT_").lower()).as_datatype_enum + 100 * text.endswith("_REF")
