@@ -1046,6 +1046,13 @@ def variable_of(tensor):
     return op.attrs.get("variable") if op.opdef.type == "FuncInput" else None
 
 
+def origin(tensor):
+    """Returns the tensor that `tensor` is another name of: what Identity operations pass on."""
+    while tensor.op.type == "Identity":
+        tensor = tensor.op.inputs[0]
+    return tensor
+
+
 def may_assign(op):
     """True for an operation that may write variables."""
     return bool(op.opdef.writes) or op.opdef.extra.get("has_bodies", False)

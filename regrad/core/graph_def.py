@@ -152,6 +152,27 @@ class NodeDef:
     __repr__ = __str__
 
 
+def source(text):
+    """Returns the name of the node that an input, "name", "name:1" or "^name", comes from."""
+    return text.lstrip("^").partition(":")[0]
+
+
+def operands(node):
+    """Returns the inputs of a node that are tensors."""
+    return [text for text in node.input if not text.startswith("^")]
+
+
+def controls(node):
+    """Returns the inputs of a node that it only waits for, "^name"."""
+    return [text for text in node.input if text.startswith("^")]
+
+
+def attribute(node, key, default=None):
+    """Returns the value of a node's attribute, or `default` where it has none."""
+    attr = node.attr.get(key)
+    return default if attr is None or attr.value is None else attr.value
+
+
 def op_def(op):
     """Returns what TensorFlow calls the OpDef of an operation: `name`, `input_arg`, `output_arg`, `attr`, `is_stateful`."""
     def args(names):
@@ -357,7 +378,7 @@ def in_order(nodes, more=()):
         stack, opened = [node], set()  # opened: those on the way from `node` to the top of the stack
         while stack:
             top = stack[-1]
-            needed = dict.fromkeys(text.lstrip("^").partition(":")[0] for text in top.input)
+            needed = dict.fromkeys(source(text) for text in top.input)
             if top.op in ("Merge", "RefMerge"):
                 needed = [n for n in needed if n not in named or named[n].op not in ("NextIteration", "RefNextIteration")]
             if top.name in more:

@@ -7,7 +7,7 @@ that later versions replaced the newest stands for all.
 import numpy as np
 
 from regrad.core.dtypes import as_dtype
-from regrad.core.graph_def import AttrValue, NodeDef
+from regrad.core.graph_def import AttrValue, NodeDef, attribute, controls, operands, source
 from regrad.core.opdef import find_op
 from regrad.core.shapes import TensorShape
 
@@ -73,18 +73,6 @@ class _Nodes:
         return node.name
 
 
-def _operands(node):
-    return [text for text in node.input if not text.startswith("^")]
-
-
-def _controls(node):
-    return [text for text in node.input if text.startswith("^")]
-
-
-def _given(node, key, default):
-    return node.attr[key].value if key in node.attr else default
-
-
 # -- translations: function(graph, node) changes the node ----------------------------------------------------
 def _renamed(op_type):
     def translate(graph, node):
@@ -98,8 +86,8 @@ def _with_constants(op_type, *words, order=None):
 
     def translate(graph, node):
         new = [graph.constant(node, word, value(node) if callable(value) else value) for word, value in words]
-        inputs = [*_operands(node), *new]
-        node.op, node.input = op_type, [*(inputs if order is None else order(inputs)), *_controls(node)]
+        inputs = [*operands(node), *new]
+        node.op, node.input = op_type, [*(inputs if order is None else order(inputs)), *controls(node)]
 
     return translate
 
@@ -110,7 +98,7 @@ def _integer(value):
 
 def _text_of(key):
     def value(node):
-        text = _given(node, key, b"")
+        text = attribute(node, key, b"")
         return np.array(text.encode() if isinstance(text, str) else text, object)
 
     return value
@@ -126,28 +114,28 @@ def _variable(graph, node):
 
 
 def _nothing(graph, node):
-    node.op, node.input = "NoOp", _controls(node)
+    node.op, node.input = "NoOp", controls(node)
 
 
 def _assign_resource(graph, node):
     node.op = "Assign"
     # A resource of unknown shape takes any value; a known one refuses another shape unless it is told otherwise.
-    handle = graph.named.get(_operands(node)[0].partition(":")[0])
-    shape = _given(handle, "shape", None) if handle is not None else None
+    handle = graph.named.get(source(operands(node)[0]))
+    shape = attribute(handle, "shape") if handle is not None else None
     unknown = shape is None or isinstance(shape, TensorShape) and not shape.is_fully_defined()
     node.attr["validate_shape"] = AttrValue(not unknown)
 
 
 def _gather_resource(graph, node):
-    axis = graph.constant(node, "axis", _integer(_given(node, "batch_dims", 0)))
-    node.op, node.input = "GatherV2", [*_operands(node), axis, *_controls(node)]
+    axis = graph.constant(node, "axis", _integer(attribute(node, "batch_dims", 0)))
+    node.op, node.input = "GatherV2", [*operands(node), axis, *controls(node)]
 
 
 def _diagonal(op_type):
     """Returns the translation of diagonals: one diagonal is the same however it is aligned."""
 
     def translate(graph, node):
-        aligned = _given(node, "align", "RIGHT_LEFT")
+        aligned = attribute(node, "align", "RIGHT_LEFT")
         node.op, node.attr["align"] = op_type, AttrValue(aligned.decode() if isinstance(aligned, bytes) else aligned)
 
     return translate
@@ -155,19 +143,19 @@ def _diagonal(op_type):
 
 def _blocks(op_type):
     def translate(graph, node):
-        size = graph.constant(node, "block_shape", np.full(2, _given(node, "block_size", 0), np.int32))
-        x, paddings = _operands(node)
-        node.op, node.input = op_type, [x, size, paddings, *_controls(node)]
+        size = graph.constant(node, "block_shape", np.full(2, attribute(node, "block_size", 0), np.int32))
+        x, paddings = operands(node)
+        node.op, node.input = op_type, [x, size, paddings, *controls(node)]
 
     return translate
 
 
 def _parse_example(graph, node):
-    n, m = _given(node, "Nsparse", 0), _given(node, "Ndense", 0)
-    serialized, names, *rest = _operands(node)
+    n, m = attribute(node, "Nsparse", 0), attribute(node, "Ndense", 0)
+    serialized, names, *rest = operands(node)
     sparse, dense, none = (graph.packed(node, word, part) for word, part in (
         ("sparse_keys", rest[:n]), ("dense_keys", rest[n:n + m]), ("ragged_keys", [])))
-    node.op, node.input = "ParseExampleV2", [serialized, names, sparse, dense, none, *rest[n + m:], *_controls(node)]
+    node.op, node.input = "ParseExampleV2", [serialized, names, sparse, dense, none, *rest[n + m:], *controls(node)]
     node.attr["num_sparse"] = AttrValue(n)
 
 
@@ -187,7 +175,7 @@ _TRANSLATIONS = {
     "ParallelDynamicStitch": _renamed("DynamicStitch"),
     "Gather": _with_constants("GatherV2", ("axis", _integer(0))),
     "Concat": _with_constants("ConcatV2", order=lambda inputs: [*inputs[1:], inputs[0]]),
-    "TopK": _with_constants("TopKV2", ("k", lambda node: _integer(_given(node, "k", 0)))),
+    "TopK": _with_constants("TopKV2", ("k", lambda node: _integer(attribute(node, "k", 0)))),
     "StaticRegexFullMatch": _with_constants("RegexFullMatch", ("pattern", _text_of("pattern"))),
     "StaticRegexReplace": _with_constants("RegexReplace", ("pattern", _text_of("pattern")), ("rewrite", _text_of("rewrite"))),
     "NonMaxSuppressionV2": _with_constants("NonMaxSuppressionV3", ("score_threshold", np.array(-np.inf, np.float32))),

@@ -6,7 +6,8 @@ they cannot. `tf.gradients` of the imported loop gives its gradient anew.
 
 from regrad.core.dtypes import DType, float32
 from regrad.core.errors import UnimplementedError
-from regrad.importer.structure import ENTERS, EXITS, FLOW, source
+from regrad.core.graph_def import source
+from regrad.importer.structure import ENTERS, EXITS, FLOW
 
 # Stacks keep the values of a loop's turns, TensorArrayGrad the gradients of its rows, optional values those of a branch.
 RECORDS = frozenset("""Stack StackPush StackPop StackClose StackV2 StackPushV2 StackPopV2 StackCloseV2 TensorArrayGrad

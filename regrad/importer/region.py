@@ -7,14 +7,14 @@ of TensorFlow's Exit and Merge.
 
 from regrad.core import device as devices
 from regrad.core.copying import copied_bodies
-from regrad.core.graph import Tensor, get_default_graph
-from regrad.core.graph_def import _is_mark, _made_bodies, _plain, described
+from regrad.core.graph import Tensor, get_default_graph, origin
+from regrad.core.graph_def import _is_mark, _made_bodies, _plain, controls, described, operands, source
 from regrad.core.graph_proto import read_attributes
 from regrad.core.opdef import Spec, find_op
 from regrad.core.shapes import TensorShape
 from regrad.importer.functions import Function
 from regrad.importer.recorded import add_unimported, without_recorded
-from regrad.importer.structure import ENTERS, FLOW, Choice, Loop, Structure, full, source
+from regrad.importer.structure import ENTERS, FLOW, Choice, Loop, Structure, full
 
 
 class Library:
@@ -209,13 +209,13 @@ class Region:
 
     def controls(self, node):
         """Context manager: what is made inside waits for what the node's control inputs name."""
-        waits = [self._operation(text[1:]) for text in node.input if text.startswith("^")]
+        waits = [self._operation(text[1:]) for text in controls(node)]
         return self.graph.control_dependencies([op for op in waits if op is not None])
 
     def _add_node(self, node):
         from regrad.importer import translations
 
-        inputs = tuple(self.value(text) for text in node.input if not text.startswith("^"))
+        inputs = tuple(self.value(text) for text in operands(node))
         with self.controls(node):
             made = translations.translated(self, node, inputs)
         if made is not None:
@@ -277,8 +277,8 @@ class Region:
             def make():
                 inner = Region(self.structure, self.library, self, self.frame,
                                choice.state | {(choice.predicate, int(taken))}, scope=self.scope)
-                texts = [_data(m)[first if not taken else 1 - first] for m, first in choice.merges]
-                waits = [t for m, _ in choice.merges for t in m.input if t.startswith("^") and inner.makes(t)]
+                texts = [operands(m)[first if not taken else 1 - first] for m, first in choice.merges]
+                waits = [t for m, _ in choice.merges for t in controls(m) if inner.makes(t)]
                 inner.build([*waits, *texts])
                 values = [inner.value(t) for t in texts]
                 for (m, _), v in zip(choice.merges, values):
@@ -302,7 +302,7 @@ class Region:
         Returns:
           Whether `choice` is of that kind; `tf.Variable.initialized_value` makes it.
         """
-        is_initialized, initialized_value = _origin(predicate).op, find_op("InitializedValue")
+        is_initialized, initialized_value = origin(predicate).op, find_op("InitializedValue")
         merge, first = choice.merges[0]
         if (is_initialized.type != "IsVariableInitialized" or initialized_value is None or len(choice.merges) > 1
                 or f"{merge.name}:1" in self.structure.used):
@@ -311,12 +311,12 @@ class Region:
         def value(taken):
             inner = Region(self.structure, self.library, self, self.frame, choice.state | {(choice.predicate, taken)},
                            scope=self.scope)
-            text = _data(merge)[1 - first if taken else first]
+            text = operands(merge)[1 - first if taken else first]
             inner.build([text])
             return inner.value(text)
 
         storage, read = is_initialized.inputs[0], value(1)
-        if not isinstance(read, Tensor) or _origin(read) is not storage:
+        if not isinstance(read, Tensor) or origin(read) is not storage:
             return False
         self._named(merge.name, initialized_value(storage, value(0)))
         return True
@@ -332,7 +332,7 @@ class Region:
             return [region.value(t) for t in texts]
 
         nexts = [after.input[0] for _, _, after in loop.variables]
-        unchanged = [source(self._through_identity(t)) == m.name for t, (m, _, _) in zip(nexts, loop.variables)]
+        unchanged = [self.structure.origin(t) == f"{m.name}:0" for t, (m, _, _) in zip(nexts, loop.variables)]
         waits = [self._operation(t[1:]) for t in loop.needs() if t.startswith("^")]
         with self.graph.control_dependencies([op for op in waits if op is not None]):
             results = repeated(_beside(loop.condition.name, "While"), start, unchanged,
@@ -341,14 +341,6 @@ class Region:
         last = {m.name: v for (m, _, _), v in zip(loop.variables, results)}
         for name, merge in loop.exits.items():
             self._named(name, last[merge])
-
-    def _through_identity(self, text):
-        text = self.structure.resolved(text)
-        node = self.structure.nodes.get(source(text))
-        while node is not None and node.op == "Identity":
-            text = self.structure.resolved(node.input[0])
-            node = self.structure.nodes.get(source(text))
-        return text
 
     # -- functions ----------------------------------------------------------------------------
     def function(self, node, named):
@@ -423,17 +415,6 @@ def _joined(before, after):
     if before is None or after is None or len(before) != len(after):
         return None
     return tuple(a if a == b else None for a, b in zip(before, after))
-
-
-def _origin(tensor):
-    """Returns what a tensor is the same as, through operations that pass it on."""
-    while tensor.op.type == "Identity":
-        tensor = tensor.op.inputs[0]
-    return tensor
-
-
-def _data(node):
-    return [t for t in node.input if not t.startswith("^")]
 
 
 def _beside(name, what):

@@ -9,7 +9,7 @@ of which one output alone has a value, and a Merge, which takes the input that h
 worked out here: a node's *state* is the set of (predicate, branch taken) under which it has one.
 """
 
-from regrad.core.graph_def import in_order
+from regrad.core.graph_def import in_order, operands, source
 from regrad.core.opdef import find_op
 from regrad.core.tf_nodes import native
 
@@ -20,11 +20,6 @@ EXITS = frozenset({"Exit", "RefExit"})
 NEXTS = frozenset({"NextIteration", "RefNextIteration"})
 CONDITION = "LoopCond"
 FLOW = SWITCHES | MERGES | ENTERS | EXITS | NEXTS | {CONDITION}
-
-
-def source(text):
-    """Returns the name of the node that an input, "name", "name:1" or "^name", comes from."""
-    return text.lstrip("^").partition(":")[0]
 
 
 def full(text):
@@ -99,8 +94,8 @@ class Structure:
         # A loop's results wait for all that goes in, which Exit nodes need not.
         entered = {exit: [e.name for e in loop.enters] for loop in self.loops.values() for exit in loop.exits}
         self.order = in_order(self.order, entered)
-        merges = [n for n in self.order if self._find_state(n)]
-        self._find_choices(merges)
+        branch_of = {node.name: branch for node in self.order if (branch := self._find_state(node)) is not None}
+        self._find_choices(branch_of)
 
     # -- loops --------------------------------------------------------------------------
     def _find_frames(self):
@@ -138,7 +133,7 @@ class Structure:
                     raise ValueError(f"Node '{node.name}' (LoopCond): {why}.")
                 loop.condition = node
             elif node.op in MERGES and any(self.nodes[source(t)].op in NEXTS for t in node.input):
-                pair = [self.nodes[source(t)] for t in node.input if not t.startswith("^")]
+                pair = [self.nodes[source(t)] for t in operands(node)]
                 if len(pair) != 2 or pair[0].op not in ENTERS or pair[1].op not in NEXTS:
                     raise ValueError(f"Node '{node.name}' ({node.op}): a loop variable's Merge takes an Enter and a "
                                      f"NextIteration, this one {', '.join(n.op for n in pair)}.")
@@ -182,43 +177,52 @@ class Structure:
         return state | {(self._canonical(node.input[1]), int(text.endswith(":1")))}
 
     def _find_state(self, node):
-        """Finds the state of a node whose inputs have theirs; returns whether it is the Merge of a branch."""
+        """Finds the state of a node whose inputs have theirs.
+
+        Returns:
+          Of a branch's Merge (predicate, the branch in which its first input has a value), None of other nodes.
+
+        Raises:
+          ValueError: a Merge of something else than two branches.
+        """
         if node.op in EXITS:
             states = [self.state[e.name] for e in self.loops[self.frame[node.name]].enters]
             self.state[node.name] = frozenset().union(*states)
-            return False
+            return None
         joins = node.op in MERGES and node.name not in self.item
         states = {text: self.text_state(text) for text in self._inputs(node)}
         if not joins:
             self.state[node.name] = frozenset().union(*states.values())
-            return False
+            return None
         data = [s for text, s in states.items() if not text.startswith("^")]
         only = [s - data[1 - i] for i, s in enumerate(data)] if len(data) == 2 else []
         if len(only) != 2 or any(len(o) != 1 for o in only) or len({p for o in only for p, _ in o}) != 1:
             raise ValueError(f"Node '{node.name}' ({node.op}) joins what does not come from the two branches of one predicate; "
                              "such dataflow stands for no tf.cond, and cannot be imported.")
         self.state[node.name] = data[0] & data[1]  # what it waits for does not take its value away
-        return True
+        ((predicate, branch),) = only[0]
+        return predicate, branch
 
-    def _find_choices(self, merges):
+    def _find_choices(self, branch_of):
         """Gathers the Merge nodes of each tf.cond: those whose branches have nodes in common.
 
         But for one that needs another's result, as that of a gradient does: it gets a branch of its own.
+
+        Args:
+          branch_of: {name of a Merge: (predicate, the branch in which its first input has a value)}.
         """
         parent: dict = {}
-        depth = self._depths(merges)
+        depth = self._depths({name: (predicate, self.state[name]) for name, (predicate, _) in branch_of.items()})
 
         def root(name):
             while parent[name] != name:
                 name = parent[name]
             return name
 
-        first, found, at = {}, {}, {}
-        for node in merges:
-            texts = [t for t in node.input if not t.startswith("^")]
-            states = [self.text_state(t) for t in texts]
-            ((predicate, branch),) = states[0] - states[1]
-            inside, outside = self._branches(node.input, predicate)
+        first, outside_of, at = {}, {}, {}
+        for merge, (predicate, _) in branch_of.items():
+            node = self.nodes[merge]
+            inside, outside_of[merge] = self._branches(node.input, predicate)
             parent[node.name] = node.name
             for name in inside:
                 if not self._is_pivot(name, predicate):
@@ -229,12 +233,11 @@ class Structure:
                         raise ValueError(f"Node '{name}' ({self.nodes[name].op}) is in a branch, and '{node.name}' takes of it "
                                          "later, as a recorded gradient does: the branch would run twice, with another effect "
                                          "or other random numbers. tf.gradients of the imported branch gives its gradient.")
-            found[node.name] = (node, predicate, branch, outside)
         choices: dict = {}
-        for name, (node, predicate, branch, outside) in found.items():
+        for name, (predicate, branch) in branch_of.items():
             choice = choices.setdefault(root(name), Choice(predicate, self.state[name]))
-            choice.merges.append((node, branch))
-            choice.outside.update(outside)
+            choice.merges.append((self.nodes[name], branch))
+            choice.outside.update(outside_of[name])
             self.item[name] = choice
 
     def _repeatable(self, name):
@@ -242,12 +245,8 @@ class Structure:
         opdef = find_op(self.nodes[name].op)
         return opdef is None or not (opdef.random or opdef.stateful or opdef.writes) or self.nodes[name].op in _HARMLESS
 
-    def _depths(self, merges):
-        """Returns {name of a Merge: how many others of its predicate, at most, follow each other up to it}."""
-        keys = {}
-        for node in merges:
-            states = [self.text_state(t) for t in node.input if not t.startswith("^")]
-            keys[node.name] = (states[0] ^ states[1], self.state[node.name])
+    def _depths(self, keys):
+        """Returns {name of a Merge: how many others of the same of `keys`, at most, follow each other up to it}."""
         depth, seen = {}, {}  # seen: {name: {key: depth of the last Merge before it}}
         for node in self.order:
             before = [seen[source(t)] for t in self._inputs(node)]
@@ -301,6 +300,15 @@ class Structure:
             text = node.input[0]
             node = self.nodes.get(source(text))
         return text
+
+    def origin(self, text):
+        """Returns the text of what Switch and Identity nodes pass on as `text`."""
+        text = self.resolved(text)
+        node = self.nodes.get(source(text))
+        while node is not None and node.op == "Identity":
+            text = self.resolved(node.input[0])
+            node = self.nodes.get(source(text))
+        return full(text)
 
     def matters(self, name):
         """True where a node, or one before it in the same branch or turn, does more than compute: others wait for that."""

@@ -10,8 +10,9 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import constant
 from regrad.core.graph import Tensor
+from regrad.core.graph_def import attribute
 from regrad.core.opdef import find_op
-from regrad.core.shapes import TensorShape
+from regrad.core.shapes import as_dims
 
 _HANDLES = (dtypes.resource, dtypes.variant)
 
@@ -28,15 +29,6 @@ def translated(region, node, inputs):
     if translation is not None and (node.op not in _BODIES or hasattr(node.attr[_BODIES[node.op]].value, "attr")):
         return translation(region, node, inputs)
     return None
-
-
-def _attr(node, name, default=None):
-    attr = node.attr.get(name)
-    return default if attr is None or attr.value is None else attr.value
-
-
-def _dims(shape):
-    return shape.dims_ if isinstance(shape, TensorShape) else shape
 
 
 def _const(value, dtype=np.int32):
@@ -159,8 +151,7 @@ def _while(region, node, inputs):
     from regrad.importer.region import repeated
 
     (test, test_nodes), (body, body_nodes) = (region.function(node, node.attr[k].value) for k in ("cond", "body"))
-    passed = [_behind_identity(body_nodes, text) for text in body.results]
-    unchanged = [text == argument for text, argument in zip(passed, body.arguments)]
+    unchanged = [body_nodes.origin(text) == argument for text, argument in zip(body.results, body.arguments)]
 
     def step(values, wanted):
         found, effects = region.called(node, body, body_nodes, values)
@@ -175,21 +166,13 @@ def _while(region, node, inputs):
     return _results(region, node, last)
 
 
-def _behind_identity(structure, text):
-    node = structure.nodes[text.partition(":")[0]]
-    while node.op == "Identity":
-        text = node.input[0] if ":" in node.input[0] else node.input[0] + ":0"
-        node = structure.nodes[text.partition(":")[0]]
-    return text
-
-
 _BODIES = {"If": "then_branch", "While": "body", "Case": "branches"}  # the op types that Regrad has under these names, too
 
 
 # -- handles ----------------------------------------------------------------------------------------
 def _passed(region, node, inputs):
     """Identity and the like: handles, and what stands for them, are passed on as they are."""
-    kinds = _attr(node, "T")
+    kinds = attribute(node, "T")
     if not isinstance(kinds, tuple):
         kinds = (kinds,)
     if all(isinstance(v, Tensor) for v in inputs) and not any(k in _HANDLES for k in kinds):
@@ -225,9 +208,9 @@ def _make(op_type, inputs, name, **attrs):
 
 
 def _array(region, node, inputs):
-    dynamic = bool(_attr(node, "dynamic_size", False))
-    flow = _make("TensorArrayV3", inputs, node.name, dtype=_attr(node, "dtype"), dynamic_size=dynamic,
-                 element_shape=_dims(_attr(node, "element_shape")))
+    dynamic = bool(attribute(node, "dynamic_size", False))
+    flow = _make("TensorArrayV3", inputs, node.name, dtype=attribute(node, "dtype"), dynamic_size=dynamic,
+                 element_shape=as_dims(attribute(node, "element_shape")))
     return [Array(flow.dtype, dynamic), flow]
 
 
@@ -266,7 +249,7 @@ def _array_gather(region, node, inputs):
         rows = _make("Identity", (flow,), node.name)
     else:
         rows = _make("TensorArrayGatherV3", (flow, indices), node.name)
-    shape = _dims(_attr(node, "element_shape"))
+    shape = as_dims(attribute(node, "element_shape"))
     if shape is not None:
         rows.set_shape((None, *shape))
     return [rows]
@@ -285,7 +268,7 @@ def _array_concat(region, node, inputs):
 def _reserve(region, node, inputs):
     shape, size = inputs
     grows = size.value() is not None and not size.value()
-    return [_make("TensorArrayV3", (size,), node.name, dtype=_attr(node, "element_dtype"), dynamic_size=grows,
+    return [_make("TensorArrayV3", (size,), node.name, dtype=attribute(node, "element_dtype"), dynamic_size=grows,
                   element_shape=_known_shape(shape))]
 
 
@@ -298,7 +281,7 @@ def _known_shape(tensor):
 def _set_item(region, node, inputs):
     rows, index, item = inputs
     return [_make("TensorArrayWriteV3", (rows, index, item), node.name,
-                  dynamic_size=bool(_attr(node, "resize_if_index_out_of_bounds", False)))]
+                  dynamic_size=bool(attribute(node, "resize_if_index_out_of_bounds", False)))]
 
 
 def _item(op_type):
@@ -316,7 +299,7 @@ def _stacked(region, node, inputs):
     rows, shape = inputs
     stacked, known = _make("Identity", (rows,), node.name), _known_shape(shape)
     if known is not None:
-        n = _attr(node, "num_elements", -1)
+        n = attribute(node, "num_elements", -1)
         stacked.set_shape((n if n >= 0 else None, *known))
     return [stacked]
 
@@ -357,7 +340,7 @@ def _pop(region, node, inputs):
 
 
 def _empty(region, node, inputs):
-    return [_make("TensorArrayV3", (_const(0),), node.name, dtype=_attr(node, "element_dtype"), dynamic_size=True,
+    return [_make("TensorArrayV3", (_const(0),), node.name, dtype=attribute(node, "element_dtype"), dynamic_size=True,
                   element_shape=_known_shape(inputs[0]))]
 
 
@@ -372,7 +355,7 @@ def _length(region, node, inputs):
 def _element_shape(region, node, inputs):
     from regrad.ops.array import shape
 
-    return [shape(inputs[0], out_type=_attr(node, "shape_type", dtypes.int32))[1:]]
+    return [shape(inputs[0], out_type=attribute(node, "shape_type", dtypes.int32))[1:]]
 
 
 def _cut(node, value, lengths):

@@ -9,7 +9,7 @@ from regrad.core.convert import constant as constant_of
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype, bool_, int32, int64
 from regrad.core.errors import ShapeError
-from regrad.core.graph import Tensor, is_tensor
+from regrad.core.graph import Tensor, is_tensor, origin
 from regrad.core.shapes import TensorShape
 from regrad.framework import control_dependencies
 from regrad.keras import backend
@@ -569,9 +569,7 @@ def _logits(output, op_type, from_logits):
     """Returns the logits behind probabilities, where they are of an operation of that type, or None."""
     if from_logits:
         return output
-    source = output.op
-    while source.type == "Identity":
-        source = source.inputs[0].op
+    source = origin(output).op
     return source.inputs[0] if source.type == op_type else None
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regrad.core.graph import body_graphs
+from regrad.core.graph import body_graphs, origin
 from regrad.core.shapes import fully_known
 from regrad.runtime.rewriting import stacked_product
 
@@ -160,7 +160,7 @@ def _roles(body, known):
     """Returns the _Roles of a loop's variables; None if one of them is something else."""
     users, roles = _users(body), _Roles({}, {}, {})
     for i, (x, t, out) in enumerate(zip(known, body.inputs, body.outputs)):
-        made = _origin(out)
+        made = origin(out)
         if made is t:
             continue
         step = step_of(made, t, x)
@@ -177,13 +177,6 @@ def _roles(body, known):
         else:
             return None
     return roles
-
-
-def _origin(t):
-    """Returns the tensor that `t` is another name of."""
-    while t.op.type == "Identity":
-        t = t.op.inputs[0]
-    return t
 
 
 def step_of(out, t, start):

@@ -5,7 +5,7 @@ place. What this file does not know stays as it is.
 """
 
 from regrad.core.graph import Graph
-from regrad.core.graph_def import AttrValue, GraphDef, NodeDef
+from regrad.core.graph_def import AttrValue, GraphDef, NodeDef, controls
 from regrad.ops.array import (
     broadcast_gradient_args,
     broadcast_to,
@@ -64,7 +64,6 @@ def _in_place_of(node, build):
             return None
         identity_n(results, name="results")
     outside = {t.op.name: text for t, text in zip(inputs, node.input)}
-    controls = [text for text in node.input if text.startswith("^")]
 
     def named(text):
         name, colon, index = text.partition(":")
@@ -78,7 +77,7 @@ def _in_place_of(node, build):
             part.name, part.device = f"{node.name}/{op.name}", node.device
             nodes.append(part)
     nodes[-1].name = node.name
-    nodes[-1].input += controls
+    nodes[-1].input += controls(node)
     return nodes
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from regrad.core import proto_text
 from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
-from regrad.core.graph_def import AttrValue, GraphDef, import_graph_def
+from regrad.core.graph_def import AttrValue, GraphDef, controls, import_graph_def, source
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.graph_proto import AnyProto, CollectionDef, MetaGraphDef, ProtoGraphDef, graph_proto
 from regrad.core.messages import VariableDef
@@ -236,7 +236,7 @@ def _needed(graph_def, names):
     seen, stack = set(names), list(names)
     while stack:
         for text in nodes[stack.pop()].input:
-            name = text.lstrip("^").partition(":")[0]
+            name = source(text)
             if name not in seen:
                 seen.add(name)
                 stack.append(name)
@@ -290,14 +290,14 @@ def remove_training_nodes(input_graph, protected_nodes=None):
     Nodes with control inputs, those that others wait for, and those of `protected_nodes` stay.
     """
     protected = set(protected_nodes or ())
-    waited_for = {text[1:] for n in input_graph.node for text in n.input if text.startswith("^")}
+    waited_for = {text[1:] for n in input_graph.node for text in controls(n)}
     instead = {n.name: n.input[0] for n in input_graph.node
                if n.op in ("Identity", "CheckNumerics") and len(n.input) == 1 and n.name not in protected | waited_for}
     # What nobody takes is an output: it stays, too.
     taken = {text.partition(":")[0] for n in input_graph.node for text in n.input}
     instead = {name: text for name, text in instead.items() if name in taken}
 
-    def source(text):
+    def taken_instead(text):
         name, colon, index = text.partition(":")
         while name in instead and index in ("", "0"):
             name, colon, index = instead[name].partition(":")
@@ -307,7 +307,7 @@ def remove_training_nodes(input_graph, protected_nodes=None):
     for old in input_graph.node:
         if old.name not in instead:
             node = copy.copy(old)
-            node.input = [text if text.startswith("^") else source(text) for text in old.input]
+            node.input = [text if text.startswith("^") else taken_instead(text) for text in old.input]
             part.node.append(node)
     return part
 
