@@ -9,26 +9,34 @@ when it is first used, so importing Regrad loads NumPy and little else.
 import importlib
 
 from regrad.core import gradient_registry as _registry
+from regrad.core.lazy import names_of as _names_of
 
 __version__ = "0.1.0"
 newaxis = None  # tf.newaxis, in x[:, tf.newaxis]
 
-_NAMES = {
+_MODULES = """app autograph bitwise compat config=regrad.runtime.config contrib core data debugging distribute distributions
+    dtypes errors=regrad.core.errors estimator feature_column flags gfile graph_util image initializers inspect io keras layers
+    linalg logging lookup losses manip math metrics nest nn ops profiler python python_io quantization queue random raw_ops
+    rules=regrad.autodiff.rules saved_model sel=regrad.autodiff.selectors sets signal sparse spectral strings summary test train
+    variables version"""
+
+__getattr__, __dir__, __all__ = _names_of(__name__, {
     "regrad.core.dtypes": """QUANTIZED_DTYPES
-        as_dtype bfloat16 complex128 complex64 double float16 float32 float64 half int16 int32 int64
+        as_dtype bfloat16 bool=bool_ complex128 complex64 double float16 float32 float64 half int16 int32 int64
         int8 qint16 qint32 qint8 quint16 quint8 resource string uint16 uint32 uint64 uint8 variant DType""",
     "regrad.core.constants": "get_static_value",
     "regrad.logging": "get_logger",
     "regrad.core.shapes": "Dimension TensorShape dimension_at_index dimension_value",
     "regrad.core.graph": """Graph Operation Tensor get_default_graph is_tensor reset_default_graph""",
-    "regrad.core.errors": "RegradWarning",
+    "regrad.core.errors": "OpError RegradWarning",
     "regrad.core.context": "get_default_session",
     "regrad.core.device": "DeviceSpec",
     "regrad.core.opdef": "Spec define_op",
     "regrad.core.convert": "constant convert_to_tensor register_tensor_conversion_function",
     "regrad.core.indexed_slices": "IndexedSlices",
     "regrad.core.tensor_spec": "TensorSpec",
-    "regrad.core.gradient_registry": "NoGradient NotDifferentiable RegisterForwardGradient RegisterGradient",
+    "regrad.core.gradient_registry": """NoGradient NotDifferentiable RegisterForwardGradient
+        RegisterGradient no_gradient=NotDifferentiable""",
     "regrad.core.graph_keys": "GraphKeys",
     "regrad.core.graph_def": "AttrValue GraphDef NodeDef import_graph_def",
     "regrad.core.graph_proto": "MetaGraphDef TensorInfo",
@@ -56,24 +64,27 @@ _NAMES = {
     "regrad.runtime.session": "InteractiveSession Session",
     "regrad.nn.bucketing": "bucket",
     "regrad.ops.math": """abs acos acosh add add_n asin asinh atan atan2 atanh cast ceil cos cosh div div_no_nan divide exp
-        expm1 floor floor_div floordiv floormod log log1p maximum minimum mod multiply negative pow realdiv reciprocal rint
-        round rsqrt saturate_cast sigmoid sign sin sinh sqrt square squared_difference subtract tan tanh truediv truncatediv
-        truncatemod accumulate_n approximate_equal divide_no_nan is_finite is_inf is_nan mul_no_nan multiply_no_nan nextafter
+        expm1 floor floor_div floordiv floormod log log1p maximum minimum mod mul=multiply multiply neg=negative negative pow
+        realdiv reciprocal rint round rsqrt saturate_cast sigmoid sign sin sinh sqrt square squared_difference sub=subtract
+        subtract tan tanh truediv truncatediv truncatemod accumulate_n
+        approximate_equal divide_no_nan is_finite is_inf is_nan mul_no_nan multiply_no_nan nextafter
         polyval reciprocal_no_nan scalar_mul to_bfloat16 to_complex128 to_complex64 to_double to_float to_int32 to_int64
         xdivy xlog1py xlogy""",
     "regrad.ops.complex": "angle complex complex_abs conj imag real",
     "regrad.ops.compare": """equal greater greater_equal less less_equal logical_and logical_not logical_or logical_xor
-        not_equal where where_v2""",
-    "regrad.ops.array": """broadcast_to concat expand_dims fill identity identity_n invert_permutation ones ones_like
-        placeholder placeholder_with_default rank reshape shape shape_n size split squeeze stack stop_gradient transpose
-        unstack zeros zeros_like bitcast broadcast_dynamic_shape broadcast_static_shape check_numerics ensure_shape
+        not_equal select where where_v2""",
+    "regrad.ops.array": """broadcast_to concat concat_v2=concat expand_dims fill identity identity_n invert_permutation ones
+        ones_like pack=stack placeholder placeholder_with_default rank reshape shape shape_n size split squeeze stack
+        stop_gradient transpose unpack=unstack unstack zeros zeros_like bitcast broadcast_dynamic_shape
+        broadcast_static_shape check_numerics ensure_shape
         guarantee_const matrix_transpose parallel_stack""",
     "regrad.ops.cumulative": "cumprod cumsum",
     "regrad.ops.diag": """diag diag_part matrix_band_part matrix_diag matrix_diag_part matrix_set_diag tensor_diag
         tensor_diag_part""",
     "regrad.ops.indexing": """batch_gather boolean_mask gather gather_nd one_hot scatter_nd scatter_nd_add scatter_nd_sub
-        scatter_nd_update sequence_mask strided_slice tensor_scatter_add tensor_scatter_nd_add tensor_scatter_nd_max
-        tensor_scatter_nd_min tensor_scatter_nd_sub tensor_scatter_nd_update tensor_scatter_sub tensor_scatter_update""",
+        scatter_nd_update sequence_mask slice=slice_ strided_slice tensor_scatter_add tensor_scatter_nd_add
+        tensor_scatter_nd_max tensor_scatter_nd_min tensor_scatter_nd_sub tensor_scatter_nd_update tensor_scatter_sub
+        tensor_scatter_update""",
     "regrad.ops.layout": """batch_to_space batch_to_space_nd depth_to_space extract_image_patches extract_volume_patches
         meshgrid pad repeat required_space_to_batch_paddings reverse reverse_sequence reverse_v2 roll space_to_batch
         space_to_batch_nd space_to_depth tile""",
@@ -109,7 +120,7 @@ _NAMES = {
     "regrad.ops.reduce": """arg_max arg_min
         argmax argmin count_nonzero reduce_all reduce_any reduce_euclidean_norm reduce_logsumexp reduce_max
         reduce_mean reduce_min reduce_prod reduce_std reduce_sum reduce_variance""",
-    "regrad.ops.check": """Assert Print add_check_numerics_ops assert_equal assert_greater assert_greater_equal
+    "regrad.ops.check": """Assert Print print=print_ add_check_numerics_ops assert_equal assert_greater assert_greater_equal
         assert_integer assert_less assert_less_equal assert_near assert_negative assert_non_negative assert_non_positive
         assert_none_equal assert_positive assert_proper_iterable assert_rank assert_rank_at_least assert_rank_in
         assert_same_float_dtype assert_scalar assert_type is_non_decreasing is_numeric_tensor is_strictly_increasing
@@ -141,7 +152,7 @@ _NAMES = {
     "regrad.ops.counting": "bincount confusion_matrix histogram_fixed_width histogram_fixed_width_bins",
     "regrad.ops.einsum": "einsum tensordot",
     "regrad.ops.linalg": """cholesky cholesky_solve cross matrix_inverse matrix_determinant matrix_solve matrix_solve_ls
-        matrix_triangular_solve norm qr self_adjoint_eig self_adjoint_eigvals svd trace""",
+        matrix_square_root=sqrtm matrix_triangular_solve norm qr self_adjoint_eig self_adjoint_eigvals svd trace""",
     "regrad.ops.fft": "fft fft2d fft3d ifft ifft2d ifft3d",
     "regrad.ops.clip": "clip_by_average_norm clip_by_global_norm clip_by_norm clip_by_value global_norm",
     "regrad.ops.control": "group no_op tuple",
@@ -151,60 +162,8 @@ _NAMES = {
     "regrad.ops.script": "host_gradient numpy_function py_func py_function timestamp",
     "regrad.ops.vjp": "vjp_of_lowering",
     "regrad.ops.handles": "delete_session_tensor get_session_handle get_session_tensor",
-}
-
-_RENAMED = {  # public name -> (module, name there)
-    "OpError": ("regrad.core.errors", "OpError"),
-    "bool": ("regrad.core.dtypes", "bool_"),
-    "matrix_square_root": ("regrad.ops.linalg", "sqrtm"),
-    "no_gradient": ("regrad.core.gradient_registry", "NotDifferentiable"),
-    "concat_v2": ("regrad.ops.array", "concat"),
-    "neg": ("regrad.ops.math", "negative"),
-    "sub": ("regrad.ops.math", "subtract"),
-    "mul": ("regrad.ops.math", "multiply"),
-    "pack": ("regrad.ops.array", "stack"),
-    "unpack": ("regrad.ops.array", "unstack"),
-    "select": ("regrad.ops.compare", "select"),
-    "print": ("regrad.ops.check", "print_"),
-    "slice": ("regrad.ops.indexing", "slice_"),
-}
-
-_MODULES = """autograph bitwise compat config contrib core data distribute distributions errors initializers layers linalg
-    logging losses math nn ops random train signal spectral strings summary image test variables python gfile app flags manip
-    sets metrics keras io debugging dtypes estimator graph_util lookup nest python_io quantization queue sparse version inspect
-    raw_ops profiler rules saved_model sel feature_column""".split()
-
-_WHERE = {name: (module, name) for module, names in _NAMES.items() for name in names.split()} | _RENAMED
-_SUBMODULES = {"rules": "regrad.autodiff.rules", "sel": "regrad.autodiff.selectors", "errors": "regrad.core.errors",
-               "config": "regrad.runtime.config"}
-
-__all__ = sorted(_WHERE)
+}, modules=_MODULES)
+# `from regrad import *` leaves the modules out: `math`, `random`, `io` are Python's, too.
+__all__ = sorted({*__all__} - {m.partition("=")[0] for m in _MODULES.split()})
 
 _registry.set_loader(lambda op_type=None: importlib.import_module("regrad.ops").load(op_type))
-
-
-def __getattr__(name):
-    where = _WHERE.get(name)
-    if where is not None:
-        module = importlib.import_module(where[0])
-        importlib.import_module("regrad.ops.operators")  # a tensor, however it was made, has its operators
-        value = globals()[name] = getattr(module, where[1])
-        return value
-    if name in _MODULES:
-        try:
-            value = globals()[name] = importlib.import_module(_SUBMODULES.get(name, f"regrad.{name}"))
-        except ModuleNotFoundError as error:
-            if error.name is not None and error.name.startswith("regrad"):
-                raise AttributeError(f"module 'regrad' has no attribute {name!r}") from None
-            raise
-        return value
-    if name.startswith("__"):
-        raise AttributeError(f"module 'regrad' has no attribute {name!r}")
-    from regrad.core.absent import hint
-    from regrad.core.errors import nearest
-
-    raise AttributeError(f"module 'regrad' has no attribute {name!r}{hint('regrad', name) or nearest(name, _WHERE)}")
-
-
-def __dir__():
-    return sorted({*globals(), *__all__, *_MODULES})

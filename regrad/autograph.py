@@ -2,6 +2,9 @@
 
 import types
 
+from regrad.core.lazy import names_of
+
+__getattr__, __dir__ = names_of(__name__, {})[:2]
 
 def do_not_convert(func=None):
     """Decorator that changes nothing; used as `@do_not_convert` or `@do_not_convert()`."""
@@ -9,9 +12,3 @@ def do_not_convert(func=None):
 
 
 experimental = types.SimpleNamespace(do_not_convert=do_not_convert)
-
-
-def __getattr__(name):
-    from regrad.core.absent import hint
-
-    raise AttributeError(f"module 'regrad.autograph' has no attribute {name!r}{hint('regrad.autograph', name)}", name=name)

@@ -6,6 +6,9 @@ Libraries ask these functions whether they must share their sums with others; th
 import contextlib
 
 from regrad.core import nest
+from regrad.core.lazy import names_of
+
+__getattr__, __dir__ = names_of(__name__, {})[:2]
 
 
 class ReduceOp:
@@ -104,9 +107,3 @@ def get_replica_context():
 def in_cross_replica_context():
     """Returns False."""
     return False
-
-
-def __getattr__(name):
-    from regrad.core.absent import hint
-
-    raise AttributeError(f"module 'regrad.distribute' has no attribute {name!r}{hint('regrad.distribute', name)}", name=name)

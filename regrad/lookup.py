@@ -5,5 +5,4 @@ from regrad.core.lazy import names_of
 __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.ops.lookup": """KeyValueTensorInitializer StaticHashTable StaticVocabularyTable TextFileIndex
         TextFileInitializer""",
-    "regrad.contrib": "experimental=lookup",
-})
+}, modules="experimental=regrad.contrib.lookup")

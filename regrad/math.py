@@ -1,7 +1,6 @@
 """`tf.math`: mathematical functions under their later names."""
 
 from regrad.core.lazy import names_of
-from regrad.ops import special  # noqa: F401  (tf.math.special)
 
 __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.ops.math": """
@@ -41,4 +40,4 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
         top_k""",
     "regrad.nn.functions": """
         zero_fraction""",
-})
+}, modules="special=regrad.ops.special")

@@ -120,6 +120,16 @@ def test_every_family_is_listed():
         importlib.import_module(f"regrad.ops.{family}")
 
 
+def test_namespaces_load_what_is_used():
+    ran = _alone("""
+import sys
+import regrad as tf
+assert all((tf.contrib, tf.data, tf.estimator, tf.inspect, tf.io, tf.keras, tf.math, tf.nn, tf.saved_model, tf.train))
+assert not any(m.startswith("regrad.ops") for m in sys.modules)
+""")
+    assert ran.returncode == 0, ran.stderr
+
+
 def _alone(program):
     return subprocess.run([sys.executable, "-c", program], cwd=PACKAGE.parent, capture_output=True, text=True)
 

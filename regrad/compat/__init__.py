@@ -17,18 +17,10 @@ from regrad.compat.text import (
     path_to_str,
     real_types,
 )
+from regrad.core.lazy import names_of
 from regrad.core.shapes import dimension_at_index, dimension_value
 
+__getattr__, __dir__ = names_of(__name__, {}, modules="v1 v2")[:2]
 __all__ = ["as_bytes", "as_str", "as_str_any", "as_text", "bytes_or_text_types", "complex_types", "dimension_at_index",
            "dimension_value", "forward_compatible", "install", "installed", "integral_types", "path_to_str", "real_types",
            "uninstall"]
-
-
-def __getattr__(name):
-    if name in ("v1", "v2"):
-        import importlib
-
-        return importlib.import_module(f"regrad.compat.{name}")
-    from regrad.core.absent import hint
-
-    raise AttributeError(f"module 'regrad.compat' has no attribute {name!r}{hint('regrad.compat', name)}")

@@ -17,6 +17,7 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
+from regrad.core.lazy import names_of
 from regrad.core.shapes import as_int
 from regrad.layers.core import smart_cond
 from regrad.nn import functions
@@ -30,6 +31,10 @@ from regrad.ops.reduce import reduce_max, reduce_mean, reduce_sum
 from regrad.train.moving_averages import assign_moving_average
 from regrad.variables.initializers import Ones, Zeros
 from regrad.variables.scope import get_variable_scope, variable_scope
+
+__getattr__, __dir__ = names_of(__name__, {
+    "regrad.contrib.optimize": "OPTIMIZER_CLS_NAMES OPTIMIZER_SUMMARIES optimize_loss",
+}, modules="utils=regrad.contrib.layer_utils")[:2]
 
 # -- initializers and regularizers ------------------------------------------------------------------------
 
@@ -662,15 +667,3 @@ def embed_sequence(ids, vocab_size=None, embed_dim=None, unique=False, initializ
         shape = [vocab_size, embed_dim] if vocab_size and embed_dim else None
         table = model_variable("embeddings", shape, initializer=initializer, regularizer=regularizer, trainable=trainable)
         return embedding_lookup(table, ids)
-
-
-def __getattr__(name):
-    if name == "utils":
-        from regrad.contrib import layer_utils
-
-        return layer_utils
-    if name in ("optimize_loss", "OPTIMIZER_CLS_NAMES", "OPTIMIZER_SUMMARIES"):
-        from regrad.contrib import optimize
-
-        return getattr(optimize, name)
-    raise AttributeError(f"module 'regrad.contrib.layers' has no attribute {name!r}")

@@ -1,7 +1,8 @@
 """`tf.contrib.learn`: of the older library of estimators, the modes that model functions name."""
 
-from regrad.core.absent import hint
+from regrad.core.lazy import names_of
 
+__getattr__, __dir__ = names_of(__name__, {})[:2]
 __all__ = ["ModeKeys"]
 
 
@@ -9,7 +10,3 @@ class ModeKeys:
     """What a model function is asked for; the values are those of `tf.estimator.ModeKeys`."""
 
     TRAIN, EVAL, INFER = "train", "eval", "infer"
-
-
-def __getattr__(name):
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint(__name__, name)}", name=name)

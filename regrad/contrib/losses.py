@@ -1,10 +1,10 @@
 """`tf.contrib.losses`, which is `slim.losses`: the losses of `tf.losses` with predictions first, and labels second."""
 
-import importlib
-
 from regrad import losses as _losses
+from regrad.core.lazy import names_of
 from regrad.losses import add_loss, compute_weighted_loss, get_losses, get_regularization_losses, get_total_loss
 
+__getattr__, __dir__ = names_of(__name__, {}, modules="metric_learning=regrad.contrib.metric_learning")[:2]
 __all__ = ["absolute_difference", "add_loss", "compute_weighted_loss", "cosine_distance", "get_losses",
            "get_regularization_losses", "get_total_loss", "hinge_loss", "log_loss", "mean_pairwise_squared_error",
            "mean_squared_error", "sigmoid_cross_entropy", "softmax_cross_entropy", "sparse_softmax_cross_entropy"]
@@ -53,9 +53,3 @@ def softmax_cross_entropy(logits, onehot_labels, weights=1.0, label_smoothing=0,
 def sparse_softmax_cross_entropy(logits, labels, weights=1.0, scope=None):
     """Returns `tf.losses.sparse_softmax_cross_entropy(labels, logits, ...)`."""
     return _losses.sparse_softmax_cross_entropy(labels, logits, weights, scope)
-
-
-def __getattr__(name):
-    if name == "metric_learning":
-        return importlib.import_module("regrad.contrib.metric_learning")
-    raise AttributeError(f"module 'regrad.contrib.losses' has no attribute {name!r}")

@@ -1,10 +1,8 @@
 """`tf.contrib.slim`: the layers and scopes of `tf.contrib` under short names."""
 
-import importlib
-
 from regrad.core.lazy import names_of
 
-_named, __dir__, __all__ = names_of(__name__, {
+__getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.contrib.framework": """
         add_arg_scope add_model_variable arg_scope arg_scoped_arguments assign_from_checkpoint assign_from_checkpoint_fn
         assign_from_values assign_from_values_fn create_global_step current_arg_scope filter_variables get_global_step
@@ -17,13 +15,7 @@ _named, __dir__, __all__ = names_of(__name__, {
         one_hot_encoding repeat separable_conv2d separable_convolution2d softmax stack sum_regularizer unit_norm
         variance_scaling_initializer
         xavier_initializer xavier_initializer_conv2d""",
-    "regrad.contrib": "losses metrics",
-})
-
-
-_MODULES = {"evaluation": "evaluation", "learning": "learning", "model_analyzer": "model_analyzer", "nets": "nets",
-            "utils": "layer_utils"}
-
-
-def __getattr__(name):
-    return importlib.import_module(f"regrad.contrib.{_MODULES[name]}") if name in _MODULES else _named(name)
+}, modules="""
+    evaluation=regrad.contrib.evaluation learning=regrad.contrib.learning losses=regrad.contrib.losses
+    metrics=regrad.contrib.metrics model_analyzer=regrad.contrib.model_analyzer nets=regrad.contrib.nets
+    utils=regrad.contrib.layer_utils""")

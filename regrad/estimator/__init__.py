@@ -1,7 +1,6 @@
 """`tf.estimator`: models as functions, trained, evaluated and asked for predictions from checkpoints."""
 
 from regrad.core.lazy import names_of
-from regrad.estimator import experimental, export, inputs
 
 __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.estimator.spec": "EstimatorSpec ModeKeys",
@@ -9,7 +8,6 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.estimator.estimator": "Estimator",
     "regrad.estimator.canned": """
         DNNClassifier DNNLinearCombinedClassifier DNNLinearCombinedRegressor DNNRegressor LinearClassifier LinearRegressor""",
-    "regrad.contrib": "tpu",
     "regrad.estimator.extending": "add_metrics",
     "regrad.estimator.exporters": "BestExporter Exporter FinalExporter LatestExporter",
     "regrad.estimator.training": "EvalSpec TrainSpec train_and_evaluate",
@@ -18,5 +16,4 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
         CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook GlobalStepWaiterHook LoggingTensorHook
         NanLossDuringTrainingError NanTensorHook ProfilerHook SecondOrStepTimer SessionRunArgs SessionRunContext SessionRunHook
         SessionRunValues StepCounterHook StopAtStepHook SummarySaverHook""",
-})
-__all__ += ["experimental", "export", "inputs"]
+}, modules="experimental export inputs tpu=regrad.contrib.tpu")

@@ -1,7 +1,6 @@
 """`tf.io`: files, records and pictures, by their later names."""
 
 from regrad.core.lazy import names_of
-from regrad.io import gfile
 
 __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.ops.codecs": """
@@ -17,5 +16,4 @@ __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.python_io": "TFRecordCompressionType TFRecordOptions TFRecordWriter tf_record_iterator",
     "regrad.train.graph_files": "write_graph",
     "regrad.train.input": "match_filenames_once",
-})
-__all__ += ["gfile"]
+}, modules="gfile")

@@ -1,15 +1,18 @@
 """`tf.nn`: TF1's names for the building blocks of neural networks, each loaded on first use."""
 
-import importlib
+from regrad.core.lazy import names_of
 
-_NAMES = {
+__getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.ops.nn": """bias_add crelu elu in_top_k l2_loss leaky_relu log_softmax relu relu6 selu softmax
         softmax_cross_entropy_with_logits softmax_cross_entropy_with_logits_v2 softplus softsign
         sparse_softmax_cross_entropy_with_logits swish""",
     "regrad.ops.conv": """atrous_conv2d atrous_conv2d_transpose conv1d conv1d_transpose conv2d
-        conv2d_backprop_filter conv2d_backprop_input conv2d_transpose conv3d conv3d_transpose conv_transpose
-        convolution depthwise_conv2d depthwise_conv2d_native depthwise_conv2d_native_backprop_filter
-        depthwise_conv2d_native_backprop_input dilation2d erosion2d separable_conv2d""",
+        conv2d_backprop_filter conv2d_backprop_input conv2d_transpose conv3d
+        conv3d_backprop_filter=conv3d_backprop_filter_v2 conv3d_backprop_filter_v2 conv3d_transpose conv_transpose
+        convolution depthwise_conv2d depthwise_conv2d_backprop_filter=depthwise_conv2d_native_backprop_filter
+        depthwise_conv2d_backprop_input=depthwise_conv2d_native_backprop_input depthwise_conv2d_native
+        depthwise_conv2d_native_backprop_filter depthwise_conv2d_native_backprop_input dilation2d erosion2d
+        separable_conv2d""",
     "regrad.ops.pool": """avg_pool avg_pool1d avg_pool2d avg_pool3d avg_pool_v2 max_pool max_pool1d max_pool2d
         max_pool3d max_pool_v2 max_pool_with_argmax pool""",
     "regrad.ops.norm": """batch_norm_with_global_normalization batch_normalization fused_batch_norm
@@ -31,32 +34,4 @@ _NAMES = {
     "regrad.ops.sort": "top_k",
     "regrad.nn.rnn": """bidirectional_dynamic_rnn dynamic_rnn raw_rnn static_bidirectional_rnn static_rnn
         static_state_saving_rnn""",
-}
-
-_RENAMED = {
-    "conv3d_backprop_filter": ("regrad.ops.conv", "conv3d_backprop_filter_v2"),
-    "conv3d_backprop_filter_v2": ("regrad.ops.conv", "conv3d_backprop_filter_v2"),
-    "depthwise_conv2d_backprop_filter": ("regrad.ops.conv", "depthwise_conv2d_native_backprop_filter"),
-    "depthwise_conv2d_backprop_input": ("regrad.ops.conv", "depthwise_conv2d_native_backprop_input"),
-}
-
-_WHERE = {name: (module, name) for module, names in _NAMES.items() for name in names.split()} | _RENAMED
-
-__all__ = sorted(_WHERE)
-
-
-def __getattr__(name):
-    if name == "rnn_cell":
-        return importlib.import_module("regrad.nn.rnn_cell")
-    where = _WHERE.get(name)
-    if where is None:
-        from regrad.core.errors import nearest
-
-        raise AttributeError(f"module 'regrad.nn' has no attribute {name!r}{nearest(name, _WHERE)}")
-    importlib.import_module("regrad.ops.operators")
-    value = globals()[name] = getattr(importlib.import_module(where[0]), where[1])
-    return value
-
-
-def __dir__():
-    return sorted({*globals(), *__all__})
+}, modules="rnn_cell")

@@ -6,9 +6,7 @@ there.
 
 from regrad.core.lazy import names_of
 
-_SUBMODULES = "builder constants loader main_op signature_constants signature_def_utils tag_constants utils".split()
-
-_names, __dir__, __all__ = names_of(__name__, {
+__getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.saved_model.constants": """ASSETS_DIRECTORY ASSETS_KEY DEBUG_DIRECTORY DEBUG_INFO_FILENAME_PB LEGACY_INIT_OP_KEY
         MAIN_OP_KEY SAVED_MODEL_FILENAME_PB SAVED_MODEL_FILENAME_PBTXT SAVED_MODEL_SCHEMA_VERSION VARIABLES_DIRECTORY
         VARIABLES_FILENAME""",
@@ -22,12 +20,4 @@ _names, __dir__, __all__ = names_of(__name__, {
     "regrad.saved_model.signature_def_utils": """build_signature_def classification_signature_def is_valid_signature
         predict_signature_def regression_signature_def""",
     "regrad.saved_model.utils": "build_tensor_info get_tensor_from_tensor_info",
-})
-
-
-def __getattr__(name):
-    if name in _SUBMODULES:
-        import importlib
-
-        return importlib.import_module(f"regrad.saved_model.{name}")
-    return _names(name)
+}, modules="builder constants loader main_op signature_constants signature_def_utils tag_constants utils")

@@ -7,9 +7,10 @@ gives the settings it was trained with:
         logits, end_points = vgg.vgg_16(images, is_training=False)
 """
 
-import importlib
+from regrad.core.lazy import names_of
 
-__all__ = ["alexnet", "inception", "overfeat", "resnet_utils", "resnet_v1", "resnet_v2", "vgg"]
+__getattr__, __dir__, __all__ = names_of(
+    __name__, {}, modules="alexnet inception overfeat resnet_utils resnet_v1 resnet_v2 vgg")
 
 
 def sized(size):
@@ -20,9 +21,3 @@ def sized(size):
         return network
 
     return decorate
-
-
-def __getattr__(name):
-    if name in __all__:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}: it has {', '.join(__all__)}")
