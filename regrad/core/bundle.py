@@ -18,7 +18,7 @@ import struct
 import numpy as np
 
 from regrad.core.dtypes import as_dtype
-from regrad.core.files import in_place_of
+from regrad.core.files import in_place_of, remove_if_there
 from regrad.core.messages import TensorProto, TensorShapeProto, make_ndarray
 from regrad.core.proto import BYTES, Message, entries, fields, read_varint, varint
 from regrad.core.records import masked_crc
@@ -262,6 +262,13 @@ def files_of_slices(prefix):
     if re.search(r"\.(index|meta|data-\d+-of-\d+)$", prefix):
         return []
     return [prefix] if os.path.isfile(prefix) else sorted(glob.glob(glob.escape(prefix) + "-?????-of-?????"))
+
+
+def remove(prefix):
+    """Deletes the files of a checkpoint, of either version, those that exist."""
+    data = glob.glob(glob.escape(prefix) + ".data-?????-of-?????")
+    for path in (prefix + INDEX, *(data or files_of_slices(prefix))):
+        remove_if_there(path)
 
 
 class Slices:

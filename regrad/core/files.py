@@ -40,13 +40,14 @@ def in_place_of(*paths):
     parts = [f"{path}.part{os.getpid()}" for path in paths]
     with translated(paths[0]), contextlib.ExitStack() as cleaning:
         for part in parts:
-            cleaning.callback(_remove, part)
+            cleaning.callback(remove_if_there, part)
         with contextlib.ExitStack() as files:
             yield [files.enter_context(open(part, "wb")) for part in parts]
         for part, path in zip(parts, paths):
             os.replace(part, path)
 
 
-def _remove(path):
+def remove_if_there(path):
+    """Deletes a file; nothing if it does not exist."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         os.remove(path)

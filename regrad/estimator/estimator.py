@@ -21,7 +21,7 @@ from regrad.data.iterator import make_initializable_iterator
 from regrad.estimator.export import outputs_of, signatures_of
 from regrad.estimator.results import write_results
 from regrad.estimator.run_config import RunConfig
-from regrad.estimator.spec import EstimatorSpec, ModeKeys
+from regrad.estimator.spec import EstimatorSpec, ModeKeys, checked
 from regrad.metrics import mean
 from regrad.ops.control import group
 from regrad.ops.random import set_random_seed
@@ -144,7 +144,7 @@ class Estimator:
         for name, count in ("steps", steps), ("max_steps", max_steps):
             if count is not None and count <= 0:
                 raise ValueError(f"Must specify {name} > 0, given: {count}")
-        hooks, listeners = _checked(hooks, SessionRunHook), _checked(saving_listeners, CheckpointSaverListener)
+        hooks, listeners = [*checked(hooks)], checked(saving_listeners, CheckpointSaverListener)
         if max_steps is not None and self._trained_steps() >= max_steps:
             logging.info("Skipping training since max_steps has already saved.")
             return self
@@ -226,7 +226,7 @@ class Estimator:
         Raises:
           ValueError: `steps` below 1, or a metric is called "loss" or "global_step".
         """
-        hooks = _checked(hooks, SessionRunHook)
+        hooks = [*checked(hooks)]
         if steps is not None:
             if steps <= 0:
                 raise ValueError(f"Must specify steps > 0, given: {steps}")
@@ -283,7 +283,7 @@ class Estimator:
         Raises:
           ValueError: unknown keys, or predictions whose batches have different lengths.
         """
-        hooks = _checked(hooks, SessionRunHook)
+        hooks = [*checked(hooks)]
         checkpoint_path = self._to_use(checkpoint_path, "predict")
         graph = Graph()
         with graph.as_default():
@@ -490,15 +490,6 @@ def _by_time(base):
         if not os.path.exists(path):
             return path
         time.sleep(0.1)
-
-
-def _checked(given, kind):
-    """Returns a list of hooks or listeners; TypeError for anything else in it."""
-    found = list(given or [])
-    for item in found:
-        if not isinstance(item, kind):
-            raise TypeError(f"Hooks must be a {kind.__name__}, given: {item}")
-    return found
 
 
 def _ends(graph):

@@ -55,7 +55,7 @@ class EstimatorSpec(collections.namedtuple("EstimatorSpec", [
             _check_here(value, f"predictions[{name}]" if name else "predictions")
         if train_op is not None:
             _check_here(train_op, "train_op")
-        hooks = [_hooks(training_chief_hooks), _hooks(training_hooks), _hooks(evaluation_hooks), _hooks(prediction_hooks)]
+        hooks = [checked(hooks) for hooks in (training_chief_hooks, training_hooks, evaluation_hooks, prediction_hooks)]
         scaffold = Scaffold() if scaffold is None else scaffold
         if not isinstance(scaffold, Scaffold):
             raise TypeError(f"scaffold must be tf.train.Scaffold. Given: {scaffold}")
@@ -97,9 +97,10 @@ def _metrics(given):
     return given
 
 
-def _hooks(given):
-    hooks = tuple(given or ())
-    for hook in hooks:
-        if not isinstance(hook, SessionRunHook):
-            raise TypeError(f"All hooks must be SessionRunHook instances, given: {hook}")
-    return hooks
+def checked(given, kind=SessionRunHook):
+    """Returns a tuple of hooks, or of listeners; TypeError for anything else in it."""
+    found = tuple(given or ())
+    for item in found:
+        if not isinstance(item, kind):
+            raise TypeError(f"Hooks must be a {kind.__name__}, given: {item}")
+    return found

@@ -6,7 +6,8 @@ import os
 from regrad import logging
 from regrad.core.graph_keys import GraphKeys
 from regrad.estimator.estimator import Estimator
-from regrad.train.hooks import CheckpointSaverListener, SecondOrStepTimer, SessionRunHook
+from regrad.estimator.spec import checked
+from regrad.train.hooks import CheckpointSaverListener, SecondOrStepTimer
 
 
 class TrainSpec(collections.namedtuple("TrainSpec", ["input_fn", "max_steps", "hooks", "saving_listeners"])):
@@ -22,7 +23,7 @@ class TrainSpec(collections.namedtuple("TrainSpec", ["input_fn", "max_steps", "h
     def __new__(cls, input_fn, max_steps=None, hooks=None, saving_listeners=None):
         if max_steps is not None and max_steps <= 0:
             raise ValueError(f"Must specify max_steps > 0, given: {max_steps}")
-        return super().__new__(cls, _function(input_fn), max_steps, _hooks(hooks), tuple(saving_listeners or ()))
+        return super().__new__(cls, _function(input_fn), max_steps, checked(hooks), tuple(saving_listeners or ()))
 
 
 class EvalSpec(collections.namedtuple("EvalSpec", ["input_fn", "steps", "name", "hooks", "exporters", "start_delay_secs",
@@ -49,7 +50,7 @@ class EvalSpec(collections.namedtuple("EvalSpec", ["input_fn", "steps", "name", 
         for what, seconds in ("start_delay_secs", start_delay_secs), ("throttle_secs", throttle_secs):
             if seconds < 0:
                 raise ValueError(f"Must specify {what} >= 0, given: {seconds}")
-        return super().__new__(cls, _function(input_fn), steps, name, _hooks(hooks), _exporters(exporters), start_delay_secs,
+        return super().__new__(cls, _function(input_fn), steps, name, checked(hooks), _exporters(exporters), start_delay_secs,
                                throttle_secs)
 
 
@@ -57,13 +58,6 @@ def _function(input_fn):
     if not callable(input_fn):
         raise TypeError(f"`input_fn` must be callable, given: {input_fn}")
     return input_fn
-
-
-def _hooks(given):
-    for hook in given or ():
-        if not isinstance(hook, SessionRunHook):
-            raise TypeError(f"All hooks must be `SessionRunHook` instances, given: {hook}")
-    return tuple(given or ())
 
 
 def _exporters(given):

@@ -1,9 +1,9 @@
 """Operations that write and read checkpoints: what a Saver is made of. On the host; nothing here has a gradient."""
 
+import contextlib
 import functools
 import glob
 import os
-import re
 
 import numpy as np
 
@@ -80,21 +80,11 @@ def _merge(b, prefixes, destination, *, delete_old_dirs, allow_missing_files):
     bundle.write(target, values)
     for path in paths:
         if path != target:
-            _remove(path, delete_old_dirs)
+            bundle.remove(path)
+            if delete_old_dirs:
+                with contextlib.suppress(OSError):  # where something else is in it, it stays
+                    os.rmdir(os.path.dirname(path) or ".")
     return ()
-
-
-def _remove(prefix, folder_too):
-    """Removes the files of a checkpoint, and their folder where nothing else is in it."""
-    folder = os.path.dirname(prefix) or "."
-    for name in os.listdir(folder) if os.path.isdir(folder) else ():
-        if re.fullmatch(re.escape(os.path.basename(prefix)) + r"\.(index|data-\d+-of-\d+)", name):
-            os.remove(os.path.join(folder, name))
-    if folder_too:
-        try:
-            os.rmdir(folder)
-        except OSError:
-            pass
 
 
 mergev2checkpoints_op = host_op("MergeV2Checkpoints", "checkpoint_prefixes: string, destination_prefix: string",

@@ -9,11 +9,9 @@ import os
 import re
 import time
 
-from regrad.core.bundle import DATA as _DATA
-from regrad.core.bundle import INDEX as _INDEX
-from regrad.core.bundle import files_of_slices
+from regrad.core import bundle
 from regrad.core.errors import InvalidArgumentError
-from regrad.core.files import in_place_of
+from regrad.core.files import in_place_of, remove_if_there
 from regrad.core.proto import Message, fields
 from regrad.core.proto_text import unescaped
 from regrad.ops.checkpoints import opened, read
@@ -86,23 +84,19 @@ def list_variables(ckpt_dir_or_file):
 def checkpoint_exists(checkpoint_prefix):
     """Returns whether a checkpoint with that prefix exists."""
     prefix = os.fspath(checkpoint_prefix)
-    return os.path.exists(prefix + _INDEX) or bool(files_of_slices(prefix))
+    return os.path.exists(prefix + bundle.INDEX) or bool(bundle.files_of_slices(prefix))
 
 
 def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=None, meta_graph_suffix="meta"):
     """Deletes a checkpoint's files, those that exist."""
     prefix = os.fspath(checkpoint_prefix)
-    parts = glob.glob(glob.escape(prefix) + ".data-?????-of-?????")
-    for path in (prefix + _INDEX, *(parts or files_of_slices(prefix)), f"{prefix}.{meta_graph_suffix}"):
-        try:
-            os.remove(path)
-        except FileNotFoundError:
-            pass
+    bundle.remove(prefix)
+    remove_if_there(f"{prefix}.{meta_graph_suffix}")
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes):
     """Returns when each checkpoint was written, in seconds since 1970."""
-    files = [glob.glob(glob.escape(os.fspath(p)) + _INDEX) or files_of_slices(os.fspath(p)) for p in checkpoint_prefixes]
+    files = [glob.glob(glob.escape(p) + bundle.INDEX) or bundle.files_of_slices(p) for p in map(os.fspath, checkpoint_prefixes)]
     return [os.path.getmtime(found[0]) for found in files if found]
 
 
@@ -234,7 +228,7 @@ def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoin
     state = CheckpointState(written(model_checkpoint_path), [written(p) for p in paths],
                             all_model_checkpoint_timestamps or (), last_preserved_timestamp)
     target = _state_file(save_dir, latest_filename)
-    if target in (model_checkpoint_path + _INDEX, model_checkpoint_path + _DATA):
+    if target in (model_checkpoint_path + bundle.INDEX, model_checkpoint_path + bundle.DATA):
         raise RuntimeError(f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state. Please use a "
                            "different save path.")
     with in_place_of(target) as (file,):
