@@ -15,6 +15,9 @@ from regrad.core.errors import ShapeError
 from regrad.core.opdef import Bounds, Spec, define_op, spec_text
 from regrad.core.shapes import compatible, merge
 from regrad.ops.state import refuse_rows
+from regrad.runtime import foreign, native
+
+_TARGET = "regrad_update"  # runtime/updates.c
 
 
 def _number(x, value):
@@ -151,6 +154,10 @@ def _define(op_type, refs, operands, attrs, rule):
         return Spec(dims, inputs[0].dtype)
 
     def lower(b, *inputs, use_locking, **rest):
+        number = None if b.is_host or inputs[0].dtype != np.float32 else _BY_C.get((op_type, *rest.values()))
+        if number is not None and native.serves(_TARGET):
+            gradient = next(n + i for i, name in enumerate(operands) if name in ("grad", "delta"))
+            return foreign.overwrite(_TARGET, n, *inputs, gradient=np.int32(gradient), rule=np.int32(number))
         return rule(b.np, *inputs, **rest)
 
     shared = {"attrs": {"use_locking": False, **attrs}, "types": {"T": NUMERIC}, "writes": tuple(range(n)),
@@ -203,6 +210,9 @@ def put_rows(b, ref, indices, rows):
     return out
 
 
+# What updates.c computes: op type and attributes.
+_BY_C = {("ApplyGradientDescent",): 0, ("ApplyMomentum", False): 1, ("ApplyMomentum", True): 2, ("ApplyAdam", False): 3,
+         ("ApplyAdagrad", True): 4, ("ApplyRMSProp",): 5}
 _DENSE_ONLY = {"ApplyAdam", "ApplyAdaMax", "ApplyAddSign", "ApplyPowerSign"}
 _RULES: tuple = (
     ("ApplyGradientDescent", "var", "alpha delta", {}, _gradient_descent),

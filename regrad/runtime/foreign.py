@@ -15,7 +15,7 @@ from regrad.runtime.loading import import_jax
 # target: the module, below `regrad`, whose `handler(target)` gives the function that XLA calls.
 TARGETS = {"regrad_onednn": "runtime.onednn", "regrad_convolution": "runtime.onednn", "regrad_product": "runtime.native",
            "regrad_sum_of_rows": "runtime.native", "regrad_uninitialized": "runtime.native",
-           "regrad_special": "runtime.native", "regrad_sums_of_rows": "runtime.native"}
+           "regrad_special": "runtime.native", "regrad_sums_of_rows": "runtime.native", "regrad_update": "runtime.native"}
 
 _METADATA, _EXECUTE, _INTERNAL = 1, 3, 13  # enumerators of the interface
 _VERSION = struct.pack("=ii", 0, 3)
@@ -108,6 +108,15 @@ def call(target, shape, dtype, *operands, **attributes):
     """
     jax = import_jax()
     one = jax.ffi.ffi_call(target, jax.ShapeDtypeStruct(shape, dtype), vmap_method="sequential_unrolled")
+    return one(*operands, **attributes)
+
+
+def overwrite(target, count, *operands, **attributes):
+    """Returns the results of `target`, a list: new values of its first `count` operands, which take their memory where they may."""
+    jax = import_jax()
+    results = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in operands[:count]]
+    one = jax.ffi.ffi_call(target, results, vmap_method="sequential_unrolled",
+                           input_output_aliases={i: i for i in range(count)})
     return one(*operands, **attributes)
 
 

@@ -54,10 +54,10 @@ def library_gains(jaxpr):
 # condition that stays the same in it. Maxima, windows and padding are up to seven times as fast with it.
 _NOT_UNSWITCHED = {
     "abs", "add", "add_any", "and", "broadcast_in_dim", "concatenate", "convert_element_type", "copy", "cummin", "div",
-    "dot_general", "dynamic_slice", "dynamic_update_slice", "eq", "exp", "gather", "integer_pow", "iota", "jit", "log",
-    "logistic", "lt", "max", "mul", "ne", "neg", "not", "or", "pjit", "pow", "reduce_sum", "reshape", "rev", "rsqrt", "scan",
-    "scatter", "scatter-add", "select_n", "shift_left", "shift_right_arithmetic", "sign", "slice", "sort", "split", "sqrt",
-    "square", "squeeze", "sub", "tanh", "transpose", "while"}
+    "dot_general", "dynamic_slice", "dynamic_update_slice", "eq", "exp", "ffi_call", "gather", "integer_pow", "iota", "jit",
+    "log", "logistic", "lt", "max", "mul", "ne", "neg", "not", "or", "pjit", "pow", "reduce_sum", "reshape", "rev", "rsqrt",
+    "scan", "scatter", "scatter-add", "select_n", "shift_left", "shift_right_arithmetic", "sign", "slice", "sort", "split",
+    "sqrt", "square", "squeeze", "sub", "tanh", "transpose", "while"}
 
 
 def level(jaxpr):

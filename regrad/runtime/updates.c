@@ -1,0 +1,123 @@
+/* Steps of optimizers for compiled programs (ops/train.py): a variable and its slots in one pass over memory.
+
+XLA makes a function of its own for each result of each size of variables: compiling those takes most of a training step's
+compilation, and running them reads the gradient and the slots again for each. The formulas are those of ops/train.py. */
+
+#include <math.h>
+#include <stdint.h>
+
+#include "sharing.h"
+#include "xla.h"
+
+enum { GRADIENT_DESCENT, MOMENTUM, NESTEROV_MOMENTUM, ADAM, ADAGRAD, RMSPROP }; /* the attribute: which rule */
+enum { REFS = 3, NUMBERS = 6, BLOCK = 16384, COSTLY = 65536 /* elements that are worth a thread */ };
+
+typedef struct {
+    int rule;
+    int64_t size;
+    const float *old[REFS], *grad;
+    float *new[REFS], number[NUMBERS]; /* the operands that are numbers, in their order */
+} Update;
+
+#define INLINE static inline __attribute__((always_inline))
+#define EACH(...) for (int64_t i = from; i < to; i++) { float g = grad[i]; __VA_ARGS__; }
+
+INLINE void compute(const Update *u, int64_t from, int64_t to)
+{
+    const float *grad = u->grad, *var = u->old[0], *a = u->old[1], *b = u->old[2], *n = u->number;
+    float *new_var = u->new[0], *new_a = u->new[1], *new_b = u->new[2];
+    switch (u->rule) {
+    case GRADIENT_DESCENT: {
+        float rate = n[0];
+#pragma GCC ivdep
+        EACH(new_var[i] = var[i] - rate * g)
+        break;
+    }
+    case MOMENTUM: {
+        float rate = n[0], momentum = n[1];
+#pragma GCC ivdep
+        EACH(float sum = a[i] * momentum + g; new_a[i] = sum; new_var[i] = var[i] - sum * rate)
+        break;
+    }
+    case NESTEROV_MOMENTUM: {
+        float rate = n[0], momentum = n[1];
+#pragma GCC ivdep
+        EACH(float sum = a[i] * momentum + g; new_a[i] = sum; new_var[i] = var[i] - (g * rate + sum * momentum * rate))
+        break;
+    }
+    case ADAM: {
+        float rate = n[2] * sqrtf(1 - n[1]) / (1 - n[0]), rest1 = 1 - n[3], rest2 = 1 - n[4], epsilon = n[5];
+#pragma GCC ivdep
+        EACH(float m = a[i] + (g - a[i]) * rest1; float v = b[i] + (g * g - b[i]) * rest2; new_a[i] = m; new_b[i] = v;
+             new_var[i] = var[i] - m * rate / (sqrtf(v) + epsilon))
+        break;
+    }
+    case ADAGRAD: {
+        float rate = n[0];
+#pragma GCC ivdep
+        EACH(float sum = a[i] + g * g; new_a[i] = sum; new_var[i] = var[i] - g * rate / sqrtf(sum))
+        break;
+    }
+    case RMSPROP: {
+        float rate = n[0], rest = 1 - n[1], momentum = n[2], epsilon = n[3];
+#pragma GCC ivdep
+        EACH(float ms = a[i] + (g * g - a[i]) * rest; float step = b[i] * momentum + g * rate / sqrtf(ms + epsilon);
+             new_a[i] = ms; new_b[i] = step; new_var[i] = var[i] - step)
+        break;
+    }
+    }
+}
+
+typedef void Compute(const Update *, int64_t from, int64_t to);
+
+#if defined __x86_64__ && !defined NO_AVX512
+__attribute__((target("avx512f"))) static void compute_avx512(const Update *u, int64_t from, int64_t to) { compute(u, from, to); }
+#endif
+#if defined __x86_64__ && !defined NO_AVX2
+__attribute__((target("avx2,fma"))) static void compute_avx2(const Update *u, int64_t from, int64_t to) { compute(u, from, to); }
+#endif
+static void compute_any(const Update *u, int64_t from, int64_t to) { compute(u, from, to); }
+
+/* Returns the one for this processor. */
+static Compute *kernel(void)
+{
+#if defined __x86_64__ && !defined NO_AVX512
+    if (__builtin_cpu_supports("avx512f"))
+        return compute_avx512;
+#endif
+#if defined __x86_64__ && !defined NO_AVX2
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return compute_avx2;
+#endif
+    return compute_any;
+}
+
+typedef struct { const Update *update; Compute *compute; } Task;
+
+static void compute_block(const void *task, int64_t block)
+{
+    const Task *t = task;
+    int64_t from = block * BLOCK, size = t->update->size;
+    t->compute(t->update, from, size - from < BLOCK ? size : from + BLOCK);
+}
+
+/* One step. Operands: a variable and its slots, for each of which there is a result; then numbers, and the gradient at the place
+   that one attribute says. The other says which rule. */
+void *regrad_update(Frame *frame)
+{
+    if (to_execute(frame)) {
+        Buffer **operands = frame->operands.items, **results = frame->results.items;
+        int64_t refs = frame->results.count, numbers = 0;
+        int grad = *(int32_t *)((Scalar *)frame->attributes.items[0])->value;
+        Update u = {.rule = *(int32_t *)((Scalar *)frame->attributes.items[1])->value, .size = 1, .grad = operands[grad]->data};
+        for (int64_t i = 0; i < refs; i++)
+            u.old[i] = operands[i]->data, u.new[i] = results[i]->data;
+        for (int64_t i = refs; i < frame->operands.count && numbers < NUMBERS; i++)
+            if (i != grad)
+                u.number[numbers++] = *(float *)operands[i]->data;
+        for (int64_t i = 0; i < results[0]->rank; i++)
+            u.size *= results[0]->dims[i];
+        share(frame, (u.size + BLOCK - 1) / BLOCK, u.size / COSTLY, compute_block, &(Task){&u, kernel()});
+    }
+    return NULL;
+}

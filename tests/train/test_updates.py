@@ -1,0 +1,91 @@
+"""Optimizers' steps by `runtime/updates.c`: values by all kernels, in programs, and which ones."""
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import regrad as tf
+from regrad.core.host import HOST
+from regrad.ops import train
+from regrad.runtime import foreign, native
+
+SOURCES = [str(Path(native.__file__).parent / name) for name in ("updates.c", "sharing.c")]
+KERNELS = {"this processor's": (), "vectors of 8": ("-DNO_AVX512",), "vectors of 4": ("-DNO_AVX512", "-DNO_AVX2")}
+NUMBERS = {"beta1_power": 0.5, "beta2_power": 0.9, "lr": 0.1, "beta1": 0.7, "beta2": 0.9, "epsilon": 1e-3, "alpha": 0.1,
+           "momentum": 0.9, "rho": 0.8}  # fmt: skip
+ATTRS = {"ApplyMomentum": ["use_nesterov"], "ApplyAdam": ["use_nesterov"], "ApplyAdagrad": ["update_slots"]}
+
+
+def _operands(op_type, shape):
+    """Returns operands for an op: float32 arrays, numbers, and how many refs there are."""
+    rng = np.random.default_rng(0)
+    _, refs, operands, *_ = next(row for row in train._RULES if row[0] == op_type)
+    arrays = [np.abs(rng.standard_normal(shape, np.float32)) for _ in refs.split()]
+    arrays += [np.float32(NUMBERS[name]) if name in NUMBERS else rng.standard_normal(shape, np.float32)
+               for name in operands.split()]
+    return arrays, len(refs.split())
+
+
+def _expected(op_type, attrs, arrays):
+    return train.OPS[op_type].lower(HOST, *(np.asarray(a, np.float64)[()] for a in arrays), use_locking=False, **attrs)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_values_by_all_kernels(kernel, tmp_path, monkeypatch):
+    flags = ["-O3", "-fno-math-errno", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", *KERNELS[kernel]]
+    subprocess.run(["cc", *flags, *SOURCES, "-o", str(tmp_path / "updates.so"), "-lm"], check=True)
+    target = f"regrad_update {kernel}"
+    handler = ctypes.CDLL(str(tmp_path / "updates.so")).regrad_update
+    jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(handler), platform="cpu")
+    monkeypatch.setattr(train, "_TARGET", target)
+    monkeypatch.setattr(native, "serves", lambda target: True)
+    from regrad.runtime.backend import XLA
+
+    for (op_type, *values) in train._BY_C:
+        attrs = dict(zip(ATTRS.get(op_type, ()), values))
+        for shape in ((), (37,), (300, 500)):  # less than a vector, vectors and a rest, blocks for several threads
+            arrays, n = _operands(op_type, shape)
+            found = jax.jit(lambda *a, op_type=op_type, attrs=attrs: train.OPS[op_type].lower(
+                XLA, *a, use_locking=False, **attrs))(*arrays)
+            assert len(found) == n
+            for got, wanted in zip(found, _expected(op_type, attrs, arrays)):
+                np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6, err_msg=op_type)
+
+
+@pytest.mark.skipif(not native.available(train._TARGET), reason="there was no C compiler")
+def test_which_steps_it_computes(monkeypatch):
+    """Others are XLA's; either way variables that another part of the run reads keep their old values for it."""
+    monkeypatch.setattr(tf.config, "host_runs", 0)
+    monkeypatch.setattr(tf.config, "tiny_ops", 0)
+    monkeypatch.setattr(tf.config, "cache_dir", None)
+    made, overwrite = [], foreign.overwrite
+    monkeypatch.setattr(foreign, "overwrite", lambda *args, **kwargs: made.append(args[1]) or overwrite(*args, **kwargs))
+
+    def trained(optimizer, dtype, native=True):
+        monkeypatch.setattr(tf.config, "native", native)
+        made.clear()
+        with tf.Graph().as_default(), tf.Session() as session:
+            w = tf.Variable(np.linspace(-1, 1, 6).reshape(2, 3), dtype=dtype)
+            before = w * 2
+            step = optimizer().minimize(tf.reduce_sum(tf.square(w - 3)))
+            session.run(tf.global_variables_initializer())
+            old = session.run(w)
+            np.testing.assert_allclose(session.run([before, step])[0], 2 * old, rtol=1e-6)
+            session.run(step)
+            return session.run(w), list(made)
+
+    for optimizer, slots in ((lambda: tf.train.AdamOptimizer(0.1), 3), (lambda: tf.train.MomentumOptimizer(0.1, 0.9), 2),
+                             (lambda: tf.train.GradientDescentOptimizer(0.1), 1)):
+        by_c, calls = trained(optimizer, tf.float32)
+        assert set(calls) == {slots}
+        by_xla, calls = trained(optimizer, tf.float32, native=False)
+        assert not calls
+        np.testing.assert_allclose(by_c, by_xla, rtol=1e-5)
+    assert not trained(lambda: tf.train.AdamOptimizer(0.1), tf.float64)[1]
+    assert not trained(lambda: tf.train.FtrlOptimizer(0.1), tf.float32)[1]
