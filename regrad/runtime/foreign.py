@@ -112,7 +112,7 @@ def call(target, shape, dtype, *operands, **attributes):
 
 
 def overwrite(target, count, *operands, **attributes):
-    """Returns the results of `target`: new values of its first `count` operands, in their memory where nothing else reads it."""
+    """Returns the results of `target`: new values of its first `count` operands, in their memory if nothing else reads it."""
     jax = import_jax()
     results = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in operands[:count]]
     one = jax.ffi.ffi_call(target, results, vmap_method="sequential_unrolled",
