@@ -14,7 +14,6 @@ from regrad.core.shapes import TensorShape
 from regrad.keras import backend, constraints, initializers, regularizers
 from regrad.layers import base
 from regrad.ops import array
-from regrad.ops.math import cast
 from regrad.variables.lifting import root_graph
 from regrad.variables.scope import get_variable_scope, trainable_when
 from regrad.variables.variable import Variable
@@ -61,6 +60,9 @@ class Layer(base.Layer):
     def _set_scope(self, scope=None):
         self._scope = get_variable_scope()
 
+    def _dtype_for(self, tensors):
+        return tensors[0].dtype if tensors and tensors[0].dtype.is_floating else None
+
     def __call__(self, inputs, *args, **kwargs):
         """Returns `call(inputs, ...)`, after making the variables if this is the first time."""
         if self._in_phases and not args and kwargs.get("training") is None:
@@ -75,21 +77,12 @@ class Layer(base.Layer):
             kwargs["mask"] = masks
         graph = get_default_graph()
         with graph.name_scope(self.name):
-            if self.input_spec is not None:
-                self._check_inputs(tensors)
             if not self.built:
                 self._graph = root_graph(graph)
-                if self._dtype is None and tensors and tensors[0].dtype.is_floating:
-                    self._dtype = tensors[0].dtype
-                self.build(nest.map_structure(lambda t: t.shape, inputs))
-                self.built = True
-                if self.input_spec is not None:
-                    self._check_inputs(tensors)
+            self._build_for(inputs, tensors)
             outputs = self.call(inputs, *args, **kwargs)
             if self._activity_regularizer is not None:
-                for out in nest.flatten(outputs):
-                    loss = self._activity_regularizer(out)  # a mean over the batch
-                    self.add_loss(loss / cast(array.shape(out)[0], loss.dtype), inputs=inputs)
+                self._add_activity_losses(inputs, outputs)
             outputs = nest.map_structure(lambda t: array.identity(t) if any(t is x for x in tensors) else t, outputs)
             self._mask_outputs(inputs, outputs, kwargs.get("mask", masks))
         self.input, self.output = inputs, outputs
@@ -147,18 +140,8 @@ class Layer(base.Layer):
 
     add_variable = add_weight
 
-    def add_loss(self, losses, inputs=None):
-        """Adds losses, or functions that make them, to `losses`; None is left out."""
-        for loss in nest.flatten(losses):
-            if loss is not None:
-                self._losses.append(loss() if callable(loss) else loss)
-                if inputs is not None:
-                    self._of_inputs.append(self._losses[-1])
-
-    def add_update(self, updates, inputs=None):
-        """Adds operations to `updates`, which the program runs, unless the layer is not trainable."""
-        if self.trainable:
-            self._updates += [getattr(update, "op", update) for update in nest.flatten(updates)]
+    def _add_to_collection(self, key, item):
+        """Losses and updates are the program's to add and to run."""
 
     def get_weights(self):
         """Returns the values of all variables in the default session, arrays."""
@@ -271,13 +254,7 @@ class Model(Layer):
     @property
     def layers(self):
         """The layers, in the order in which they are called or were made."""
-        if self.inputs is not None:
-            return self._chain
-        found = {}
-        for value in vars(self).values():
-            values = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
-            found.update((part, None) for part in values if isinstance(part, base.Layer))
-        return list(found)
+        return self._chain if self.inputs is not None else self._layers_within()
 
     def get_layer(self, name=None, index=None):
         """Returns the layer of that name, or at that place; ValueError where there is none."""
@@ -318,12 +295,12 @@ class Model(Layer):
             given = [t for t in nest.flatten(layer.output) if t is not None and t.shape.ndims is not None]
             shapes = [tuple(t.shape.as_list()) for t in given]
             shape = shapes[0] if len(shapes) == 1 else shapes or "?"
-            row(f"{layer.name} ({type(layer).__name__})", shape, _count(layer.weights))
+            row(f"{layer.name} ({type(layer).__name__})", shape, base.count_elements(layer.weights))
             write(("=" if i == len(layers) - 1 else "_") * width)
-        trained = _count(self.trainable_weights)
-        write(f"Total params: {_count(self.weights):,}")
+        trained = base.count_elements(self.trainable_weights)
+        write(f"Total params: {base.count_elements(self.weights):,}")
         write(f"Trainable params: {trained:,}")
-        write(f"Non-trainable params: {_count(self.weights) - trained:,}")
+        write(f"Non-trainable params: {base.count_elements(self.weights) - trained:,}")
         write("_" * width)
 
     def call(self, inputs, training=None, mask=None):
@@ -348,10 +325,6 @@ class Model(Layer):
             raise AttributeError(f"tf.keras.Model has no {name!r} in Regrad: call the model on a tensor, train with an "
                                  "optimizer of tf.train, and save with tf.train.Saver (docs/differences.md)", name=name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name)
-
-
-def _count(variables):
-    return sum(v.shape.num_elements() for v in variables)
 
 
 def _steps(inputs, outputs):

@@ -117,13 +117,17 @@ class Layer:
     input_shape = property(lambda self: nest.map_structure(lambda t: t.shape, self.input))
     output_shape = property(lambda self: nest.map_structure(lambda t: t.shape, self.output))
 
-    def _of_parts(self, attribute):
-        """Returns, joined, the lists that the layers have which are attributes of this one, alone or in lists and dicts."""
+    def _layers_within(self):
+        """Returns the layers that are attributes of this one, alone or in lists and dictionaries."""
         parts = {}
         for value in vars(self).values():
             values = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
             parts.update((part, None) for part in values if isinstance(part, Layer) and part is not self)
-        return list(dict.fromkeys(x for part in parts for x in getattr(part, attribute)))
+        return list(parts)
+
+    def _of_parts(self, attribute):
+        """Returns, joined, the lists that the layers have which are attributes of this one."""
+        return list(dict.fromkeys(x for part in self._layers_within() for x in getattr(part, attribute)))
 
     @property
     def scope_name(self):
@@ -165,23 +169,32 @@ class Layer:
             reuse = True if self.built else self._reuse
             with variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as inner:
                 with graph.name_scope(inner.original_name_scope):
-                    if self.input_spec is not None:
-                        self._check_inputs(tensors)
-                    if not self.built:
-                        if self._dtype is None:
-                            self._dtype = tensors[0].dtype if tensors else float32
-                        self.build(nest.map_structure(lambda t: t.shape, inputs))
-                        self.built = True
-                        if self.input_spec is not None:
-                            self._check_inputs(tensors)
+                    self._build_for(inputs, tensors)
                     outputs = self.call(inputs, *args, **kwargs)
                     if self._activity_regularizer is not None:
                         with graph.name_scope("ActivityRegularizer"):
-                            for out in nest.flatten(outputs):
-                                loss = self._activity_regularizer(out)  # a mean over the batch, as Keras takes it
-                                self.add_loss(loss / cast(shape(out)[0], loss.dtype), inputs=inputs)
+                            self._add_activity_losses(inputs, outputs)
         self.input, self.output = inputs, outputs
         return outputs
+
+    def _build_for(self, inputs, tensors):
+        """Checks the inputs, and makes the variables if this is the first time."""
+        self._check_inputs(tensors)
+        if not self.built:
+            if self._dtype is None:
+                self._dtype = self._dtype_for(tensors)
+            self.build(nest.map_structure(lambda t: t.shape, inputs))
+            self.built = True
+            self._check_inputs(tensors)  # of what `build` asks
+
+    def _dtype_for(self, tensors):
+        return tensors[0].dtype if tensors else float32
+
+    def _add_activity_losses(self, inputs, outputs):
+        """Adds the losses that the outputs cause, as Keras takes them: the means over the batch."""
+        for out in nest.flatten(outputs):
+            loss = self._activity_regularizer(out)
+            self.add_loss(loss / cast(shape(out)[0], loss.dtype), inputs=inputs)
 
     def apply(self, inputs, *args, **kwargs):
         """Calls the layer."""
@@ -208,6 +221,8 @@ class Layer:
                     self._scope = found
 
     def _check_inputs(self, tensors):
+        if self.input_spec is None:
+            return
         specs = self.input_spec if isinstance(self.input_spec, (list, tuple)) else [self.input_spec]
         if len(specs) != len(tensors):
             raise ValueError(f"Layer {self._name} expects {len(specs)} inputs, but it received {len(tensors)}.")
@@ -256,29 +271,31 @@ class Layer:
     add_variable = add_weight
 
     def add_loss(self, losses, inputs=None):
-        """Adds losses to the layer's and to the collection REGULARIZATION_LOSSES; None is left out."""
+        """Adds losses, or functions that make them, to `losses` and to the collection REGULARIZATION_LOSSES; None is left out.
+        """
         for loss in nest.flatten(losses):
             if loss is not None:
-                self._losses.append(loss)
+                self._losses.append(loss() if callable(loss) else loss)
                 if inputs is not None:
-                    self._of_inputs.append(loss)
-                get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+                    self._of_inputs.append(self._losses[-1])
+                self._add_to_collection(GraphKeys.REGULARIZATION_LOSSES, self._losses[-1])
 
     def add_update(self, updates, inputs=None):
-        """Adds operations to the layer's updates and to the collection UPDATE_OPS, unless the layer is not trainable."""
-        if not self.trainable:
-            return
-        for update in nest.flatten(updates):
-            op = getattr(update, "op", update)
-            self._updates.append(op)
-            get_default_graph().add_to_collection(GraphKeys.UPDATE_OPS, op)
+        """Adds operations to `updates` and to the collection UPDATE_OPS, unless the layer is not trainable."""
+        if self.trainable:
+            for update in nest.flatten(updates):
+                self._updates.append(getattr(update, "op", update))
+                self._add_to_collection(GraphKeys.UPDATE_OPS, self._updates[-1])
+
+    def _add_to_collection(self, key, item):
+        get_default_graph().add_to_collection(key, item)
 
     def count_params(self):
         """Returns the number of elements of all variables; ValueError before they exist."""
         if not self.built:
             raise ValueError(f"You tried to call `count_params` on {self._name}, but the layer isn't built. You can build it "
                              "manually via: `{self._name}.build(batch_input_shape)`.")
-        return sum(v.shape.num_elements() for v in self.weights)
+        return count_elements(self.weights)
 
     def get_updates_for(self, inputs):
         return self.updates
@@ -286,6 +303,11 @@ class Layer:
     def get_losses_for(self, inputs):
         """Returns the losses that depend on inputs, or, for None, those that depend on none."""
         return [loss for loss in self.losses if any(loss is x for x in self._of_inputs) == (inputs is not None)]
+
+
+def count_elements(variables):
+    """Returns how many numbers variables hold together."""
+    return sum(v.shape.num_elements() for v in variables)
 
 
 def _snake_case(name):
