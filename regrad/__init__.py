@@ -38,7 +38,8 @@ __getattr__, __dir__, __all__ = _names_of(__name__, {
     "regrad.core.gradient_registry": """NoGradient NotDifferentiable RegisterForwardGradient
         RegisterGradient no_gradient=NotDifferentiable""",
     "regrad.core.graph_keys": "GraphKeys",
-    "regrad.core.graph_def": "AttrValue GraphDef NodeDef import_graph_def",
+    "regrad.core.graph_def": "AttrValue GraphDef NodeDef",
+    "regrad.importer.graph_def": "import_graph_def",
     "regrad.core.graph_proto": "MetaGraphDef TensorInfo",
     "regrad.core.messages": "Event HistogramProto LogMessage SessionLog Summary SummaryMetadata make_ndarray make_tensor_proto",
     "regrad.framework": """add_to_collection add_to_collections colocate_with container control_dependencies

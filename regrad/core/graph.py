@@ -242,9 +242,9 @@ class Operation:
 
     @property
     def node_def(self):
-        from regrad.core.graph_def import node_def
+        from regrad.core.graph_def import NodeDef
 
-        return node_def(self)
+        return NodeDef(self)
 
     def get_attr(self, name):
         """Returns the attribute `name`; ValueError when the op has none of that name."""

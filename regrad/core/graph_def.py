@@ -1,4 +1,8 @@
-"""A graph in readable form: TF's NodeDef text, so that `print(op)` shows an operation's type and inputs."""
+"""A graph as data: GraphDef and NodeDef with TensorFlow's fields, made of operations or read from bytes.
+
+Their text is TensorFlow's, so that `print(op)` shows an operation's type and inputs. `core/graph_proto.py` writes and reads
+their bytes, `regrad/importer` makes operations of them again.
+"""
 
 import copy
 from types import SimpleNamespace
@@ -6,7 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 
 from regrad.core.dtypes import DType, as_dtype, enum_name
-from regrad.core.errors import nearest
 from regrad.core.opdef import SHAPED
 from regrad.core.proto import Message
 from regrad.core.shapes import TensorShape
@@ -291,169 +294,6 @@ class GraphDef:
         self.MergeFrom(other)
 
 
-def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None):
-    """Adds the operations of a GraphDef to the default graph.
-
-    Gradient overrides recorded in it stay: those of blocks (`_gradient_op_type`), rules attached to operations, and rules of
-    the graph it was made of, which hold for what is imported. Blocks in force here hold for what is imported too.
-
-    Args:
-      graph_def: what `graph.as_graph_def()` gave, or what was read from a file, one of TensorFlow's too.
-      input_map: {tensor name in `graph_def`: tensor of the default graph} to use instead.
-      return_elements: names of operations ("y") and tensors ("y:0") to return.
-      name: prefix of the names here; "import" by default, "" for none.
-
-    Returns:
-      A list of what `return_elements` names, or None.
-
-    Raises:
-      TypeError: `graph_def` is no GraphDef of Regrad.
-      ValueError: a name in `input_map` or `return_elements` is not there.
-    """
-    from regrad.core.convert import convert_to_tensor
-    from regrad.core.graph import get_default_graph
-
-    if type(graph_def).__name__ == "ProtoGraphDef":
-        graph_def = GraphDef.FromString(graph_def.SerializeToString())
-    if not isinstance(graph_def, GraphDef):
-        raise TypeError(f"graph_def must be a GraphDef proto, one of Regrad's, got {type(graph_def).__name__}: what "
-                        "graph.as_graph_def() gives, or tf.GraphDef.FromString of a file's bytes.")
-    if input_map is not None and not isinstance(input_map, dict):
-        raise TypeError(f"input_map must be a dictionary mapping strings to Tensor objects, got {input_map!r}.")
-    if return_elements is not None and not (isinstance(return_elements, (list, tuple))
-                                            and all(isinstance(e, str) for e in return_elements)):
-        raise TypeError(f"return_elements must be a list of strings, got {return_elements!r}.")
-    graph = get_default_graph()
-    given = {k if ":" in k else k + ":0": convert_to_tensor(v) for k, v in (input_map or {}).items()}
-    from regrad.importer.region import import_nodes
-
-    with graph.name_scope(name if name is not None else "import"):
-        region, used = import_nodes(graph_def, given)
-    ops = region.ops
-    for op in ops.values():
-        if "_class" in op.attrs:
-            op.attrs = {**op.attrs, "_class": [_renamed(group, ops) for group in op.attrs["_class"]]}
-    if graph_def.gradient_rules:
-        made = {node.operation: ops[node.name] for node in graph_def.node if node.operation is not None}
-        graph.gradient_rules += [o.moved(made) for o in graph_def.gradient_rules]
-    missing = given.keys() - used
-    if missing:
-        raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(sorted(missing))}]")
-    if return_elements is None:
-        return None
-    try:
-        return [region.value(e) if ":" in e else ops[e] for e in return_elements]
-    except (KeyError, IndexError) as error:
-        raise ValueError(f"Requested return_element {return_elements} not found in graph_def: {error}.") from None
-
-
-def _is_mark(key, opdef):
-    """True for an attribute that any operation may have, such as "_class"."""
-    return key.startswith("_") and key not in opdef.attrs and key not in ("_gradient_op_type", "_output_shapes")
-
-
-def _renamed(group, ops):
-    """Returns the colocation group b"loc:@name" under the name that operation was given."""
-    group = group if isinstance(group, bytes) else group.encode()
-    op = ops.get(group.removeprefix(b"loc:@").decode())
-    return group if op is None else f"loc:@{op.name}".encode()
-
-
-def in_order(nodes, more=()):
-    """Returns nodes so that each stands behind those it needs; as they are where they do so already.
-
-    What comes from the turn before, by a NextIteration, is not needed.
-
-    Args:
-      more: {name: names of nodes that it needs besides its inputs}.
-
-    Raises:
-      ValueError: two nodes of one name; a node needs one that is not there, or itself.
-    """
-    named, done, order = {}, set(), []
-    for node in nodes:
-        if named.setdefault(node.name, node) is not node:
-            raise ValueError(f"Node '{node.name}' is not unique: graph_def has two of this name.")
-    for node in nodes:
-        stack, opened = [node], set()  # opened: those on the way from `node` to the top of the stack
-        while stack:
-            top = stack[-1]
-            needed = dict.fromkeys(source(text) for text in top.input)
-            if top.op in ("Merge", "RefMerge"):
-                needed = [n for n in needed if n not in named or named[n].op not in ("NextIteration", "RefNextIteration")]
-            if top.name in more:
-                needed = [*needed, *more[top.name]]
-            missing = [n for n in needed if n not in done]
-            if top.name in done or not missing:
-                stack.pop()
-                if top.name not in done:
-                    done.add(top.name)
-                    order.append(top)
-                continue
-            opened.add(top.name)
-            for name in missing:
-                if name not in named:
-                    raise ValueError(f"Node '{top.name}': Unknown input node '{name}'")
-                if name in opened:
-                    raise ValueError(f"Node '{name}' ({named[name].op}) needs itself: graph_def has a cycle that is no loop of "
-                                     "TensorFlow's, with a NextIteration and a Merge.")
-            stack += [named[name] for name in missing]
-    return order
-
-
-def described(node, inputs):
-    """Returns (OpDef, groups, attributes) for a node that was read from bytes or made by hand.
-
-    Raises:
-      ValueError: Regrad has no such op type, or the attributes are Python objects of another process.
-    """
-    from regrad.core import gradient_registry
-    from regrad.core.opdef import find_op, op_types
-
-    gradient_registry.complete()
-    opdef = find_op(node.op)
-    if opdef is None:
-        raise ValueError(f"Op type not registered '{node.op}' in Regrad, of node '{node.name}'{nearest(node.op, op_types())}")
-    attrs = {}
-    for key, default in opdef.attrs.items():
-        given = node.attr.get(key)
-        attrs[key] = default if given is None else _plain(given.value)
-    if "from_file" in opdef.extra:
-        attrs = opdef.extra["from_file"](attrs)
-    lists = [i for i, arg in enumerate(opdef.args) if arg.is_list]
-    if not lists:
-        return opdef, None, attrs
-    groups = [None] * len(opdef.args)
-    if len(lists) == 1:
-        groups[lists[0]] = len(inputs) - len(opdef.args) + 1
-    else:
-        for i in lists:
-            types = node.attr.get(opdef.args[i].var)
-            count = node.attr.get("N") if types is None or not isinstance(types.value, (tuple, list)) else None
-            groups[i] = count.value if count is not None else len(types.value) if types is not None else 0
-    return opdef, tuple(groups), attrs
-
-
-def _made_bodies(opdef, attrs, graph, inputs):
-    """Returns the attributes with bodies made of what a file holds of them."""
-    if not opdef.extra.get("has_bodies"):
-        return attrs
-    first = attrs.get("n_carry", 0)
-    inputs = inputs[opdef.extra.get("body_offset", 0):]
-
-    def made(value):
-        if isinstance(value, tuple):
-            return tuple(made(v) for v in value)
-        return value.make(graph, inputs, first) if hasattr(value, "make") else value
-
-    return {key: made(value) for key, value in attrs.items()}
-
-
-def node_def(op):
-    """Returns the NodeDef of an Operation."""
-    return NodeDef(op)
-
-
 def _attributes(op):
     attrs = {}
     position = 0
@@ -473,7 +313,7 @@ def _attributes(op):
     return attrs
 
 
-def _plain(value):
+def plain(value):
     """Returns a node's attribute as an operation keeps it: sizes of a shape, a constant's array."""
     if type(value).__name__ == "TensorProto":
         from regrad.core.messages import make_ndarray

@@ -220,7 +220,8 @@ class StoredBody:
 
     def make(self, outer, inputs, first):
         """Returns the body for an operation of `outer`; its inputs stand for `inputs`, captures begin at input `first`."""
-        from regrad.core.graph_def import GraphDef, import_graph_def
+        from regrad.core.graph_def import GraphDef
+        from regrad.importer.graph_def import import_graph_def
 
         data = self.data
         body = FuncGraph(data["name"], outer)

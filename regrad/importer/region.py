@@ -5,14 +5,13 @@ and branches are made by `tf.while_loop` and `tf.cond`, whose functions import t
 of TensorFlow's Exit and Merge.
 """
 
-from regrad.core import device as devices
-from regrad.core.copying import copied_bodies
 from regrad.core.graph import Tensor, get_default_graph, origin
-from regrad.core.graph_def import _is_mark, _made_bodies, _plain, controls, described, operands, source
+from regrad.core.graph_def import controls, operands, source
 from regrad.core.graph_proto import read_attributes
 from regrad.core.opdef import Spec, find_op
 from regrad.core.shapes import TensorShape
 from regrad.importer.functions import Function
+from regrad.importer.operations import add_operation
 from regrad.importer.recorded import add_unimported, without_recorded
 from regrad.importer.structure import ENTERS, FLOW, Choice, Loop, Structure, full
 
@@ -224,34 +223,9 @@ class Region:
             if tensors:
                 self.ops.setdefault(node.name, tensors[0].op)
             return
-        op = self.add_operation(node, inputs)
-        self.ops[node.name], self.values[node.name] = op, op.outputs
-
-    def add_operation(self, node, inputs):
-        """Returns the operation that a node of one of Regrad's op types becomes."""
-        graph, old = self.graph, node.operation
-        if old is not None and old.type == node.op:
-            attrs = {k: _plain(node.attr[k].value) if k in node.attr else v for k, v in old.attrs.items()}
-            opdef, groups, attrs = old.opdef, old.groups, copied_bodies(old, attrs, graph, inputs)
-        else:
-            old, (opdef, groups, attrs) = None, described(node, inputs)
-            attrs = _made_bodies(opdef, attrs, graph, inputs)
-        if groups is None and len(inputs) != len(opdef.args):
-            raise ValueError(f"NodeDef '{node.name}': {opdef.type} takes {len(opdef.args)} inputs, got {len(inputs)}.")
-        marks = {k: _plain(v.value) for k, v in node.attr.items() if _is_mark(k, opdef)}  # no arguments of the op type
-        noted = {k: v for k, v in attrs.items() if k not in opdef.attrs and not _is_mark(k, opdef)} | marks
         with self.controls(node):
-            op = graph._add(opdef, inputs, {k: v for k, v in attrs.items() if k in opdef.attrs}, node.name, groups)
-        if noted:
-            op.attrs = {**op.attrs, **noted}
-        if node.device:
-            op._set_device(devices.joined(op.device, node.device))
-        rule = node.attr.get("_gradient_op_type")
-        if rule is not None and op.override_scope is None:
-            op._set_attr("_gradient_op_type", rule.value)
-        if old is not None:
-            op.attached_rules = old.attached_rules
-        return op
+            op = add_operation(self.graph, node, inputs)
+        self.ops[node.name], self.values[node.name] = op, op.outputs
 
     def _named(self, name, value):
         """Gives a node's value its name."""

@@ -9,7 +9,7 @@ of which one output alone has a value, and a Merge, which takes the input that h
 worked out here: a node's *state* is the set of (predicate, branch taken) under which it has one.
 """
 
-from regrad.core.graph_def import in_order, operands, source
+from regrad.core.graph_def import operands, source
 from regrad.core.opdef import find_op
 from regrad.core.tf_nodes import native
 
@@ -25,6 +25,48 @@ FLOW = SWITCHES | MERGES | ENTERS | EXITS | NEXTS | {CONDITION}
 def full(text):
     """Returns "name:0" for "name"."""
     return text if ":" in text else text + ":0"
+
+
+def in_order(nodes, more=()):
+    """Returns nodes so that each stands behind those it needs; as they are where they do so already.
+
+    What comes from the turn before, by a NextIteration, is not needed.
+
+    Args:
+      more: {name: names of nodes that it needs besides its inputs}.
+
+    Raises:
+      ValueError: two nodes of one name; a node needs one that is not there, or itself.
+    """
+    named, done, order = {}, set(), []
+    for node in nodes:
+        if named.setdefault(node.name, node) is not node:
+            raise ValueError(f"Node '{node.name}' is not unique: graph_def has two of this name.")
+    for node in nodes:
+        stack, opened = [node], set()  # opened: those on the way from `node` to the top of the stack
+        while stack:
+            top = stack[-1]
+            needed = dict.fromkeys(source(text) for text in top.input)
+            if top.op in ("Merge", "RefMerge"):
+                needed = [n for n in needed if n not in named or named[n].op not in ("NextIteration", "RefNextIteration")]
+            if top.name in more:
+                needed = [*needed, *more[top.name]]
+            missing = [n for n in needed if n not in done]
+            if top.name in done or not missing:
+                stack.pop()
+                if top.name not in done:
+                    done.add(top.name)
+                    order.append(top)
+                continue
+            opened.add(top.name)
+            for name in missing:
+                if name not in named:
+                    raise ValueError(f"Node '{top.name}': Unknown input node '{name}'")
+                if name in opened:
+                    raise ValueError(f"Node '{name}' ({named[name].op}) needs itself: graph_def has a cycle that is no loop of "
+                                     "TensorFlow's, with a NextIteration and a Merge.")
+            stack += [named[name] for name in missing]
+    return order
 
 
 class Loop:

@@ -6,8 +6,9 @@ import re
 
 from regrad.core import proto_text
 from regrad.core.graph import Graph
-from regrad.core.graph_def import GraphDef, import_graph_def
+from regrad.core.graph_def import GraphDef
 from regrad.core.graph_proto import ProtoGraphDef, SaverDef
+from regrad.importer.graph_def import import_graph_def
 from regrad.ops.checkpoints import restore_v2
 from regrad.ops.state import assign_op
 from regrad.runtime.session import Session

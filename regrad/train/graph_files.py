@@ -7,7 +7,7 @@ import numpy as np
 
 from regrad.core import proto_text
 from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
-from regrad.core.graph_def import AttrValue, GraphDef, controls, import_graph_def, source
+from regrad.core.graph_def import AttrValue, GraphDef, controls, source
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.graph_proto import AnyProto, CollectionDef, MetaGraphDef, ProtoGraphDef, graph_proto
 from regrad.core.messages import VariableDef
@@ -165,6 +165,8 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
       OSError: there is no such file.
       ValueError: an op type does not exist here, or the file is none of `export_meta_graph`.
     """
+    from regrad.importer.graph_def import import_graph_def  # here: whoever saves loads this file, and imports nothing
+
     meta = meta_graph_or_file if isinstance(meta_graph_or_file, MetaGraphDef) else read_meta_graph(meta_graph_or_file)
     graph_def = GraphDef.FromString(meta.graph_def.SerializeToString())
     if clear_devices:

@@ -1,0 +1,64 @@
+"""`tf.import_graph_def`: a GraphDef becomes operations of the default graph."""
+
+from regrad.core.convert import convert_to_tensor
+from regrad.core.graph import get_default_graph
+from regrad.core.graph_def import GraphDef
+from regrad.importer.region import import_nodes
+
+
+def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None):
+    """Adds the operations of a GraphDef to the default graph.
+
+    Gradient overrides recorded in it stay: those of blocks (`_gradient_op_type`), rules attached to operations, and rules of
+    the graph it was made of, which hold for what is imported. Blocks in force here hold for what is imported too.
+
+    Args:
+      graph_def: what `graph.as_graph_def()` gave, or what was read from a file, one of TensorFlow's too.
+      input_map: {tensor name in `graph_def`: tensor of the default graph} to use instead.
+      return_elements: names of operations ("y") and tensors ("y:0") to return.
+      name: prefix of the names here; "import" by default, "" for none.
+
+    Returns:
+      A list of what `return_elements` names, or None.
+
+    Raises:
+      TypeError: `graph_def` is no GraphDef of Regrad.
+      ValueError: a name in `input_map` or `return_elements` is not there.
+    """
+    if type(graph_def).__name__ == "ProtoGraphDef":
+        graph_def = GraphDef.FromString(graph_def.SerializeToString())
+    if not isinstance(graph_def, GraphDef):
+        raise TypeError(f"graph_def must be a GraphDef proto, one of Regrad's, got {type(graph_def).__name__}: what "
+                        "graph.as_graph_def() gives, or tf.GraphDef.FromString of a file's bytes.")
+    if input_map is not None and not isinstance(input_map, dict):
+        raise TypeError(f"input_map must be a dictionary mapping strings to Tensor objects, got {input_map!r}.")
+    if return_elements is not None and not (isinstance(return_elements, (list, tuple))
+                                            and all(isinstance(e, str) for e in return_elements)):
+        raise TypeError(f"return_elements must be a list of strings, got {return_elements!r}.")
+    graph = get_default_graph()
+    given = {k if ":" in k else k + ":0": convert_to_tensor(v) for k, v in (input_map or {}).items()}
+    with graph.name_scope(name if name is not None else "import"):
+        region, used = import_nodes(graph_def, given)
+    ops = region.ops
+    for op in ops.values():
+        if "_class" in op.attrs:
+            op.attrs = {**op.attrs, "_class": [_renamed(group, ops) for group in op.attrs["_class"]]}
+    if graph_def.gradient_rules:
+        made = {node.operation: ops[node.name] for node in graph_def.node if node.operation is not None}
+        graph.gradient_rules += [o.moved(made) for o in graph_def.gradient_rules]
+    missing = given.keys() - used
+    if missing:
+        raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(sorted(missing))}]")
+    if return_elements is None:
+        return None
+    try:
+        return [region.value(e) if ":" in e else ops[e] for e in return_elements]
+    except (KeyError, IndexError) as error:
+        raise ValueError(f"Requested return_element {return_elements} not found in graph_def: {error}.") from None
+
+
+def _renamed(group, ops):
+    """Returns the colocation group b"loc:@name" under the name that operation was given."""
+    group = group if isinstance(group, bytes) else group.encode()
+    op = ops.get(group.removeprefix(b"loc:@").decode())
+    return group if op is None else f"loc:@{op.name}".encode()

@@ -1,0 +1,88 @@
+"""One node of a GraphDef becomes one operation, where Regrad has its op type."""
+
+from regrad.core import device as devices
+from regrad.core import gradient_registry
+from regrad.core.copying import copied_bodies
+from regrad.core.errors import nearest
+from regrad.core.graph_def import plain
+from regrad.core.opdef import find_op, op_types
+
+
+def add_operation(graph, node, inputs):
+    """Returns the operation that a node of one of Regrad's op types becomes, with the rules attached to the one it was made of.
+
+    Raises:
+      ValueError: no such op type, another number of inputs, or attributes that are Python objects of another process.
+    """
+    old = node.operation
+    if old is not None and old.type == node.op:
+        attrs = {k: plain(node.attr[k].value) if k in node.attr else v for k, v in old.attrs.items()}
+        opdef, groups, attrs = old.opdef, old.groups, copied_bodies(old, attrs, graph, inputs)
+    else:
+        old, (opdef, groups, attrs) = None, _described(node, inputs)
+        attrs = _made_bodies(opdef, attrs, graph, inputs)
+    if groups is None and len(inputs) != len(opdef.args):
+        raise ValueError(f"NodeDef '{node.name}': {opdef.type} takes {len(opdef.args)} inputs, got {len(inputs)}.")
+    marks = {k: plain(v.value) for k, v in node.attr.items() if _is_mark(k, opdef)}  # no arguments of the op type
+    noted = {k: v for k, v in attrs.items() if k not in opdef.attrs and not _is_mark(k, opdef)} | marks
+    op = graph._add(opdef, inputs, {k: v for k, v in attrs.items() if k in opdef.attrs}, node.name, groups)
+    if noted:
+        op.attrs = {**op.attrs, **noted}
+    if node.device:
+        op._set_device(devices.joined(op.device, node.device))
+    rule = node.attr.get("_gradient_op_type")
+    if rule is not None and op.override_scope is None:
+        op._set_attr("_gradient_op_type", rule.value)
+    if old is not None:
+        op.attached_rules = old.attached_rules
+    return op
+
+
+def _is_mark(key, opdef):
+    """True for an attribute that any operation may have, such as "_class"."""
+    return key.startswith("_") and key not in opdef.attrs and key not in ("_gradient_op_type", "_output_shapes")
+
+
+def _described(node, inputs):
+    """Returns (OpDef, groups, attributes) for a node that was read from bytes or made by hand.
+
+    Raises:
+      ValueError: Regrad has no such op type, or the attributes are Python objects of another process.
+    """
+    gradient_registry.complete()
+    opdef = find_op(node.op)
+    if opdef is None:
+        raise ValueError(f"Op type not registered '{node.op}' in Regrad, of node '{node.name}'{nearest(node.op, op_types())}")
+    attrs = {}
+    for key, default in opdef.attrs.items():
+        given = node.attr.get(key)
+        attrs[key] = default if given is None else plain(given.value)
+    if "from_file" in opdef.extra:
+        attrs = opdef.extra["from_file"](attrs)
+    lists = [i for i, arg in enumerate(opdef.args) if arg.is_list]
+    if not lists:
+        return opdef, None, attrs
+    groups = [None] * len(opdef.args)
+    if len(lists) == 1:
+        groups[lists[0]] = len(inputs) - len(opdef.args) + 1
+    else:
+        for i in lists:
+            types = node.attr.get(opdef.args[i].var)
+            count = node.attr.get("N") if types is None or not isinstance(types.value, (tuple, list)) else None
+            groups[i] = count.value if count is not None else len(types.value) if types is not None else 0
+    return opdef, tuple(groups), attrs
+
+
+def _made_bodies(opdef, attrs, graph, inputs):
+    """Returns the attributes with bodies made of what a file holds of them."""
+    if not opdef.extra.get("has_bodies"):
+        return attrs
+    first = attrs.get("n_carry", 0)
+    inputs = inputs[opdef.extra.get("body_offset", 0):]
+
+    def made(value):
+        if isinstance(value, tuple):
+            return tuple(made(v) for v in value)
+        return value.make(graph, inputs, first) if hasattr(value, "make") else value
+
+    return {key: made(value) for key, value in attrs.items()}
