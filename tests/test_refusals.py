@@ -37,6 +37,8 @@ with tf.Graph().as_default():
     tf.add_n([b, a]) #!"""),
     "a name that is no string": ("TypeError", "name must be a string, got 3", "tf.constant(1.0, name=3) #!"),
     "a scope that is no string": ("TypeError", "must be a string", "with tf.get_default_graph().name_scope(3): pass #!"),
+    "a number for a name": ("TypeError", "Add: name must be a string, got 3", "tf.add(tf.constant(1.0), 2.0, name=3) #!"),
+    "a name with other letters": ("ValueError", "letters A to Z", "tf.constant(1.0, name='größe') #!"),
     "a name with blanks": ("ValueError", "no blanks", "with tf.name_scope('my scope'): pass #!"),
     "a misspelt dtype": ("TypeError", "did you mean 'float32'", "tf.placeholder('flaot32') #!"),
     "a shape for a dtype": ("TypeError", "takes the dtype first", "tf.placeholder([None, 3]) #!"),
@@ -280,6 +282,11 @@ with tf.Graph().as_default(), tf.Session() as s:
 """
 
 TRAINING = {
+    "too many initial values": ("ValueError", "at most 2, but received 3.*value of variable 'v'", """
+tf.get_variable('v', [2], initializer=tf.constant_initializer([1.0, 2.0, 3.0])) #!"""),
+    "a misspelt variable that is shared": ("ValueError", "a/weight does not exist.*did you mean 'a/weights'", """
+with tf.variable_scope('a'): tf.get_variable('weights', [2])
+with tf.variable_scope('a', reuse=True): tf.get_variable('weight', [2]) #!"""),
     "text for a learning rate": ("TypeError", "learning_rate must be a number",
                                  _SUM + "tf.train.GradientDescentOptimizer('0.1').minimize(loss) #!"),
     "None for a learning rate": ("ValueError", "learning_rate must be",
@@ -419,6 +426,55 @@ def test_is_refused_with_words_and_line(row, config, tmp_path, monkeypatch):
     assert re.search(words, text, re.DOTALL), text
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     assert guilty in lines or re.search(rf"user.py:{guilty}\b", text), text
+
+
+def _no_device(op):
+    raise ZeroDivisionError
+
+
+def _with_a_device_function(x, n):
+    with tf.device(_no_device):
+        tf.exp(x)
+
+
+REFUSED = {
+    "an operator's list": lambda x, n: x + [1.0, 2.0],
+    "an array among tensors": lambda x, n: tf.concat([x, np.zeros([3, 2, 1])], 0),
+    "a list that is packed": lambda x, n: tf.reshape(x, [n, [7]]),
+    "a packed list of another size": lambda x, n: tf.placeholder_with_default([n, n], [3]),
+    "the second of its name": lambda x, n: tf.nn.conv2d(x, x, 1, "SAME"),
+    "a scope in which nothing is made": lambda x, n: tf.zeros([-1]),
+    "a branch's condition": lambda x, n: tf.cond(x, lambda: 1, lambda: 2),
+    "an initial value": lambda x, n: tf.get_variable("v", [2], initializer=tf.constant_initializer([1.0, 2.0, 3.0])),
+    "an initializer that made operations": lambda x, n: tf.get_variable("v", [2], tf.int32, tf.random_normal_initializer()),
+    "a device": _with_a_device_function,
+}
+
+
+@pytest.mark.parametrize("make", REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_refused_leaves_the_graph_as_it_was(make):
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [2, 3])
+        n = tf.shape(tf.exp(x))[0]
+        tf.nn.conv2d(tf.zeros([1, 4, 4, 1]), tf.zeros([1, 1, 1, 1]), 1, "SAME")
+
+        def state():
+            names = {name: n for name, n in graph._names_in_use.items() if not name.startswith("v/")}
+            return ([op.name for op in graph.get_operations()], names, graph.get_name_scope(), x.consumers(), n.consumers())
+
+        before = state()
+        with pytest.raises((TypeError, ValueError, ZeroDivisionError)):
+            make(x, n)
+
+        assert state() == before
+
+
+def test_a_rate_that_is_refused_ends_its_scope():
+    with tf.Graph().as_default() as graph:
+        with pytest.raises(tf.errors.UnimplementedError):
+            tf.train.exponential_decay(0.1, "step", 10, 0.9)
+
+        assert graph.get_name_scope() == ""
 
 
 def test_settings_tell_their_names_and_values():

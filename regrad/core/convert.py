@@ -10,7 +10,7 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core import opdef as opdefs
 from regrad.core.dtypes import as_dtype
-from regrad.core.graph import FuncGraph, Graph, Operation, Tensor, get_default_graph
+from regrad.core.graph import FuncGraph, Graph, Operation, Tensor, checked_name, get_default_graph
 from regrad.core.opdef import LIST, Known, Spec, define_op, find_op
 from regrad.core.shapes import Dimension, TensorShape, as_dims
 
@@ -354,8 +354,20 @@ def _build_checked(opdef, graph, inputs, name, attrs):
         raise TypeError(f"{opdef.type} takes {len(args)} inputs ({', '.join(a.name for a in args)}), "
                         f"got {len(inputs)}.")
     graph = _graph_for(graph, inputs, opdef)
-    name = name or opdef.type
-    op_name = name if name[-1] == "/" else graph.unique_name(name, mark_as_used=False) + "/"
+    name = checked_name(opdef, name or opdef.type)
+    prefix = name if name[-1] == "/" else graph.unique_name(name, mark_as_used=False) + "/"
+    made_before = len(graph._ops)
+    try:
+        flat, groups = _operands(opdef, graph, inputs, prefix)
+        return _result(graph._add(opdef, flat, attrs, name, groups))
+    except BaseException:
+        graph._withdraw(made_before, prefix)
+        raise
+
+
+def _operands(opdef, graph, inputs, prefix):
+    """Returns an operation's inputs as tensors, those made of Python values under `prefix`, and the sizes of its lists."""
+    args = opdef.args
     types = {}
     # A tensor settles what T is; only then are Python values converted to it.
     for arg, value in zip(args, inputs):
@@ -374,13 +386,12 @@ def _build_checked(opdef, graph, inputs, name, attrs):
                                  "length 1.")
             groups.append(len(value))
             for i, v in enumerate(value):
-                flat.append(_input(opdef, graph, arg, v, types, f"{op_name}{arg.name}_{i}/"))
+                flat.append(_input(opdef, graph, arg, v, types, f"{prefix}{arg.name}_{i}/"))
         else:
             if groups is not None:
                 groups.append(None)
-            flat.append(_input(opdef, graph, arg, value, types, f"{op_name}{arg.name}/", position in opdef.shape_only))
-    op = graph._add(opdef, tuple(flat), attrs, name, tuple(groups) if groups is not None else None)
-    return _result(op)
+            flat.append(_input(opdef, graph, arg, value, types, f"{prefix}{arg.name}/", position in opdef.shape_only))
+    return tuple(flat), tuple(groups) if groups is not None else None
 
 
 def _input(opdef, graph, arg, value, types, name, shape_only=False):

@@ -383,34 +383,29 @@ class Graph:
         """Makes an operation of converted inputs; `name` may end in "/" to be taken as it is."""
         if self._finalized:
             raise _finalized(f"no operation {name!r} ({opdef.type}) can be added")
-        name = self._name_for(opdef, name)
+        asked, name = name, self._name_for(opdef, name)
         op = Operation(self, name, opdef, inputs, attrs, groups)
         op.frames = source.user_frames()
-        if specs is None:
-            try:
-                specs = opdef.infer(*(op_arguments(op) if opdef.has_lists else inputs), **attrs)
-                if type(specs) is not list and not hasattr(specs, "dims"):
-                    raise TypeError(f"its infer must return a tf.Spec, or a list of one for each output; it returned {specs!r}")
-            except (ShapeError, TypeError, ValueError) as error:
-                self._names_in_use.pop(name.lower(), None)
-                _explain_inference(error, op)
-                if type(error) is ValueError:
-                    raise BadValue(*error.args) from None
-                raise
-        if type(specs) is list:
-            op.outputs = [Tensor(op, i, s.dims, s.dtype) for i, s in enumerate(specs)]
-        else:
-            if specs.dtype is None:
-                self._names_in_use.pop(name.lower(), None)
-                missing = [key for key, value in attrs.items() if value is None]
-                raise TypeError(f"{opdef.type}: missing required argument: {', '.join(missing) or 'dtype'}, which gives the "
-                                f"output its dtype; made at {op.location}.")
-            op.outputs = [Tensor(op, 0, specs.dims, specs.dtype)]
-        op._device = self._device
-        if self._device_by_op:
-            op._device = ""
-            for function in reversed(self._device_stack):
-                op._device = devices.canonical_name(function(op))
+        try:
+            if specs is None:
+                specs = _inferred(op)
+            if type(specs) is list:
+                op.outputs = [Tensor(op, i, s.dims, s.dtype) for i, s in enumerate(specs)]
+            else:
+                if specs.dtype is None:
+                    missing = [key for key, value in attrs.items() if value is None]
+                    raise TypeError(f"{opdef.type}: missing required argument: {', '.join(missing) or 'dtype'}, which gives "
+                                    f"the output its dtype; made at {op.location}.")
+                op.outputs = [Tensor(op, 0, specs.dims, specs.dtype)]
+            op._device = self._device
+            if self._device_by_op:
+                op._device = ""
+                for function in reversed(self._device_stack):
+                    op._device = devices.canonical_name(function(op))
+        except BaseException:
+            if asked[-1:] != "/":
+                self._give_back(asked, name)
+            raise
         if self._made_from is not None:
             op._original_op = self._made_from
         op.override_scope = scope = self._override_scope
@@ -441,9 +436,7 @@ class Graph:
 
     def _name_for(self, opdef, name):
         """Returns the name that an operation asked to be called `name` gets; one that ends in "/" is taken as it is."""
-        if not isinstance(name, str):
-            raise TypeError(f"{opdef.type}: name must be a string, got {name!r}.")
-        if name[-1:] == "/":
+        if checked_name(opdef, name)[-1:] == "/":
             found = name = name[:-1]
             while found in self._by_name:
                 found = self.unique_name(name, absolute=True)
@@ -586,6 +579,32 @@ class Graph:
                 in_use[key] = 1
             name = f"{name}_{i - 1}"
         return name
+
+    def _give_back(self, asked, name):
+        """Undoes the `unique_name(asked)` that gave `name`, in the same scope: what was to be called so was not made."""
+        in_use = self._names_in_use
+        key = (f"{self._scope}/{asked}" if self._scope else asked).lower()
+        if name.lower() != key:
+            in_use.pop(name.lower(), None)
+        if in_use.get(key, 0) > 1:
+            in_use[key] -= 1
+        else:
+            in_use.pop(key, None)
+
+    def _withdraw(self, first, prefix):
+        """Removes the latest operations, from number `first` on, whose names begin with `prefix` and that nobody needs.
+
+        They are what Python values became as operands of an operation, or what an initializer made, before it was refused.
+        """
+        ops = self._ops
+        while len(ops) > first and ops[-1].name.startswith(prefix) and not any(t._consumers for t in ops[-1].outputs):
+            op = ops.pop()
+            del self._by_name[op.name]
+            self._names_in_use.pop(op.name.lower(), None)
+            for t in op.inputs:
+                t._consumers.remove(op)
+            for controller in self._control_stack:
+                controller.made.discard(op)
 
     # -- scopes -------------------------------------------------------------------------
 
@@ -1149,7 +1168,7 @@ def needed(fetches, fed=()):
 class _NameScope(contextlib.ContextDecorator):
     """The block of `Graph.name_scope`."""
 
-    __slots__ = ("graph", "name", "outer")
+    __slots__ = ("graph", "name", "outer", "made_before")
 
     def __init__(self, graph, name):
         self.graph = graph
@@ -1160,6 +1179,7 @@ class _NameScope(contextlib.ContextDecorator):
         if type(graph) is Graph and threading.get_ident() != graph._thread:
             graph._per_thread(_NamesPerThread)
         self.outer = graph._scope
+        self.made_before = len(graph._ops)
         if not name:
             graph._scope = ""
             return ""
@@ -1171,7 +1191,10 @@ class _NameScope(contextlib.ContextDecorator):
         return scope + "/"
 
     def __exit__(self, *exc):
-        self.graph._scope = self.outer
+        graph, name = self.graph, self.name
+        inner, graph._scope = graph._scope, self.outer
+        if exc[0] is not None and name and name[-1] != "/" and len(graph._ops) == self.made_before:
+            graph._give_back(name, inner)  # nothing was made in it
 
 
 class _Controls:
@@ -1210,6 +1233,20 @@ class _Controls:
         self.graph._control_stack = self.saved
 
 
+def _inferred(op):
+    """Returns what the shape rule of an operation says of its outputs; its errors name the operation and the user's line."""
+    try:
+        specs = op.opdef.infer(*(op_arguments(op) if op.opdef.has_lists else op.inputs), **op.attrs)
+        if type(specs) is not list and not hasattr(specs, "dims"):
+            raise TypeError(f"its infer must return a tf.Spec, or a list of one for each output; it returned {specs!r}")
+    except (ShapeError, TypeError, ValueError) as error:
+        _explain_inference(error, op)
+        if type(error) is ValueError:
+            raise BadValue(*error.args) from None
+        raise
+    return specs
+
+
 def _explain_inference(error, op):
     """Adds the op, its inputs and the user's line to an error raised by a shape rule."""
     inputs = ", ".join(spec_text(t) for t in op.inputs)
@@ -1244,9 +1281,16 @@ def _finalized(what):
                         "monitored session, which calls it.")
 
 
+def checked_name(opdef, name):
+    """Returns the name that an operation is asked to have; TypeError where it is no string."""
+    if not isinstance(name, str):
+        raise TypeError(f"{opdef.type}: name must be a string, got {name!r}.")
+    return name
+
+
 def _bad_name(name):
-    return ValueError(f"'{name}' is not a valid scope name: a name holds letters, digits and ._-/, no blanks, and starts with "
-                      "a letter, digit or dot.")
+    return ValueError(f"'{name}' is not a valid scope name: a name holds the letters A to Z and a to z, digits and ._-/, no "
+                      "blanks, and starts with a letter, digit or dot.")
 
 
 def _elsewhere(obj):

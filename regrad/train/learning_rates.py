@@ -1,6 +1,7 @@
 """Learning rates that fall with the step: tensors that are functions of `global_step`."""
 
 import math as pymath
+import sys
 
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
@@ -21,8 +22,12 @@ class _Decay:
 
     def __enter__(self):
         prefix = self.scope.__enter__()
-        rate = convert_to_tensor(self.rate, name="learning_rate")
-        return prefix, rate, *(math.cast(convert_to_tensor(x), rate.dtype) for x in self.numbers)
+        try:
+            rate = convert_to_tensor(self.rate, name="learning_rate")
+            return prefix, rate, *(math.cast(convert_to_tensor(x), rate.dtype) for x in self.numbers)
+        except BaseException:
+            self.scope.__exit__(*sys.exc_info())
+            raise
 
     def __exit__(self, *exc):
         return self.scope.__exit__(*exc)

@@ -9,6 +9,7 @@ import numpy as np
 
 from regrad.core.convert import _holds_tensor, convert_to_tensor, to_array
 from regrad.core.dtypes import as_dtype, float32
+from regrad.core.errors import nearest
 from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.shapes import TensorShape, compatible
@@ -97,7 +98,7 @@ class _Store:
             return _shared(found, name, shape, dtype, reuse, from_value, initializer)
         if reuse is True:
             raise ValueError(f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to set "
-                             "reuse=tf.AUTO_REUSE in VarScope?")
+                             f"reuse=tf.AUTO_REUSE in VarScope?{nearest(name, self.vars)}")
         if from_value:
             init, variable_dtype = initializer, None  # a value has its own type
         else:

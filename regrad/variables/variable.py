@@ -167,13 +167,19 @@ class Variable(Symbolic, metaclass=_Created):
             graph = get_default_graph()
             if isinstance(initial_value, Tensor) and initial_value.graph is not graph:
                 graph = initial_value.graph
+            made_before = len(graph._ops)
             with graph.as_default(), graph.name_scope(name or "Variable") as scope:
-                if callable(initial_value):
-                    with graph.name_scope("Initializer"):
-                        value = convert_to_tensor(initial_value(), name="initial_value", dtype=dtype)
-                else:
-                    value = convert_to_tensor(initial_value, name="initial_value", dtype=dtype)
-                self._build(graph, scope, value, validate_shape, shape)
+                try:
+                    if callable(initial_value):
+                        with graph.name_scope("Initializer"):
+                            value = convert_to_tensor(initial_value(), name="initial_value", dtype=dtype)
+                    else:
+                        value = convert_to_tensor(initial_value, name="initial_value", dtype=dtype)
+                    self._build(graph, scope, value, validate_shape, shape)
+                except BaseException as error:
+                    graph._withdraw(made_before, scope)  # so that the next try has the variable's name
+                    error.add_note(f"while the initial value of variable {scope[:-1]!r} was made")
+                    raise
         graph.add_to_collections(collections, self)
 
     def _build(self, graph, scope, value, validate_shape, shape):
