@@ -56,6 +56,12 @@ with tf.Graph().as_default():
 }
 
 SESSIONS = {
+    "a session in the place of feeds": ("TypeError", r"eval\(session=sess\)",
+                                        "x = tf.constant(1.0) * 2.0\nx.eval(tf.Session()) #!"),
+    "a number for a session": ("TypeError", "must be a tf.Session, got 3", "tf.no_op().run(session=3) #!"),
+    "a constant larger than memory": ("ResourceExhaustedError", "4,000,000,000,000,000 bytes", """
+x = tf.zeros([10 ** 8, 10 ** 7])
+tf.Session().run(x) #!"""),
     "numbers that the placeholder cannot hold": ("TypeError", "value 1099511627776.*int32 of 'x:0', made at user.py:1", """\
 x = tf.placeholder(tf.int32, [2], name='x')
 tf.Session().run(x, {x: [1, 2 ** 40]}) #!"""),
@@ -115,6 +121,11 @@ s.run(x) #!"""),
 }
 
 FLOW = {
+    "shapes that only the run knows, in a loop": ("InvalidArgumentError", "^(?!.*JAX).*are 2 and 3.*user.py:3", """
+x = tf.placeholder(tf.float32)
+_, y = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x[1:] + x), [0, x], [tf.TensorShape([]), tf.TensorShape(None)]) #!
+tf.Session().run(y, {x: [1.0, 2.0, 3.0]})"""),
+    "a condition of text": ("TypeError", r"tf.equal\(x, 'True'\)", "tf.cond(tf.constant('a'), lambda: 1, lambda: 2) #!"),
     "a body that gives too few": ("ValueError", "returned 1 for 2 loop variables",
                                   "tf.while_loop(lambda i, x: i < 3, lambda i, x: i + 1, [0, 1.0]) #!"),
     "a body that gives None": ("ValueError", "returned None", "tf.while_loop(lambda i: i < 3, lambda i: None, [0]) #!"),
@@ -147,6 +158,33 @@ tf.Session().run(a.stack())"""),
 _TANH = "x = tf.constant([1.0])\ny = tf.tanh(x)\n"
 
 GRADIENTS = {
+    "rules in the place of arriving gradients": ("TypeError", r"grad_ys is a list.*overrides=\{", _TANH + """
+tf.gradients(y, x, {'Tanh': tf.rules.stop()}) #!"""),
+    "a function of tensors for a selector": ("AttributeError", "rule stands behind.*asked about 'Tanh'.*user.py:2", _TANH + """
+tf.gradients(y, x, overrides={tf.tanh: tf.rules.stop()}) #!"""),
+    "a predicate that fails": ("KeyError", "user.py:3, and was asked about 'Tanh'", _TANH + """\
+tf.gradients(y, x, overrides={tf.sel.where(lambda op: {}[op.name]): tf.rules.stop()}) #!"""),
+    "a misspelt name of an operation": ("ValueError", "TensorFlow 1. print.*did you mean 'hidden_1'", """
+x = tf.constant([1.0])
+y = tf.tanh(x, name='hidden_1')
+tf.gradients(y, x, overrides={'hidden1': tf.rules.stop()}) #!"""),
+    "a group of tensors apart": ("ValueError", "no path leads from .'Exp:0'", _TANH + """
+tf.sel.group([tf.exp(x)], [y]) #!"""),
+    "a group without a rule": ("TypeError", r"@tf.grouped\(rule\)", """
+@tf.grouped
+def f(x):
+    return tf.tanh(x)
+f(tf.constant(1.0)) #!"""),
+    "a negative bound": ("ValueError", "must not be negative", "tf.rules.clip(-1.0) #!"),
+    "a strength of NaN": ("ValueError", "NaN", "tf.rules.scale(float('nan')) #!"),
+    "a weight for a rule": ("TypeError", "rule is a function.*got 0.5", "tf.rules.mix('w', 0.5, tf.rules.stop()) #!"),
+    "a rule for a weight": ("TypeError", "weight comes first",
+                            "tf.rules.mix(tf.rules.stop(), tf.rules.stop(), tf.rules.default) #!"),
+    "spikes of integers": ("TypeError", r"int32 \(Const:0\)", "tf.spike(tf.constant([1])) #!"),
+    "two host gradients of one input": ("InvalidArgumentError", "returns 2 gradients.*has 1 input;.*user.py:3", """
+x = tf.constant([1.0])
+y = tf.py_func(np.sin, [x], tf.float32, grad=tf.host_gradient(lambda x, dy: (dy, dy)))
+tf.Session().run(tf.gradients(y, x)) #!"""),
     "a name for an x": ("TypeError", "get_tensor_by_name", "x = tf.constant(1.0)\ntf.gradients(x * 2.0, 'x') #!"),
     "a number to stop at": ("TypeError", "must be a tensor",
                             "x = tf.constant(1.0)\ntf.gradients(x * 2.0, x, stop_gradients=[3]) #!"),
@@ -282,6 +320,9 @@ with tf.Graph().as_default(), tf.Session() as s:
 """
 
 TRAINING = {
+    "the name of a loss": ("ValueError", "for 'loss', expected", _SUM + "tf.train.AdamOptimizer().minimize('loss') #!"),
+    "a learning rate of NaN": ("ValueError", "learning_rate is NaN",
+                               _SUM + "tf.train.AdamOptimizer(float('nan')).minimize(loss) #!"),
     "too many initial values": ("ValueError", "at most 2, but received 3.*value of variable 'v'", """
 tf.get_variable('v', [2], initializer=tf.constant_initializer([1.0, 2.0, 3.0])) #!"""),
     "a misspelt variable that is shared": ("ValueError", "a/weight does not exist.*did you mean 'a/weights'", """
@@ -319,6 +360,11 @@ w = tf.get_variable('w', [2])
 w.load([1.0, 2.0, 3.0], tf.Session()) #!"""),
     "a checkpoint that is not there": ("ValueError", "valid checkpoint: nothing/model; there is no folder nothing",
                                        _SUM + "tf.train.Saver().restore(tf.Session(), 'nothing/model') #!"),
+    "a checkpoint for a session": ("TypeError", r"restore\(sess, save_path\).*got 'model'", _SAVED + """
+tf.get_variable('weights', [2])
+tf.train.Saver().restore('model', tf.Session()) #!"""),
+    "text for a checkpoint's step": ("TypeError", "global_step must be an integer, got 'last'", _SUM + """
+tf.train.Saver().save(tf.Session(), 'model', global_step='last') #!"""),
     "a checkpoint's file": ("ValueError", "has model. It is the prefix", _SAVED + """
 tf.get_variable('weights', [2])
 tf.train.Saver().restore(tf.Session(), 'model.index') #!"""),
@@ -355,7 +401,29 @@ tf.train.Saver().restore(tf.Session(), 'model') #!"""),
 _IMAGES = "x = tf.zeros([1, 4, 4, 3])\n"
 _CELL = "cell = tf.nn.rnn_cell.BasicLSTMCell(4)\nx = tf.zeros([2, 3, 4])\n"
 
+_ODD_CELL = """\
+class Odd(tf.nn.rnn_cell.RNNCell):
+    state_size = output_size = 4
+    def call(self, x, state):
+        return %s
+"""
+_RUN_ODD = "\ntf.nn.dynamic_rnn(Odd(), tf.zeros([2, 3, 4]), dtype=tf.float32) #!"
+
 OPERATIONS = {
+    "a class for a cell": ("TypeError", r"LSTMCell\(units\)", _CELL + "tf.nn.dynamic_rnn(tf.nn.rnn_cell.LSTMCell, x) #!"),
+    "text for a cell's units": ("TypeError", "GRUCell: num_units must be an integer", "tf.nn.rnn_cell.GRUCell('4') #!"),
+    "negative units of a cell": ("ValueError", "must not be negative", "tf.nn.rnn_cell.GRUCell(-4) #!"),
+    "text for a batch": ("TypeError", "batch_size must be an integer", _CELL + "cell.zero_state('2', tf.float32) #!"),
+    "a cell without a state": ("TypeError", "Odd returned .*output and the next state", _ODD_CELL % "x" + _RUN_ODD),
+    "a cell without an output": ("ValueError", "Odd returned None for its output", _ODD_CELL % "None, state" + _RUN_ODD),
+    "a cell's output of another size": ("ValueError", r"output_size is 4.*user.py:4",
+                                        _ODD_CELL % "tf.concat([x, x], 1), state" + _RUN_ODD),
+    "a cell's state that grows": ("ValueError", r"returned float32\[2,8\] as the next one.*user.py:4",
+                                  _ODD_CELL % "x, tf.concat([x, x], 1)" + _RUN_ODD),
+    "a cell's state of another dtype": ("TypeError", r"returned int32\[2,4\] as the next one.*tf.cast.*user.py:4",
+                                        _ODD_CELL % "x, tf.cast(x, tf.int32)" + _RUN_ODD),
+    "a loop function of two results": ("ValueError", "returns five things", _CELL + """
+tf.nn.raw_rnn(cell, lambda *_: (1, 2)) #!"""),
     "text for strides": ("TypeError", "strides must be an integer, got '1'",
                          _IMAGES + "tf.nn.conv2d(x, tf.zeros([3, 3, 3, 8]), '1', 'SAME') #!"),
     "None for a window": ("TypeError", "ksize must be an integer", _IMAGES + "tf.nn.max_pool(x, None, 2, 'SAME') #!"),

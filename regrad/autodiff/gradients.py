@@ -71,6 +71,9 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
     stops = [] if stop_gradients is None else _as_list(stop_gradients)
     if unconnected_gradients not in ("none", "zero"):
         raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}; it is 'none' or 'zero'.")
+    if isinstance(grad_ys, dict):
+        raise TypeError(f"grad_ys is a list of the gradients that arrive at ys, got {grad_ys!r}; rules are given by name: "
+                        "gradients(ys, xs, overrides={...}).")
     grad_ys = [None] * len(ys) if grad_ys is None else _as_list(grad_ys)
     if len(grad_ys) != len(ys):
         raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
@@ -86,14 +89,14 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
         for what, tensors in (("ys", ys[1:]), ("xs", xs), ("stop_gradients", stops)):
             for t in tensors:
                 _check_reachable(graph if what == "ys" else ys[0].graph, t, what)
+        options = {"overrides": None if overrides is None else as_overrides(overrides, graph, "this call"),
+                   "view": _checked_view(view), "through_gradients": through_gradients, "accumulate": accumulate}
         sums = Partials(accumulate, colocate_gradients_with_ops)
         for t, g in (known_gradients or {}).items():
             sums.know(element(t, "known_gradients"), g)
         for i, (y, dy) in enumerate(zip(ys, grad_ys)):
             sums.add(y, _seed(y, dy, i))
         walks = []
-        options = {"overrides": None if overrides is None else as_overrides(overrides, graph, "this call"), "view": view,
-                   "through_gradients": through_gradients, "accumulate": accumulate}
         totals = _totals(graph, ys, xs, stops, sums, options, colocate_gradients_with_ops, walks)
         path = [op for walk in walks for op in walk.path]
         for override in walks[0].resolution.check_used():
@@ -158,6 +161,12 @@ def _bridges(home, outer_xs):
     return {inner: outer for outer, inner in captured.items() if outer.op in reached}
 
 
+def _checked_view(view):
+    if view is not None and not isinstance(view, View):
+        raise TypeError(f"gradients: view is a tf.View(name, overrides), got {view!r}.")
+    return view
+
+
 class Walk:
     """The way back from ys to xs: the operations on it, newest first, and the rule of each.
 
@@ -181,9 +190,7 @@ class Walk:
         if not through_gradients:
             behind = {op for op in behind if op.forward_op is None}
         ops = sorted(behind, key=_creation)
-        if view is not None and not isinstance(view, View):
-            raise TypeError(f"gradients: view is a tf.View(name, overrides), got {view!r}.")
-        view_overrides = view.overrides if view is not None else ()
+        view_overrides = () if _checked_view(view) is None else view.overrides
         call = as_overrides(overrides, graph, "this call")
         if outer is not None:
             call, view_overrides = outer.resolution.call, outer.resolution.view

@@ -237,6 +237,10 @@ def grouped(rule, name=None, order="all"):
     from regrad.autodiff.custom import build_apart
 
     def decorate(function):
+        if not callable(function):
+            raise TypeError(f"grouped(rule) decorates a function of tensors, got {function!r}: @tf.grouped(rule), with the "
+                            "rule in brackets.")
+
         @functools.wraps(function)
         def built(*args, **kwargs):
             result, inputs, outputs, variables, ops = build_apart(function, args, kwargs)

@@ -13,6 +13,7 @@ would have had without it, as a list:
 
 import functools
 import inspect
+import numbers
 
 from regrad.core.errors import nearest
 from regrad.core.indexed_slices import IndexedSlices
@@ -108,6 +109,8 @@ def mix(weight, a, b):
       a, b: rules.
     """
     a, b = as_rule(a), as_rule(b)
+    if not (hasattr(weight, "dtype") or isinstance(weight, numbers.Real)):
+        raise TypeError(f"mix: the weight comes first, and is a number or a scalar tensor; got {weight!r}.")
 
     def mixed(op, *grads, default):
         from regrad.core.convert import convert_to_tensor
@@ -146,6 +149,8 @@ def as_rule(rule):
     """Returns `rule` if it is callable, or the registered rule of that name."""
     if callable(rule):
         return rule
+    if not isinstance(rule, str):
+        raise TypeError(f"A gradient rule is a function rule(op, *grads), or the name of a registered one; got {rule!r}.")
     from regrad.core import gradient_registry
 
     found = gradient_registry.find(rule)

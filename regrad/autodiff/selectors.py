@@ -13,6 +13,8 @@ and may be used again on any graph. It is evaluated late: when gradients are bui
 """
 
 import fnmatch
+import itertools
+import operator
 import re
 
 from regrad.autodiff.walking import ancestors
@@ -154,12 +156,15 @@ class _Where(Selector):
         self.predicate = predicate
 
     def pick(self, ops):
+        ops = list(ops)
+        asked = iter(ops)
         try:
-            return set(filter(self.predicate, ops))
-        except TypeError as error:
-            if source.misfit(error):
-                error.add_note("A function in a selector's place is called with each operation, and says whether it is meant; "
-                               f"a rule stands behind its selector. This one is at {source.of_function(self.predicate)}.")
+            return set(filter(self.predicate, asked))
+        except Exception as error:
+            op = ops[len(ops) - operator.length_hint(asked) - 1]
+            error.add_note("A function in a selector's place is called with each operation, and says whether it is meant; a "
+                           f"rule stands behind its selector. This one is at {source.of_function(self.predicate)}, and was "
+                           f"asked about {op.describe()}.")
             raise
 
     def __repr__(self):
@@ -291,6 +296,10 @@ class Group(Selector):
                     continue
                 ops.add(op)
                 stack += [t.op for t in op.inputs if t not in inputs]
+            if inputs and inputs.isdisjoint(self.outputs) and not any(inputs.intersection(op.inputs) for op in ops):
+                first, last = ([t.name for t in ts] for ts in (self.inputs, self.outputs))
+                raise ValueError(f"sel.group: no path leads from {first} to {last}: what the graph computes first is given "
+                                 "first.")
         self.ops = frozenset(ops)
 
     @property
@@ -420,9 +429,12 @@ def as_selector(key, graph=None):
         raise TypeError(f"An override is keyed by an op type, a name, a pattern, an operation or a selector, got {key!r}.")
     try:
         return type(key)
-    except ValueError:
+    except ValueError as error:
         if any(c in key for c in "*?/") or graph is not None and key in graph._by_name:
             return name(key)
+        if graph is not None:
+            near = nearest(key, itertools.islice(graph._by_name, 10_000)) or "."
+            raise ValueError(f"{error} Nor has an operation that name{near}") from None
         raise
 
 

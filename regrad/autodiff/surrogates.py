@@ -147,7 +147,10 @@ def spike(x, derivative=None, threshold=0.0, name=None):
     if derivative is not None and not callable(derivative):
         raise TypeError("spike: derivative is a function of x - threshold, such as rules.fast_sigmoid(10.0); got "
                         f"{derivative!r}.")
-    x = convert_to_tensor(x) - threshold
+    x = convert_to_tensor(x)
+    if not x.dtype.is_floating:
+        raise TypeError(f"spike: x must be of a floating dtype, got {x.dtype.name} ({x.name}).")
+    x = x - threshold
     return straight_through(lambda v: math.cast(v > array.zeros_like(v), v.dtype), derivative or fast_sigmoid(),
                             name or "spike")(x)
 

@@ -73,6 +73,8 @@ def clip(low, high=None):
 
     if isinstance(low, numbers.Real) and isinstance(high, numbers.Real) and low > high:
         raise ValueError(f"clip: low is {low} and high is {high}; low must be at most high.")
+    if isinstance(low, numbers.Real) and high is None and low < 0:
+        raise ValueError(f"clip: the gradient is clipped to [-c, c], and c is {low}; it must not be negative.")
 
     def clipped(g, op):
         g = rules.dense(g)
@@ -221,6 +223,8 @@ def _text(strength):
     if not (_is_schedule(strength) or hasattr(strength, "dtype") or isinstance(strength, numbers.Number)):
         raise TypeError("The strength of a change of gradients is a number, a scalar tensor or a schedule, a function of the "
                         f"global step; got {strength!r}.")
+    if isinstance(strength, numbers.Real) and strength != strength:
+        raise ValueError("The strength of a change of gradients is NaN: all gradients would be.")
     return strength.name if hasattr(strength, "name") else getattr(strength, "__name__", None) or repr(strength)
 
 

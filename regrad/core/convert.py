@@ -428,6 +428,8 @@ def _converts(got, wanted):
     """Names the function that converts between two dtypes."""
     if wanted is dtypes.string:
         return "tf.as_string(x)"
+    if got is dtypes.string and wanted is dtypes.bool_:
+        return "tf.equal(x, 'True')"
     return f"tf.string_to_number(x, tf.{wanted.name})" if got is dtypes.string else f"tf.cast(x, tf.{wanted.name})"
 
 

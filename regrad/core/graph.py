@@ -96,7 +96,7 @@ class Tensor(Symbolic):
 
     def eval(self, feed_dict=None, session=None):
         """Returns the value as a NumPy array, computed in `session` or the default session."""
-        return _session(session, self, "eval").run(self, feed_dict)
+        return _session(session, self, "eval", feed_dict).run(self, feed_dict)
 
     def _as_graph_element(self):
         return self
@@ -293,7 +293,7 @@ class Operation:
 
     def run(self, feed_dict=None, session=None):
         """Runs the operation in `session` or the default session."""
-        _session(session, self, "run").run(self, feed_dict)
+        _session(session, self, "run", feed_dict).run(self, feed_dict)
 
     def _as_graph_element(self):
         return self
@@ -322,9 +322,14 @@ class AttrText(str):
     __hash__ = str.__hash__
 
 
-def _session(session, what, call):
+def _session(session, what, call, feed_dict=None):
     given, session = session, session or context.get_default_session()
     verb, kind = ("evaluate", "tensor") if isinstance(what, Tensor) else ("execute", "operation")
+    if hasattr(feed_dict, "run"):
+        raise TypeError(f"{call}() takes feed_dict first, and got {feed_dict!r}: the session is given by name, "
+                        f"{call}(session=sess).")
+    if session is not None and not hasattr(session, "graph"):
+        raise TypeError(f"{call}(session=...) must be a tf.Session, got {session!r}.")
     if session is None:
         raise ValueError(f"Cannot {verb} {kind} using `{call}()`: No default session is registered. Use `with "
                          f"sess.as_default()` or pass an explicit session to `{call}(session=sess)`: {what!r}.")

@@ -118,6 +118,6 @@ def check_op_type(op_type, who):
     if op_type in OP_TYPES or opdefs.find_op(op_type) or gradient_registry.find(op_type):
         return
     known = set(opdefs.op_types()) | set(gradient_registry.names())
-    hint = nearest(op_type, known) or nearest(op_type, OP_TYPES)
+    hint = nearest(op_type, known) or nearest(op_type, OP_TYPES) or "."
     raise ValueError(f"{who}: {op_type!r} is no op type of Regrad or TensorFlow 1{hint} "
                      "print(tensor.op) shows an operation's type, as `op: ...`.")

@@ -8,7 +8,7 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import as_dtype, bool_, int32, int64
 from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.opdef import spec_text
-from regrad.core.shapes import TensorShape, as_dims
+from regrad.core.shapes import TensorShape, as_dims, compatible
 from regrad.ops import array
 from regrad.ops.compare import greater_equal, logical_not, logical_or, select
 from regrad.ops.flow import while_loop
@@ -38,6 +38,8 @@ def _axis_size(tensors, axis):
 
 
 def _check_cell(cell, name="cell"):
+    if isinstance(cell, type):
+        raise TypeError(f"The argument {name!r} is the class {cell.__name__}; make a cell of it: {cell.__name__}(units).")
     if not callable(cell) or not all(hasattr(cell, a) for a in ("output_size", "state_size")):
         raise TypeError(f"The argument {name!r} ({cell!r}) is not an RNNCell: it must be callable, with output_size and "
                         "state_size.")
@@ -96,13 +98,37 @@ def _where_over(over, old, new):
 
 def _step(cell, time, x, state, lengths):
     """Returns (output, next state) of one time step."""
-    output, new = cell(x, state)
+    returned = cell(x, state)
+    if not isinstance(returned, (tuple, list)) or len(returned) != 2:
+        raise TypeError(f"{type(cell).__name__} returned {returned!r}; a cell returns a pair, its output and the next state.")
+    output, new = returned
+    if any(y is None for y in nest.flatten(output)):
+        raise ValueError(f"{type(cell).__name__} returned None for its output. None values not supported.")
     nest.assert_same_structure(state, new)
     if lengths is None:
         return output, new
     over = greater_equal(time, lengths)
     output = nest.map_structure(lambda y: _where_over(over, array.zeros_like(y), y), output)
     return output, nest.map_structure(lambda a, b: _where_over(over, a, b), state, new)
+
+
+def _check_step(cell, state, output, new):
+    """Raises for an output or next state of a cell that is not what the cell and its state promise."""
+    who, declared = type(cell).__name__, cell.output_size
+    for a, b in zip(nest.flatten(state), nest.flatten(new)):
+        if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+            continue
+        if a.dtype is not b.dtype:
+            raise TypeError(f"{who} was given a state {a.name}, {spec_text(a)}, and returned {spec_text(b)} as the next one: "
+                            f"tf.cast(x, tf.{a.dtype.name}) converts. It was made at {b.op.location}.")
+        if not compatible(a.dims, b.dims):
+            raise ValueError(f"{who} was given a state {a.name}, {spec_text(a)}, and returned {spec_text(b)} as the next one: "
+                             f"its shape is not an invariant for the loop. It was made at {b.op.location}.")
+    sizes = [declared] if isinstance(declared, TensorShape) else nest.flatten(declared)
+    for y, size in zip(nest.flatten(output), sizes):
+        if isinstance(y, Tensor) and y.dims is not None and not compatible(y.dims[1:], as_dims(TensorShape(size))):
+            raise ValueError(f"{who} returned the output {spec_text(y)}, and its output_size is {size}. It was made at "
+                             f"{y.op.location}.")
 
 
 def _dtypes_of(cell, flat, state, dtype):
@@ -160,6 +186,7 @@ def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=No
         def turn(time, state, targets):
             x = nest.pack_sequence_as(inputs, [a.read(time) for a in sources])
             output, new = _step(cell, time, x, state, lengths)
+            _check_step(cell, state, output, new)
             leaves = nest.flatten(output)
             rows.extend(y.dims for y in leaves)
             return time + 1, new, [a.write(time, y) for a, y in zip(targets, leaves)]
@@ -316,7 +343,11 @@ def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=No
         raise TypeError("loop_fn must be callable")
     with variable_scope(scope or "rnn"):
         time = constant(0, int32, name="time")
-        finished, x, state, emit, loop_state = loop_fn(time, None, None, None)
+        first = loop_fn(time, None, None, None)
+        if not isinstance(first, (tuple, list)) or len(first) != 5:
+            raise ValueError("raw_rnn: loop_fn returns five things, (elements_finished, next_input, next_cell_state, "
+                             f"emit_output, next_loop_state); got {first!r}.")
+        finished, x, state, emit, loop_state = first
         state = nest.map_structure(convert_to_tensor, state)
         x = nest.map_structure(convert_to_tensor, x)
         finished = array.identity(convert_to_tensor(finished, dtype=bool_), name="elements_finished")

@@ -10,7 +10,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import RegradWarning
 from regrad.core.graph import Tensor, get_default_graph
-from regrad.core.shapes import TensorShape, as_dims
+from regrad.core.shapes import TensorShape, as_dims, as_int
 from regrad.framework import device
 from regrad.layers.base import Layer
 from regrad.nn.functions import dropout
@@ -45,6 +45,8 @@ def _state_shape(batch_size, size):
     if isinstance(batch_size, numbers.Integral):
         return (int(batch_size), *dims), [int(batch_size), *dims]
     batch_size = convert_to_tensor(batch_size)
+    if not batch_size.dtype.is_integer:
+        raise TypeError(f"batch_size must be an integer, or a scalar tensor of integers; got {batch_size!r}.")
     static = batch_size.value()
     return (None if static is None else int(static), *dims), array.stack([batch_size, *dims])
 
@@ -120,7 +122,9 @@ class _LayerCell(LayerRNNCell):
 
     def __init__(self, num_units, activation, reuse, name, dtype, **kwargs):
         super().__init__(name=name, dtype=dtype, _reuse=reuse, **kwargs)
-        self._num_units = num_units
+        self._num_units = as_int(num_units, f"{type(self).__name__}: num_units")
+        if self._num_units < 0:
+            raise ValueError(f"{type(self).__name__}: num_units must not be negative, got {num_units}.")
         self._activation = _activation(activation)
 
     def _input_size(self, inputs_shape):

@@ -161,6 +161,8 @@ def py_func(func, inp, Tout, stateful=True, name=None, grad=None, shape=None):
     """
     if not callable(func):
         raise ValueError(f"py_func needs a callable, got {func!r}.")
+    if grad is not None and not callable(grad):
+        raise TypeError(f"py_func: grad must be a function grad(op, *output_gradients), got {grad!r}.")
     is_list = isinstance(Tout, (list, tuple))
     types = tuple(as_dtype(t) for t in (Tout if is_list else [Tout]))
     if shape is None:
@@ -175,8 +177,6 @@ def py_func(func, inp, Tout, stateful=True, name=None, grad=None, shape=None):
     result = op(inputs, token=f"pyfunc_{next(_tokens)}", func=func, Tout=types, shapes=shapes, name=name)
     operation = result[0].op if isinstance(result, list) else result
     if grad is not None:
-        if not callable(grad):
-            raise TypeError(f"py_func: grad must be a function grad(op, *output_gradients), got {grad!r}.")
         operation.attached_rules = [grad]
     if not types:
         return operation if stateful else []
@@ -220,11 +220,11 @@ def host_gradient(func, grad=None, stateful=True):
             arguments = [*arrays[:n], *(None if dy is None else next(arriving) for dy in dys)]
             options = {"outputs": list(arriving)} if takes_outputs else {}
             returned = func(*arguments, **options)
-            several = isinstance(returned, (tuple, list)) and (n > 1 or len(returned) == 1)
+            several = isinstance(returned, tuple) or isinstance(returned, list) and (n > 1 or len(returned) == 1)
             values = list(returned) if several else [returned]
             if len(values) != n:
                 raise InvalidArgumentError(f"{rule.__name__} returns {len(values)} gradients, but its operation, "
-                                           f"{op.describe()}, has {n} inputs; the function is at {source.of_function(func)}.")
+                                           f"{op.describe()}, has {n} input{'s' * (n != 1)}; {_whereabouts(func)}.")
             for i in real:
                 if isinstance(values[i], np.ndarray) and values[i].dtype.type is not arrays[i].dtype.type:
                     wanted = inputs[i].dtype.name

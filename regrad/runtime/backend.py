@@ -4,6 +4,7 @@ The only module that names JAX for op lowerings. 64-bit types are switched on by
 calling, so the user's own JAX configuration is never changed.
 """
 
+import contextlib
 import os
 
 import numpy as np
@@ -146,6 +147,16 @@ if config.synchronous or config.threads:
     _make_client()
 
 
+@contextlib.contextmanager
+def without_notes():
+    """Context manager: an error that passes through JAX in the block does not say that JAX hid frames of its own."""
+    try:
+        yield
+    except Exception as error:
+        error.__notes__ = [note for note in getattr(error, "__notes__", ()) if "JAX has removed" not in note]
+        raise
+
+
 def compile_function(function, specs, donate, operations=0):
     """Compiles `function(*arrays)` for inputs of the given (shape, NumPy dtype) pairs.
 
@@ -158,14 +169,9 @@ def compile_function(function, specs, donate, operations=0):
     with jax.enable_x64(True):
         arguments = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs]
         # Lowering and compiling ahead of time: the result is called with no tracing machinery in between.
-        try:
-            with collecting.paused():
-                traced = jax.jit(function, donate_argnums=tuple(donate), keep_unused=True).trace(*arguments)
-                lowered = traced.lower()
-        except Exception as error:
-            # JAX says that it hid frames of its own: no news to who never called JAX.
-            error.__notes__ = [note for note in getattr(error, "__notes__", ()) if "JAX has removed" not in note]
-            raise
+        with without_notes(), collecting.paused():
+            traced = jax.jit(function, donate_argnums=tuple(donate), keep_unused=True).trace(*arguments)
+            lowered = traced.lower()
         program = traced.jaxpr
         options = config.compiler_options(operations, reductions.library_gains(program), reductions.level(program))
         if not specs:  # XLA would compute all of it while compiling, by an interpreter that takes minutes for one product

@@ -194,7 +194,7 @@ class Stage:
 
     def _traced_dims(self, op, inputs, index):
         """Asks JAX for an output's shape, where the shape rule does not tell."""
-        from regrad.runtime.backend import XLA, jax, x64
+        from regrad.runtime.backend import XLA, jax, without_notes, x64
 
         static, shape_only = static_positions(op), shape_only_positions(op)
         arrays = [i for i in range(len(inputs)) if i not in static and i not in shape_only]
@@ -205,7 +205,7 @@ class Stage:
                 operands[i] = v
             return op.opdef.lower(xla_for(op, XLA, {}), *op_arguments(op, operands), **declared_attrs(op))
 
-        with x64():
+        with x64(), without_notes():
             result = jax.eval_shape(function, *(jax.ShapeDtypeStruct(inputs[i].dims, inputs[i].dtype.as_numpy_dtype)
                                                 for i in arrays))
         result = result if isinstance(result, (tuple, list)) else [result]

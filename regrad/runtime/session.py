@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from regrad.core import collecting, context
-from regrad.core.errors import CancelledError, InvalidArgumentError, NotFoundError
+from regrad.core.errors import CancelledError, InvalidArgumentError, NotFoundError, ResourceExhaustedError
 from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
 from regrad.core.host import as_array
 from regrad.runtime import segment as segments
@@ -528,7 +528,11 @@ class _PartialRun:
 def own(value):
     """Returns a NumPy array (or scalar) that the caller may keep and change."""
     if type(value) is _ndarray and value.ndim:
-        return value.copy()
+        try:
+            return value.copy()
+        except MemoryError:  # a constant that is one number, seen in a large shape
+            raise ResourceExhaustedError(f"OOM when handing over a result of shape {value.shape} and type {value.dtype}: "
+                                         f"{value.nbytes:,} bytes.") from None
     if value is None or isinstance(value, np.generic):
         return value
     array = np.array(value)

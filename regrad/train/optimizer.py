@@ -269,7 +269,8 @@ class Optimizer:
         for t in tensors:
             dtype = t.dtype if hasattr(t, "dtype") else convert_to_tensor(t).dtype
             if dtypes.as_dtype(dtype) not in valid:
-                raise ValueError(f"Invalid type {dtype!r} for {t.name}, expected: {sorted(v.name for v in valid)}.")
+                raise ValueError(f"Invalid type {dtype!r} for {getattr(t, 'name', repr(t))}, expected: "
+                                 f"{sorted(v.name for v in valid)}.")
 
     def _slot_dict(self, slot_name):
         return self._slots.setdefault(slot_name, {})
@@ -310,6 +311,8 @@ class Optimizer:
         if value is None or isinstance(value, (str, bytes)):
             raise (ValueError if value is None else TypeError)(
                 f"{type(self).__name__}: {name} must be a number or a scalar tensor, got {value!r}.")
+        if isinstance(value, float) and value != value:
+            raise ValueError(f"{type(self).__name__}: {name} is NaN: the first step would make all variables NaN.")
         return convert_to_tensor(value, name=name)
 
 

@@ -9,6 +9,7 @@ from regrad.core.errors import InvalidArgumentError, NotFoundError, nearest
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.graph_proto import SaverDef
+from regrad.core.shapes import as_int
 from regrad.ops.array import identity, placeholder_with_default, reshape
 from regrad.ops.checkpoints import restore_v2, savev2_op
 from regrad.ops.control import group
@@ -164,7 +165,7 @@ class Saver:
         if global_step is not None:
             if not isinstance(global_step, int):
                 step = global_step if hasattr(global_step, "_as_graph_element") else None
-                global_step = step_value(sess, step) if step is not None else int(global_step)
+                global_step = as_int(global_step, "save: global_step") if step is None else step_value(sess, step)
             prefix += f"-{global_step:08d}" if self._pad_step_number else f"-{global_step}"
         directory = os.path.dirname(prefix) or "."
         if not os.path.isdir(directory):
@@ -230,6 +231,8 @@ class Saver:
           InvalidArgumentError: a stored value has another shape or dtype.
         """
         self._check_built()
+        if not hasattr(sess, "run"):
+            raise TypeError(f"restore(sess, save_path): sess must be a Session; got {sess!r}")
         if save_path is None:
             raise ValueError("Can't load save_path when it is None. tf.train.latest_checkpoint(folder) gives None where the "
                              "folder has no file 'checkpoint', or what that names is gone.")
