@@ -17,7 +17,7 @@ from regrad.core.graph import FuncGraph, op_arguments
 from regrad.core.host import HOST, as_array
 from regrad.core.opdef import USER_DEFINED, Known, declared_attrs
 from regrad.core.shapes import size_of
-from regrad.runtime import buffers, config, stopping
+from regrad.runtime import buffers, config, packing, stopping
 from regrad.runtime.buffers import kept
 from regrad.runtime.plan import shape_only_positions
 from regrad.runtime.segment import ShapeOf, explained, refuse, results_of_host
@@ -36,7 +36,7 @@ def direct(program, runner):
         segment = root.segments[0]
         # What is given to bodies may lie on the device, or be rows.
         other = segment.refusals or segment.on_host() or isinstance(runner.plan.graph, FuncGraph)
-        return None if other else _Writer(program, runner).of_compiled(segment)
+        return None if other else _Writer(program, runner).of_compiled(segment, program)
     stages, stage = [], root
     while stage is not None:
         if stage.waits or any(s.random_ops or s.body_random_ops or not s.tiny() for s in stage.segments):
@@ -71,6 +71,9 @@ class _Writer:
         self.refusing = refusing
         self.runner = runner
         self.infos = program.infos
+        self.reads = {variable: f"v{v}" for variable, v in self.plan.reads.items()}
+        self.commits = dict(self.plan.commits)
+        self.packs = {}  # Pack -> name: variables that are in neither of the two
         self.lines = ["def run(arrays, state):"]
         self.names = {"HOST": HOST, "ndarray": np.ndarray, "asarray": as_array, "kept": kept, "errstate": np.errstate,
                       "SEVERAL": (tuple, list), "results_of_host": results_of_host, "refuse": refuse, "runner": runner}
@@ -96,19 +99,31 @@ class _Writer:
                     return None
         return self._compiled() if self._give_back() else None
 
-    def of_compiled(self, segment):
-        """Returns the function for a program whose only segment is a compiled one."""
+    def of_compiled(self, segment, program):
+        """Returns the function for a program whose only segment is a compiled one, or None."""
         from regrad.runtime.backend import to_device, x64
 
         plan, place = self.plan, {v: i for i, v in enumerate(segment.ins)}
         executable = segment.executable()
+        ins, outs = [f"v{v}" for v in segment.ins], [f"v{v}" for v in segment.outs]
         if type(executable) is stopping.Stoppable:
             executable = functools.partial(executable, session=self.runner.session)
+        elif type(executable) is packing.Packed:
+            members, ins = packing.apart(ins, segment.packing.ins)
+            outs = ["pack", *packing.apart(outs, segment.packing.outs)[1]]
+            variables = {name: variable for variable, name in self.reads.items()}
+            pack = self.runner.session.state.pack_of(segment.packing, [variables[m] for m in members], program)
+            if pack is None:
+                program.unpack()
+                return None
+            executable, ins, self.packs = executable.of_pack, ["pack", *ins], {pack: "pack"}
+            for variable in pack.places:
+                del self.reads[variable], self.commits[variable]
         self.names |= {"x64": x64, "segment": segment, "executable": executable, "to_device": to_device}
         self._take_in()
-        for variable, v in plan.reads.items():
-            if size_of(self.infos[v].dims) > config.tiny_cost:
-                self._line(f"    if type(v{v}) is ndarray: v{v} = state[{self._object(variable)}] = to_device(v{v})")
+        for variable, name in self.reads.items():
+            if size_of(self.infos[plan.reads[variable]].dims) > config.tiny_cost:
+                self._line(f"    if type({name}) is ndarray: {name} = state[{self._object(variable)}] = to_device({name})")
         self.value |= {v: f"v{v}" for v in segment.outs}
         for bound in segment.bounds:
             v = segment.ins[bound[0]]
@@ -116,17 +131,16 @@ class _Writer:
         lent = [v for v in plan.feeds if v in place and _bytes(self.infos[v]) >= buffers.LARGE]
         for v in lent:
             self._line(f"    v{v} = segment.lent({place[v]}, v{v})")
-        given = [f"v{v}" for v in segment.ins]
         random = segment.random_ops + segment.body_random_ops
         if random:
-            given.append(f"{self._object(self.runner.session.seeds)}({self._object(random)}, "
+            ins.append(f"{self._object(self.runner.session.seeds)}({self._object(random)}, "
                          f"{self._object(segment.random_blocks)})")
-        given += [self._object(c) for c in segment.device_constants]
+        ins += [self._object(c) for c in segment.device_constants]
         self._line("    segment.settle()")
         self._line("    try:")
-        self._line(f"        with x64(): results = executable({', '.join(given)})")
+        self._line(f"        with x64(): results = executable({', '.join(ins)})")
         self._line("    except Exception as error: segment.failed(error)")
-        self._line(f"    {''.join(f'v{v}, ' for v in segment.outs)} = results")
+        self._line(f"    {''.join(f'{name}, ' for name in outs)} = results")
         if segment.branch_draws:
             self._line(f"    {self._object(self.runner.session.drew)}({self._object(segment.branch_draws)}, "
                        f"[{', '.join(f'v{draw[1]}' for draw in segment.branch_draws)}])")
@@ -166,19 +180,21 @@ class _Writer:
         """Writes what names the values of feeds and variables."""
         for i, v in enumerate(self.plan.feeds):
             self._line(f"    v{v} = arrays[{i}]")
-        reads = self.plan.reads
+        reads = self.packs | self.reads
         if reads:  # all at once: a program of hundreds of variables spends its time on looking them up
             values = f"{self._object(operator.itemgetter(*reads))}(state)"
-            self._line(f"    try: {', '.join(f'v{v}' for v in reads.values())} = {values}")
+            self._line(f"    try: {', '.join(reads.values())} = {values}")
             self._line(f"    except KeyError as error: raise {self._object(uninitialized)}(*error.args) from None")
-        self.value |= {v: f"v{v}" for v in (*self.plan.feeds, *self.plan.reads.values())}
+        self.value |= {v: f"v{v}" for v in self.plan.feeds}
+        self.value |= {self.plan.reads[variable]: name for variable, name in self.reads.items()}
 
     def _give_back(self, own=()):
         """Writes the return of what is fetched and assigned; False where a value is not known; `own` are new arrays."""
         results = [self._result(v) if v >= 0 else "None" for v in self.plan.fetches]
-        assigned = [(self._object(variable), v, self._result(v)) for variable, v in self.plan.commits.items()]
-        pairs = ", ".join(f"{variable}: {r if v in own else f'kept({r})'}" for variable, v, r in assigned)
-        self._line(f"    return [{', '.join(map(str, results))}], {{{pairs}}}")
+        assigned = [(self._object(variable), v, self._result(v)) for variable, v in self.commits.items()]
+        pairs = [f"{variable}: {r if v in own else f'kept({r})'}" for variable, v, r in assigned]
+        pairs += [f"{self._object(pack)}: {name}" for pack, name in self.packs.items()]
+        self._line(f"    return [{', '.join(map(str, results))}], {{{', '.join(pairs)}}}")
         return None not in results and all(r is not None for *_, r in assigned)
 
     def _as_array(self, name):

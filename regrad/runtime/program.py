@@ -6,6 +6,7 @@ host operation gives, the walk stops there; the rest is specialised when the val
 """
 
 import threading
+from collections import Counter
 
 import numpy as np
 
@@ -66,6 +67,11 @@ class Program:
     def donates(self):
         """True when the first stage overwrites what a variable held."""
         return self.root.donates
+
+    def unpack(self):
+        """Lets the variables of the only segment go in and out by themselves; it is compiled anew."""
+        self.root.segments[0].unpack()
+        self.direct, self.runs, self.cold = None, 0, True
 
     def number(self):
         """Returns the number of a value that the plan does not know."""
@@ -415,11 +421,16 @@ class Stage:
 
         Only where nothing can fail afterwards: a run that fails must leave every variable as it was.
         """
-        replaced = self._replaced()
+        replaced, plan = self._replaced(), self.program.plan
+        private = []
+        if replaced and len(segments) == 1 and type(segments[0]) is Segment and not self.index and not segments[0].branch_draws:
+            asked = Counter([*plan.fetches, *plan.commits.values()])
+            commits = sorted(plan.commits.items(), key=lambda pair: pair[0].id)  # in one order for all plans
+            private = [new for variable, new in commits if asked[new] == 1 and not asked[plan.reads.get(variable)]]
         for segment in reversed(segments):
             if replaced and (segment.refusals or segment.endless):
                 break  # where a segment may fail or be stopped, it and those before it keep the old values
-            segment.overwrite({v: replaced.pop(v) for v in segment.ins if v in replaced})
+            segment.overwrite({v: replaced.pop(v) for v in segment.ins if v in replaced}, private)
             if segment.bounds:
                 break  # it may be refused before it begins
 

@@ -61,7 +61,7 @@ class Runner:
                     old, new = session.state.get(variable), assigned[variable]
                     if old is not None and old.shape != new.shape:
                         session.reshaped.add(variable)
-                session.state.update(assigned)
+                session.state.update(assigned, program.direct is not None)
             return results
         finally:
             session.executing -= 1

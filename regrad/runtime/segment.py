@@ -25,7 +25,7 @@ from regrad.core.graph import FuncGraph, body_graphs, op_arguments, operations_w
 from regrad.core.host import HOST, as_array
 from regrad.core.opdef import USER_DEFINED, Known, Spec, declared_attrs, refusal_of, spec_text
 from regrad.core.shapes import compatible, fully_known, size_of
-from regrad.runtime import background, blas, buffers, config, disk_cache, foreign, onednn, repeats, stopping
+from regrad.runtime import background, blas, buffers, config, disk_cache, foreign, onednn, packing, repeats, stopping
 from regrad.runtime.overwriting import Overwriting
 
 _LARGE = 32 << 20  # bytes of temporaries from which a program's place in memory is looked after, NumPy's memory as well
@@ -101,6 +101,7 @@ class Segment:
     def _begin(self):
         """Makes what changes as the segment is used."""
         self.donate = ()
+        self.packing = None  # the Layout of small variables that go in and out as one array
         self.runs = 0
         self._key = None
         self._executable = None
@@ -187,17 +188,31 @@ class Segment:
             self._key = steps, contents, specs, self.in_slots, len(self.constants)
         return self._key, self.out_slots
 
-    def overwrite(self, replaced):
-        """Lets results take the memory of inputs: {value read: value made of it}.
+    def overwrite(self, replaced, private=()):
+        """Lets results take the memory of inputs, or go in and out with others as one array if they are small.
 
         JAX pairs them by shape and in order, so the results come first, in the order of their inputs. Another pair's memory is
         no use: what still has to be read from it would be copied, and so would the result.
+
+        Args:
+          replaced: {value read: value made of it}.
+          private: values made that nobody but a variable asks for, in the order that they are to have.
         """
         pairs = [(i, replaced[v]) for i, v in enumerate(self.ins) if replaced.get(v) in self.outs]
-        self.donate = tuple(i for i, _ in pairs)
+        rank, looked_at = {v: k for k, v in enumerate(private)}, {bound[0] for bound in self.bounds}
+        small = sorted([(i, v) for i, v in pairs if v in rank and i not in looked_at], key=lambda pair: rank[pair[1]])
+        small = packing.worth(small, self.in_specs)
+        packed = {i for i, _ in small}
+        self.donate = tuple(i for i, _ in pairs if i not in packed)
         place = {v: k for k, v in enumerate(self.outs)}
         order = dict.fromkeys([place[v] for _, v in pairs] + list(place.values()))
         self.outs, self.out_slots = (tuple(row[k] for k in order) for row in (self.outs, self.out_slots))
+        if small:
+            self.packing = packing.Layout([(i, self.outs.index(v)) for i, v in small], [self.in_specs[i] for i, _ in small])
+
+    def unpack(self):
+        """Lets all variables go in and out by themselves: it is to be compiled anew."""
+        self.packing = self._executable = None
 
     def on_host(self):
         """True when the next execution is NumPy's: always for a tiny segment, at first where compiling would take longer."""
@@ -503,6 +518,8 @@ class Segment:
     def executable(self):
         """Returns the compiled function of (inputs, seeds if any, constants), from the process's cache if it is there."""
         if self._executable is None:
+            if self.packing and not packing.possible():
+                self.packing = None
             executable = compiled(self)
             if self.constants:
                 from regrad.runtime.backend import to_device
@@ -510,6 +527,8 @@ class Segment:
                 self.device_constants = [to_device(c) for c in self.constants]
             self._large = temporaries(executable) > _LARGE
             # Last: another thread may be waiting to see it.
+            if self.packing:
+                executable = packing.Packed(executable, self.packing)
             self._executable = stopping.Stoppable(executable) if self.endless else executable
         return self._executable
 
@@ -581,7 +600,7 @@ class Segment:
             results = executable(*args, session=session) if type(executable) is stopping.Stoppable else executable(*args)
         except Exception as error:
             self.failed(error)
-        if borrowed:
+        if borrowed and type(executable) is not packing.Packed:
             results[0].block_until_ready()  # it is, unless JAX's client computes in threads of its own
         if self.refusals:
             *results, found = results
@@ -980,7 +999,7 @@ compile_count = 0
 def compiled(segment):
     """Returns the executable for a segment's structure, compiling it if the process has not yet."""
     global compile_count
-    key = (segment.key, segment.donate, segment.endless)
+    key = (segment.key, segment.donate, segment.packing and segment.packing.key, segment.endless)
     with _cache_lock:
         entry = _cache[key] = _cache.pop(key, None) or _Entry(len(segment.steps))
         if entry.executable is None:
@@ -1034,7 +1053,10 @@ def _compile(segment):
         specs.insert(n_ins, ((n_random, 3), np.uint64))
     if segment.endless:
         specs.append(((stopping.PLACES,), np.uint8))
-    return compile_function(function, specs, segment.donate, len(segment.steps))
+    donate = segment.donate
+    if segment.packing:
+        function, specs, donate = segment.packing.of_pack(function, specs, donate)
+    return compile_function(function, specs, donate, len(segment.steps))
 
 
 def clear_cache():

@@ -15,6 +15,7 @@ from regrad.core.host import as_array
 from regrad.runtime import segment as segments
 from regrad.runtime import stopping
 from regrad.runtime.feeds import Fetches, announced, checked_feeds, feed_array, feed_tensors
+from regrad.runtime.packing import State
 from regrad.runtime.plan import Plan, body_plan
 from regrad.runtime.runner import Runner
 from regrad.runtime.trace import ConfigProto, Recorder, RunMetadata, RunOptions
@@ -59,7 +60,7 @@ class Session:
         self.graph = graph or get_default_graph()
         self._target = target
         self._timeout = 0 if config is None else vars(config).get("operation_timeout_in_ms", 0)
-        self.state = {}
+        self.state = State(self)
         self.plans = 0
         self.runs = 0
         self._runners = {}
@@ -463,7 +464,7 @@ class Session:
         self.closed = True
         stopping.close(self)
         with self._lock:
-            self.state = {}
+            self.state = State(self)
             self.resources = {}
             self._changed.notify_all()
             self._runners.clear()
