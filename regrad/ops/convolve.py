@@ -8,11 +8,8 @@ for each tap (by the filter).
 
 import math
 
-import numpy as np
-
-from regrad.ops import winograd
 from regrad.ops.window import cropped, places, taps, untap
-from regrad.runtime import onednn, products
+from regrad.runtime import onednn, products, winograd
 
 _TAPS = 32  # more taps than these are not written out one by one
 _FEW = 4  # up to so many channels of an image
@@ -86,10 +83,6 @@ def _xla(b, x, w, windows):
         feature_group_count=_groups(x.shape, w.shape))
 
 
-def _margins(windows):
-    return [(w.lo, w.hi) for w in windows]
-
-
 def _transposed(b, function, shape, dy):
     """Returns the transpose of a linear `function` of a tensor of `shape`, applied to `dy`."""
     (dx,) = b.jax.linear_transpose(function, b.jax.ShapeDtypeStruct(shape, dy.dtype))(dy)
@@ -98,15 +91,17 @@ def _transposed(b, function, shape, dy):
 
 # -- the three products -----------------------------------------------------------------------------------
 def _form(b, kind, x_shape, w_shape, dtype, windows):
-    """Returns the form that is fastest, by measurement (benchmarks/NOTES.md): "onednn", "taps", "patches", "xla", or the
-    size of Winograd's tiles.
+    """Returns the form that is fastest, by measurement (benchmarks/NOTES.md): a module that has a `convolution` of all three
+    kinds, or the name of a form.
     """
     n_taps, few = math.prod(w_shape[:-2]), x_shape[-1] <= _FEW
+    if winograd.serves(b, x_shape, w_shape, dtype, windows):
+        return winograd
     by_onednn = onednn.serves(b, kind, x_shape, w_shape, dtype, windows)
     if b.is_host:
-        return "onednn" if by_onednn else "taps"
+        return onednn if by_onednn else "taps"
     if x_shape[-1] != w_shape[-2]:
-        return "onednn" if by_onednn else "xla"
+        return onednn if by_onednn else "xla"
     if kind == onednn.BY_INPUT and n_taps <= _TAPS:
         image = math.prod(w.out for w in windows)
         if few or not by_onednn and (image <= 64 or x_shape[0] * image <= 1024):
@@ -115,57 +110,43 @@ def _form(b, kind, x_shape, w_shape, dtype, windows):
         rows = x_shape[0] * math.prod(w.out for w in windows)
         if kind != onednn.BY_FILTER or rows < _MANY_ROWS or products.serves(b, *w_shape[-2:], rows, dtype, transpose_x=True):
             return "taps"
-        return "onednn" if by_onednn else "taps"
-    tile = _winograd_tile(kind, x_shape, w_shape, dtype, windows, by_onednn)
-    if tile or by_onednn:
-        return tile or "onednn"
+        return onednn if by_onednn else "taps"
+    if by_onednn:
+        return onednn
     return "patches" if kind == onednn.FORWARD and few and n_taps <= _TAPS else "xla"
-
-
-def _winograd_tile(kind, x_shape, w_shape, dtype, windows, by_onednn):
-    """Returns the tile size for Winograd's convolution; 0 where it does not serve."""
-    if dtype != np.float32 or len(windows) != 2 or any((w.k, w.stride, w.dilation) != (3, 1, 1) for w in windows):
-        return 0
-    if any(max(w.lo, w.hi) > 2 for w in windows):
-        return 0
-    return winograd.size(x_shape[0], *(w.out for w in windows), *w_shape[-2:], by_onednn, kind == onednn.BY_FILTER)
 
 
 def forward(b, x, w, windows):
     """Returns the cross-correlation of `x` [batch, *spatial, channels] with `w` [*window, in, out]."""
     form = _form(b, onednn.FORWARD, x.shape, w.shape, x.dtype, windows)
-    if form == "onednn":
-        shape = (x.shape[0], *(v.out for v in windows), w.shape[-1])
-        return onednn.convolution(b, onednn.FORWARD, x, w, shape, windows)
     if form == "taps":
         return _by_group(b, lambda x, w: _forward_by_taps(b, x, w, windows), _groups(x.shape, w.shape), x, w)
     if form == "patches":
         return _forward_of_few(b, x, w, windows)
-    return _xla(b, x, w, windows) if form == "xla" else winograd.forward(b, x, w, form, _margins(windows))
+    if form == "xla":
+        return _xla(b, x, w, windows)
+    shape = (x.shape[0], *(v.out for v in windows), w.shape[-1])
+    return form.convolution(b, onednn.FORWARD, x, w, shape, windows)
 
 
 def by_input(b, shape, w, dy, windows):
     """Returns the transpose of `forward` in `x`, which has `shape`: the gradient of the input."""
     form = _form(b, onednn.BY_INPUT, shape, w.shape, dy.dtype, windows)
-    if form == "onednn":
-        return onednn.convolution(b, onednn.BY_INPUT, w, dy, shape, windows)
     if form == "taps":
         return _by_group(b, lambda w, dy: _input_by_taps(b, w, dy, windows), _groups(shape, w.shape), w, dy)
     if form == "xla":
         return _transposed(b, lambda x: _xla(b, x, w, windows), shape, dy)
-    return winograd.by_input(b, w, dy, form, _margins(windows), shape[1:3])
+    return form.convolution(b, onednn.BY_INPUT, w, dy, shape, windows)
 
 
 def by_filter(b, x, shape, dy, windows):
     """Returns the transpose of `forward` in `w`, which has `shape`: the gradient of the filter."""
     form = _form(b, onednn.BY_FILTER, x.shape, shape, dy.dtype, windows)
-    if form == "onednn":
-        return onednn.convolution(b, onednn.BY_FILTER, x, dy, shape, windows)
     if form == "taps":
         return _by_group(b, lambda x, dy: _filter_by_taps(b, x, dy, windows), _groups(x.shape, shape), x, dy)
     if form == "xla":
         return _transposed(b, lambda w: _xla(b, x, w, windows), shape, dy)
-    return winograd.by_filter(b, x, dy, form, _margins(windows))
+    return form.convolution(b, onednn.BY_FILTER, x, dy, shape, windows)
 
 
 # -- depthwise ---------------------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ Attributes:
     compiled run; without effect in a process that has used JAX on its own before).
   threads: how many threads a compiled program may use; None for one per core (as for `synchronous`).
   onednn: float32 convolutions are computed by oneDNN where its library is installed.
-  native: compiled programs call C functions, where those were built (runtime/native.py): float32 products of matrices that XLA
-    would leave to one core are shared by all, and oneDNN is called without Python.
+  native: C functions are called, where those were built (runtime/native.py): convolutions by Winograd's method, and float32
+    products of matrices that XLA would leave to one core; and oneDNN is called without Python.
   kept_ops: operations in the programs that are kept for one plan, one program for each shape it is fed with (32 in any
     case), and twice as many in the compiled segments that the process keeps; those used last.
   recompile_warning: a plan specialised for more shapes than this says so once, naming the feed that varies; 0 never does.

@@ -3,6 +3,7 @@
 The calling thread asks the pool for help and starts; whoever comes takes the next block. So it never waits for a thread to wake
 up, only for those that are at work, and nothing can wait in a circle. */
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -105,11 +106,34 @@ static int64_t threads_of(const Frame *frame, int64_t most)
     return threads < most ? threads : most;
 }
 
+static void *work_of_thread(void *job)
+{
+    work(job);
+    return NULL;
+}
+
+/* Does the job with threads made for it: where there is no XLA. */
+static void work_with_threads(Job *job, int64_t threads)
+{
+    pthread_t made[SEATS];
+    int n = 0;
+    while (n < SEATS && n < threads - 1 && !pthread_create(&made[n], NULL, work_of_thread, job))
+        n++;
+    work(job);
+    while (n)
+        pthread_join(made[--n], NULL);
+}
+
 void share(const Frame *frame, int64_t blocks, int64_t threads, void (*call)(const void *, int64_t), const void *what)
 {
-    const Interface *xla = frame->xla;
-    threads = threads_of(frame, threads < blocks ? threads : blocks);
     Job own = {.work = call, .what = what, .blocks = blocks};
+    threads = threads < blocks ? threads : blocks;
+    if (!frame) {
+        work_with_threads(&own, threads);
+        return;
+    }
+    const Interface *xla = frame->xla;
+    threads = threads_of(frame, threads);
     Job *job = threads > 1 ? malloc(sizeof *job) : NULL; /* a helper may look at it when this call is over */
     if (!job) {
         work(&own);

@@ -7,7 +7,8 @@
 
 #include "xla.h"
 
-/* Calls `work(what, block)` for each block from 0 to `blocks` - 1, in at most `threads` threads; returns when all are done. */
+/* Calls `work(what, block)` for each block from 0 to `blocks` - 1, in at most `threads` threads; returns when all are done.
+   Without a frame of XLA's the threads are made for it. */
 void share(const Frame *frame, int64_t blocks, int64_t threads, void (*work)(const void *what, int64_t block), const void *what);
 
 #endif

@@ -13,7 +13,7 @@ import regrad as tf
 from regrad.core.host import HOST
 from regrad.ops import convolve
 from regrad.ops.window import FORMATS, conv_windows
-from regrad.runtime import backend, foreign, native, onednn, segment
+from regrad.runtime import backend, foreign, native, onednn, segment, winograd
 
 needs_library = pytest.mark.skipif(onednn._library() is None, reason="this platform has no wheel of oneDNN")
 RNG = np.random.RandomState(0)
@@ -53,6 +53,12 @@ def _three(b, x, w, dy, windows):
                 convolve.depthwise_by_filter(b, x, w.shape, dy, windows))
     return (convolve.forward(b, x, w, windows), convolve.by_input(b, x.shape, w, dy, windows),
             convolve.by_filter(b, x, w.shape, dy, windows))
+
+
+@pytest.fixture(autouse=True)
+def no_winograd(monkeypatch):
+    """What Winograd's method would do is left to oneDNN."""
+    monkeypatch.setattr(winograd, "serves", lambda *args: False)
 
 
 @pytest.fixture

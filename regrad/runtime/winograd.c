@@ -1,0 +1,431 @@
+/* Convolutions by Winograd's method, F(m x m, r x r) with m + r = 7: fewer multiplications than the definition has.
+
+An image is cut into overlapping tiles of 6 x 6. Tiles and filter are transformed, multiplied - one product of matrices for each
+of the 36 places of a tile, over all tiles - and transformed back to m x m results each: for 3 x 3 filters that takes a quarter of
+the multiplications, for 5 x 5 0.36 of them. In the words of Lavin and Gray (2015), y = A' [(G g G') * (B' d B)] A. The points are
+0, infinity, +-sqrt(1/2) and +-sqrt(2), which keep rounding errors near those of the definition. G and A' have the values of
+polynomials there, so the filter's gradient, G' [(B' d B) * (A dy A')] G, is made of the same transforms.
+
+Everything is float32; stride and dilation are 1. What is between the transforms lies in the processor's caches: tiles are taken
+some at a time, or, where there are fewer of them than the filter has columns, the filter's columns. */
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sharing.h"
+#include "xla.h"
+
+#define INLINE static inline __attribute__((always_inline))
+#define P 0.70710678f
+#define Q 1.41421356f
+enum { SIDE = 6, PLACES = SIDE * SIDE, MOST_TAPS = 25, MOST_TALL = 12, LINE = 16 /* numbers of a cache line */, MOST_WIDE = 3 * LINE };
+
+/* What is transformed: a tile of the image, and to it; filter and gradient of the result; back to the result, the filter's gradient. */
+typedef enum { IMAGE, FILTER, GRADIENT, RESULT, FILTER_GRADIENT, FORMS } Form;
+
+INLINE int expands(Form form) /* to six by six */
+{
+    return form <= GRADIENT;
+}
+
+INLINE int of_filter(Form form)
+{
+    return form == FILTER || form == FILTER_GRADIENT;
+}
+
+/* Transforms the square of which row i, column j lies at from[i * side + j]; the result, at to[i * size + j]. */
+typedef void Transform(const float *const *from, float *const *to, int channels);
+
+/* z = x y, or z + x y: element i, k of x lies at x[i * row + k * inner], of which one is 1; y and z lie row by row. */
+typedef void Product(const float *x, int64_t row, int64_t inner, int64_t rows, const float *y, int64_t depth, float *z, int add);
+
+typedef struct {
+    int width;
+    Product *product[3];           /* of one, two, three vectors' columns */
+    Transform *transform[FORMS][4]; /* for 2 to 5 numbers of what is not six by six */
+} Kind;
+
+#if defined __x86_64__ && !defined NO_AVX512
+#define WIDTH 16
+#define TALL(WIDE) ((WIDE) == 3 ? 8 : 12)
+#define FOR(NAME) avx512_##NAME
+#define TARGET __attribute__((target("avx512f")))
+#include "winograd_vectors.h"
+#endif
+#if defined __x86_64__ && !defined NO_AVX2
+#define WIDTH 8
+#define TALL(WIDE) ((WIDE) == 3 ? 4 : 6)
+#define FOR(NAME) avx2_##NAME
+#define TARGET __attribute__((target("avx2,fma")))
+#include "winograd_vectors.h"
+#endif
+#define WIDTH 4
+#ifdef __aarch64__
+#define TALL(WIDE) ((WIDE) == 3 ? 8 : 12)
+#else
+#define TALL(WIDE) 4
+#endif
+#define FOR(NAME) any_##NAME
+#define TARGET
+#include "winograd_vectors.h"
+
+static const Kind *kind_of_processor(void)
+{
+#if defined __x86_64__ && !defined NO_AVX512
+    if (__builtin_cpu_supports("avx512f"))
+        return &avx512_kind;
+#endif
+#if defined __x86_64__ && !defined NO_AVX2
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return &avx2_kind;
+#endif
+    return &any_kind;
+}
+
+/* -- a convolution and its pieces ------------------------------------------------------------------------------------ */
+
+enum { FORWARD, BY_INPUT, BY_FILTER }; /* as in winograd.py */
+enum {
+    CACHE = 150000,        /* numbers of the tiles that are taken at a time: half of a cache of the second level */
+    FEW = 24, MOST = 48,   /* of them, where that says otherwise */
+    DEPTH = 128,           /* of a filter's panel, where it is transformed when it is needed */
+    LONG = 128, PART = 64, /* tiles, and channels, of which the filter's gradient is summed up at a time */
+    SPLITS = 8, LEAST = 96, /* sums for as many threads, of so many tiles at least */
+    THREAD = 300000,       /* products that are worth a thread */
+};
+
+typedef struct { float *data; int64_t n, height, width, channels; } Images;
+
+typedef struct {
+    Images x, y;                        /* what is convolved; the result, or its gradient */
+    float *filter;                      /* [r, r, x's channels, y's], or turned by 180 degrees and [r, r, y's, x's] */
+    int r, m, top, left, turned;
+    const Kind *kind;
+    int64_t down, across, tiles;        /* of an image; of all */
+    int64_t wide, panels;               /* columns of a panel of the filter, and how many there are */
+    int64_t block;                      /* how many tiles are taken at a time */
+    int64_t padded;                     /* x's channels, filled up to whole vectors */
+    float *nothing;                     /* zeros for what lies outside of an image */
+    float *shared;                      /* by all threads: the transforms of all tiles, of the whole filter; or sums of them */
+    int64_t splits, part;               /* of the filter's gradient: how many sums, and x's channels at a time */
+    atomic_int failed;                  /* no memory */
+} Task;
+
+INLINE int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+INLINE int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+INLINE Transform *transform(const Task *t, Form form)
+{
+    return t->kind->transform[form][(of_filter(form) ? t->r : t->m) - 2];
+}
+
+INLINE void product(const Task *t, const float *x, int64_t row, int64_t inner, int64_t rows, const float *y, int64_t depth,
+                    float *z, int add)
+{
+    t->kind->product[t->wide / t->kind->width - 1](x, row, inner, rows, y, depth, z, add);
+}
+
+/* Returns memory for numbers, or NULL, and then the task has failed. */
+static float *room(Task *t, int64_t numbers)
+{
+    float *memory = aligned_alloc(64, ceil_div(numbers, LINE) * 64);
+    if (!memory)
+        atomic_store(&t->failed, 1);
+    return memory;
+}
+
+/* How far the transforms of `tiles` tiles at two places of them lie apart; not by a power of two, which caches do not like. */
+INLINE int64_t apart(int64_t tiles, int64_t channels)
+{
+    return tiles * channels + LINE;
+}
+
+/* Points to the numbers of a square, `side` wide, of the images: those of a tile, and where they are outside to `outside`. */
+static void locate(const Task *t, const Images *images, int64_t tile, int side, int64_t channel, float *outside, float **to)
+{
+    int margin = images == &t->x, top = margin ? t->top : 0, left = margin ? t->left : 0;
+    int64_t n = tile / (t->down * t->across), row = tile / t->across % t->down * t->m - top, column = tile % t->across * t->m - left;
+    float *first = images->data + (n * images->height + row) * images->width * images->channels + column * images->channels + channel;
+    for (int i = 0; i < side; i++)
+        for (int j = 0; j < side; j++) {
+            int64_t y = row + i, x = column + j;
+            int inside = 0 <= y && y < images->height && 0 <= x && x < images->width;
+            to[i * side + j] = inside ? first + (i * images->width + j) * images->channels : outside;
+        }
+}
+
+/* Transforms `count` tiles of `channels` channels of x, from the `first` ones on, to v [place, tile, channel]. */
+static void transform_tiles(const Task *t, int64_t first, int64_t count, int64_t channel, int64_t channels, float *v,
+                            int64_t row, int64_t place)
+{
+    float *from[PLACES], *to[PLACES];
+    for (int64_t i = 0; i < count; i++, v += row) {
+        locate(t, &t->x, first + i, SIDE, channel, t->nothing, from);
+        for (int p = 0; p < PLACES; p++)
+            to[p] = v + p * place;
+        transform(t, IMAGE)((const float *const *)from, to, channels);
+    }
+}
+
+/* Transforms a panel of the filter, of `depth` of x's channels from `first` on, to u [place, channel, column].
+
+`turned` is room for as much of a turned filter. */
+static void transform_panel(const Task *t, int64_t panel, int64_t first, int64_t depth, float *u, float *turned)
+{
+    int64_t channels = t->x.channels, columns = t->y.channels, wide = t->wide, column = panel * wide;
+    int64_t n = least(columns - column, wide), taps = t->r * t->r;
+    const float *from[MOST_TAPS];
+    float *to[PLACES];
+    if (t->turned)
+        for (int64_t tap = 0; tap < taps; tap++)
+            for (int64_t c = 0; c < n; c++) {
+                const float *w = t->filter + ((taps - 1 - tap) * columns + column + c) * channels + first;
+                for (int64_t d = 0; d < depth; d++)
+                    turned[(tap * depth + d) * wide + c] = w[d];
+            }
+    for (int64_t d = 0; d < depth; d++) {
+        for (int64_t tap = 0; tap < taps; tap++)
+            from[tap] = t->turned ? turned + (tap * depth + d) * wide : t->filter + (tap * channels + first + d) * columns + column;
+        for (int p = 0; p < PLACES; p++)
+            to[p] = u + (p * depth + d) * wide;
+        transform(t, FILTER)(from, to, n);
+    }
+}
+
+/* Adds to z, or writes there, the products of `count` tiles and `depth` rows of a panel at all places. */
+static void multiply(const Task *t, int64_t count, const float *v, int64_t place, const float *u, int64_t depth, float *z,
+                     int64_t z_place, int add)
+{
+    for (int p = 0; p < PLACES; p++)
+        product(t, v + p * place, t->padded, 1, count, u + p * depth * t->wide, depth, z + p * z_place, add);
+}
+
+/* Writes the results of `count` tiles, from the `first` ones on, in the channels of a panel. */
+static void write_results(const Task *t, int64_t first, int64_t count, int64_t panel, const float *z, int64_t place)
+{
+    float outside[MOST_WIDE], *to[PLACES];
+    const float *from[PLACES];
+    for (int64_t i = 0; i < count; i++) {
+        for (int p = 0; p < PLACES; p++)
+            from[p] = z + p * place + i * t->wide;
+        locate(t, &t->y, first + i, t->m, panel * t->wide, outside, to);
+        transform(t, RESULT)(from, to, least(t->y.channels - panel * t->wide, t->wide));
+    }
+}
+
+/* -- y from x and the filter: jobs of some tiles each ------------------------------------------------------------------- */
+
+static void job_of_panel(const void *task, int64_t panel)
+{
+    Task *t = (Task *)task;
+    int64_t depth = t->x.channels;
+    float *turned = room(t, t->turned ? t->r * t->r * depth * t->wide : 1);
+    if (turned)
+        transform_panel(t, panel, 0, depth, t->shared + panel * PLACES * depth * t->wide, turned);
+    free(turned);
+}
+
+static void job_of_tiles(const void *task, int64_t block)
+{
+    Task *t = (Task *)task;
+    int64_t first = block * t->block, count = least(t->tiles - first, t->block), depth = t->x.channels;
+    int64_t place = apart(count, t->padded), z_place = apart(count, t->wide);
+    float *v = room(t, PLACES * (place + z_place)), *z = v + PLACES * place;
+    if (!v)
+        return;
+    transform_tiles(t, first, count, 0, depth, v, t->padded, place);
+    for (int64_t panel = 0; panel < t->panels; panel++) {
+        multiply(t, count, v, place, t->shared + panel * PLACES * depth * t->wide, depth, z, z_place, 0);
+        write_results(t, first, count, panel, z, z_place);
+    }
+    free(v);
+}
+
+/* -- or of some columns each ------------------------------------------------------------------------------------------- */
+
+static void job_of_shared_tiles(const void *task, int64_t block)
+{
+    const Task *t = task;
+    int64_t first = block * t->block, count = least(t->tiles - first, t->block);
+    transform_tiles(t, first, count, 0, t->x.channels, t->shared + first * t->padded, t->padded, apart(t->tiles, t->padded));
+}
+
+static void job_of_columns(const void *task, int64_t panel)
+{
+    Task *t = (Task *)task;
+    int64_t place = apart(t->tiles, t->padded), z_place = apart(t->tiles, t->wide), most = least(t->x.channels, DEPTH);
+    float *z = room(t, PLACES * z_place + (PLACES + t->r * t->r) * most * t->wide), *u = z + PLACES * z_place;
+    if (!z)
+        return;
+    for (int64_t d = 0; d < t->x.channels; d += most) {
+        int64_t depth = least(t->x.channels - d, most);
+        transform_panel(t, panel, d, depth, u, u + PLACES * most * t->wide);
+        multiply(t, t->tiles, t->shared + d, place, u, depth, z, z_place, d > 0);
+    }
+    write_results(t, 0, t->tiles, panel, z, z_place);
+    free(z);
+}
+
+/* -- the filter's gradient: sums over tiles ---------------------------------------------------------------------------- */
+
+/* Writes the gradient of a panel for some of x's channels, from the sums of all splits, which lie `size` apart. */
+static void write_gradient(const Task *t, int64_t first, int64_t channels, int64_t panel, float *sums, int64_t padded, int64_t size)
+{
+    float *from[PLACES], *to[MOST_TAPS];
+    for (int64_t i = 0; i < channels; i++) {
+        for (int p = 0; p < PLACES; p++) {
+            from[p] = sums + (p * padded + i) * t->wide;
+            for (int64_t split = 1; split < t->splits; split++)
+                for (int64_t c = 0; c < t->wide; c++)
+                    from[p][c] += from[p][split * size + c];
+        }
+        for (int tap = 0; tap < t->r * t->r; tap++)
+            to[tap] = t->filter + (tap * t->x.channels + first + i) * t->y.channels + panel * t->wide;
+        transform(t, FILTER_GRADIENT)((const float *const *)from, to, least(t->y.channels - panel * t->wide, t->wide));
+    }
+}
+
+/* What some of x's channels have to do with all of y's, over one of the splits of the tiles. */
+static void job_of_gradient(const void *task, int64_t job)
+{
+    Task *t = (Task *)task;
+    int64_t part = job / t->splits, split = job % t->splits, channel = part * t->part, wide = t->wide;
+    int64_t channels = least(t->x.channels - channel, t->part), padded = ceil_div(t->part, t->kind->width) * t->kind->width;
+    int64_t begin = t->tiles * split / t->splits, end = t->tiles * (split + 1) / t->splits;
+    int64_t place = apart(t->block, padded), dy_place = apart(t->block, wide), panel_size = PLACES * padded * wide;
+    int one_by_one = t->splits == 1 && end - begin <= t->block; /* a panel is finished before the next begins */
+    float *v = room(t, PLACES * (place + dy_place)), *dy = v + PLACES * place, *to[PLACES], *from[PLACES];
+    if (!v)
+        return;
+    for (int64_t first = begin; first < end; first += t->block) {
+        int64_t count = least(end - first, t->block);
+        transform_tiles(t, first, count, channel, channels, v, padded, place);
+        for (int64_t panel = 0; panel < t->panels; panel++) {
+            float *sums = t->shared + (job * t->panels + (one_by_one ? 0 : panel)) * panel_size;
+            for (int64_t i = 0; i < count; i++) {
+                locate(t, &t->y, first + i, t->m, panel * wide, t->nothing, from);
+                for (int p = 0; p < PLACES; p++)
+                    to[p] = dy + p * dy_place + i * wide;
+                transform(t, GRADIENT)((const float *const *)from, to, least(t->y.channels - panel * wide, wide));
+            }
+            for (int p = 0; p < PLACES; p++)
+                product(t, v + p * place, 1, padded, channels, dy + p * dy_place, count, sums + p * padded * wide, first > begin);
+            if (t->splits == 1 && first + count == end)
+                write_gradient(t, channel, channels, panel, sums, padded, 0);
+        }
+    }
+    free(v);
+}
+
+static void job_of_sums(const void *task, int64_t job)
+{
+    const Task *t = task;
+    int64_t part = job / t->panels, panel = job % t->panels, channel = part * t->part;
+    int64_t padded = ceil_div(t->part, t->kind->width) * t->kind->width, panel_size = PLACES * padded * t->wide;
+    write_gradient(t, channel, least(t->x.channels - channel, t->part), panel,
+                   t->shared + (part * t->splits * t->panels + panel) * panel_size, padded, t->panels * panel_size);
+}
+
+/* -- the three products of a convolution ------------------------------------------------------------------------------- */
+
+/* Makes the panels as wide as leaves the fewest columns over. */
+static void choose_panels(Task *t)
+{
+    int64_t best = 0;
+    for (int vectors = 3; vectors; vectors--) {
+        int64_t wide = vectors * t->kind->width, columns = ceil_div(t->y.channels, wide) * wide;
+        if (!best || columns < best) {
+            best = columns;
+            t->wide = wide;
+            t->panels = columns / wide;
+        }
+    }
+}
+
+static void convolve(Task *t, int kind, int few, const Frame *frame, int64_t threads)
+{
+    int64_t blocks = ceil_div(t->tiles, t->block), parts = ceil_div(t->x.channels, t->part);
+    if (kind == BY_FILTER) {
+        share(frame, parts * t->splits, threads, job_of_gradient, t);
+        if (t->splits > 1 && !atomic_load(&t->failed))
+            share(frame, parts * t->panels, threads, job_of_sums, t);
+    } else if (few) {
+        share(frame, blocks, threads, job_of_shared_tiles, t);
+        share(frame, t->panels, threads, job_of_columns, t);
+    } else {
+        share(frame, t->panels, threads, job_of_panel, t);
+        share(frame, blocks, threads, job_of_tiles, t);
+    }
+}
+
+/* Computes one of the three, of two operands, with `r` x `r` filters and the first row and column at -top and -left. */
+static int run(int kind, Images x, Images y, float *filter, int r, int top, int left, const Frame *frame, int64_t threads)
+{
+    Task t = {.x = x, .y = y, .filter = filter, .r = r, .m = SIDE + 1 - r, .top = top, .left = left, .turned = kind == BY_INPUT};
+    if (kind == BY_INPUT) { /* the convolution of y's gradient with the turned filter */
+        t.x = y;
+        t.y = x;
+        t.top = r - 1 - top;
+        t.left = r - 1 - left;
+    }
+    t.kind = kind_of_processor();
+    t.down = ceil_div(t.y.height, t.m);
+    t.across = ceil_div(t.y.width, t.m);
+    t.tiles = t.x.n * t.down * t.across;
+    t.padded = ceil_div(t.x.channels, t.kind->width) * t.kind->width;
+    choose_panels(&t);
+    t.part = least(t.padded, PART);
+    int64_t parts = ceil_div(t.x.channels, t.part), few = kind != BY_FILTER && t.tiles <= t.y.channels;
+    t.block = kind == BY_FILTER ? LONG : least(CACHE / (PLACES * t.padded) / MOST_TALL * MOST_TALL, MOST);
+    t.block = t.block < FEW ? FEW : t.block;
+    t.splits = least(SPLITS / parts, ceil_div(t.tiles, LEAST));
+    t.splits = t.splits < 1 ? 1 : t.splits;
+    int64_t numbers = PLACES * (kind == BY_FILTER ? parts * t.splits * t.panels * t.part * t.wide :
+                                few ? apart(t.tiles, t.padded) : t.panels * t.x.channels * t.wide);
+    t.shared = room(&t, numbers);
+    t.nothing = calloc(t.padded + t.panels * t.wide, sizeof(float));
+    if (t.shared && t.nothing)
+        convolve(&t, kind, few, frame, least(threads, t.tiles * PLACES * t.x.channels * t.y.channels / THREAD));
+    int failed = !t.nothing || atomic_load(&t.failed);
+    free(t.shared);
+    free(t.nothing);
+    return failed;
+}
+
+static Images images(void *data, const int64_t *dims)
+{
+    return (Images){data, dims[0], dims[1], dims[2], dims[3]};
+}
+
+/* For NumPy: returns 0, or 1 if there is not enough memory. */
+int regrad_winograd_on_host(int kind, void *x, const int64_t *x_dims, void *y, const int64_t *y_dims, void *filter, int r, int top,
+                            int left, int threads)
+{
+    return run(kind, images(x, x_dims), images(y, y_dims), filter, r, top, left, NULL, threads);
+}
+
+/* For compiled programs; the attributes are kind, left and top. */
+void *regrad_winograd(Frame *frame)
+{
+    if (!to_execute(frame))
+        return NULL;
+    int number[3];
+    for (int i = 0; i < 3; i++)
+        number[i] = *(int32_t *)((Scalar *)frame->attributes.items[i])->value;
+    Buffer **operands = frame->operands.items, *result = frame->results.items[0], *x, *y, *filter;
+    x = number[0] == BY_INPUT ? result : operands[0];
+    filter = number[0] == FORWARD ? operands[1] : number[0] == BY_INPUT ? operands[0] : result;
+    y = number[0] == FORWARD ? result : operands[1];
+    int failed = run(number[0], images(x->data, x->dims), images(y->data, y->dims), filter->data, filter->dims[0], number[2],
+                     number[1], frame, INT64_MAX);
+    return failed ? failure(frame->xla, "there is not enough memory for a convolution") : NULL;
+}
