@@ -18,6 +18,7 @@ from regrad.ops.state import refuse_rows
 from regrad.runtime import foreign, native
 
 _TARGET = "regrad_update"  # runtime/updates.c
+_LEAST_ALONE = 16_384  # elements
 
 
 def _number(x, value):
@@ -155,9 +156,10 @@ def _define(op_type, refs, operands, attrs, rule):
 
     def lower(b, *inputs, use_locking, **rest):
         number = None if b.is_host or inputs[0].dtype != np.float32 else _BY_C.get((op_type, *rest.values()))
-        if number is not None and native.serves(_TARGET):
+        # Without slots XLA makes one function, which is called faster than one of C.
+        if number is not None and (n > 1 or inputs[0].size >= _LEAST_ALONE) and native.serves(_TARGET):
             gradient = next(n + i for i, name in enumerate(operands) if name in ("grad", "delta"))
-            return foreign.overwrite(_TARGET, n, *inputs, gradient=np.int32(gradient), rule=np.int32(number))
+            return foreign.overwrite(_TARGET, n, *inputs, *b.readers, gradient=np.int32(gradient), rule=np.int32(number))
         return rule(b.np, *inputs, **rest)
 
     shared = {"attrs": {"use_locking": False, **attrs}, "types": {"T": NUMERIC}, "writes": tuple(range(n)),

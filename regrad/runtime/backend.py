@@ -29,6 +29,7 @@ class XlaBackend:
       jax: the jax module, for what neither has (jax.scipy, jax.nn, jax.random).
       is_host: False.
       flags: what loops look at (runtime/stopping.py), an argument of the program that is traced, or None.
+      readers: results that have to be there before what is traced now may overwrite its operands.
     """
 
     np = jnp
@@ -39,6 +40,7 @@ class XlaBackend:
 
     def __init__(self, flags=None):
         self.flags = flags
+        self.readers = ()
 
     @staticmethod
     def cast(x, dtype):

@@ -7,6 +7,7 @@ value. Equal structures compile once per process, whatever graph or session they
 import contextlib
 import functools
 import itertools
+import operator
 import threading
 
 import numpy as np
@@ -336,7 +337,8 @@ class Segment:
         pieces = None if b.is_host or len(self.steps) <= config.apart_ops else self._pieces()
         if pieces is None:
             freed = self._freed() if b.is_host and (self.cost() > config.host_cost or self._overwrites) else None
-            _take(self.steps, b, env, body_seeds, found, self._stages if self.has_bodies else None, freed)
+            readers = None if b.is_host else self._readers()
+            _take(self.steps, b, env, body_seeds, found, self._stages if self.has_bodies else None, freed, readers)
         else:
             self._take_apart(b, pieces, env, seeds, body_seeds, found)
         return tuple([repeats.value(env[i]) for i in self.out_slots])
@@ -354,6 +356,31 @@ class Segment:
                 for i, at in last.items():
                     self._freed_after[at].append(i)
         return self._freed_after
+
+    def _readers(self):
+        """Returns {slot that a step overwrites: slots of products that read it, of which that step's operands need nothing}.
+
+        XLA copies what is overwritten, in every run, unless it sees from what follows from what that nothing reads it later. Of
+        weights that is mostly the product by which the gradient goes on to the layer before.
+        """
+        needs = [0] * len(self.template)  # of each slot: a bit for each product that it follows from
+        products, found = {}, {}
+        bit = 1
+        for op, _, refs, _, outs, *_ in self.steps:
+            needed = functools.reduce(operator.or_, [needs[i] for i in refs], 0)
+            if op.type.startswith(_OF_PRODUCTS):
+                for i in refs:
+                    products.setdefault(i, []).append((bit, outs[0]))
+                needed |= bit
+                bit <<= 1
+            for k in op.opdef.writes:
+                for one, slot in reversed(products.get(refs[k], ())):
+                    if not needed & one:
+                        found.setdefault(refs[k], []).append(slot)
+                        needed |= needs[slot]
+            for i in outs:
+                needs[i] = needed
+        return found
 
     def _take_apart(self, b, pieces, env, seeds, body_seeds, found):
         """Takes the steps in calls that XLA does not inline: it optimises each on its own, so a segment costs what it is long.
@@ -682,7 +709,7 @@ def _refuse_values(values, limit, bounds, op):
         raise
 
 
-def _take(steps, b, env, body_seeds, found, stages=None, freed=None):
+def _take(steps, b, env, body_seeds, found, stages=None, freed=None, readers=None):
     """Runs the lowerings of `steps` on `b`.
 
     Args:
@@ -690,6 +717,7 @@ def _take(steps, b, env, body_seeds, found, stages=None, freed=None):
       found: a list for what Refusals have found; on the host they raise if there is none.
       stages: see `bodies.NumPyBodies`.
       freed: for each step, the slots to be emptied after it.
+      readers: see `Segment._readers`.
     """
     wrap = not b.is_host
     overwriting = type(b) is Overwriting
@@ -700,6 +728,8 @@ def _take(steps, b, env, body_seeds, found, stages=None, freed=None):
                 for i in values:
                     env[i] = b.constant(env[i])
         operands = [env[i] for i in refs]
+        if readers:
+            b.readers = [env[i] for k in op.opdef.writes for i in readers.get(refs[k], ())]
         if groups is not None:
             operands = _grouped(op, operands)
         if overwriting and "rows_of" in op.opdef.extra:
@@ -1034,14 +1064,14 @@ class _Entry:
 
 
 def _compile(segment):
-    from regrad.runtime.backend import XLA, XlaBackend, compile_function
+    from regrad.runtime.backend import XlaBackend, compile_function
 
     n_ins = len(segment.ins)
     n_random = len(segment.random_ops) + len(segment.body_random_ops)
 
     def function(*args):
         args = list(args)
-        b = XlaBackend(args.pop()) if segment.endless else XLA
+        b = XlaBackend(args.pop() if segment.endless else None)
         seeds = args.pop(n_ins) if n_random else ()
         body_seeds = {op: seeds[len(segment.random_ops) + i] for i, op in enumerate(segment.body_random_ops)}
         found = []

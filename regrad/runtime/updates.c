@@ -102,7 +102,7 @@ static void compute_block(const void *task, int64_t block)
 }
 
 /* One step. Operands: a variable and its slots, for each of which there is a result; then numbers, and the gradient at the place
-   that one attribute says. The other says which rule. */
+   that one attribute says; the other says which rule. Behind them arrays that have to be there before anything is overwritten. */
 void *regrad_update(Frame *frame)
 {
     if (to_execute(frame)) {
@@ -113,7 +113,7 @@ void *regrad_update(Frame *frame)
         for (int64_t i = 0; i < refs; i++)
             u.old[i] = operands[i]->data, u.new[i] = results[i]->data;
         for (int64_t i = refs; i < frame->operands.count && numbers < NUMBERS; i++)
-            if (i != grad)
+            if (i != grad && operands[i]->rank == 0)
                 u.number[numbers++] = *(float *)operands[i]->data;
         for (int64_t i = 0; i < results[0]->rank; i++)
             u.size *= results[0]->dims[i];

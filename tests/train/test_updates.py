@@ -12,7 +12,7 @@ import pytest
 import regrad as tf
 from regrad.core.host import HOST
 from regrad.ops import train
-from regrad.runtime import foreign, native
+from regrad.runtime import backend, foreign, native
 
 SOURCES = [str(Path(native.__file__).parent / name) for name in ("updates.c", "sharing.c")]
 KERNELS = {"this processor's": (), "vectors of 8": ("-DNO_AVX512",), "vectors of 4": ("-DNO_AVX512", "-DNO_AVX2")}
@@ -44,15 +44,14 @@ def test_values_by_all_kernels(kernel, tmp_path, monkeypatch):
     handler = ctypes.CDLL(str(tmp_path / "updates.so")).regrad_update
     jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(handler), platform="cpu")
     monkeypatch.setattr(train, "_TARGET", target)
+    monkeypatch.setattr(train, "_LEAST_ALONE", 0)
     monkeypatch.setattr(native, "serves", lambda target: True)
-    from regrad.runtime.backend import XLA
-
     for (op_type, *values) in train._BY_C:
         attrs = dict(zip(ATTRS.get(op_type, ()), values))
         for shape in ((), (37,), (300, 500)):  # less than a vector, vectors and a rest, blocks for several threads
             arrays, n = _operands(op_type, shape)
             found = jax.jit(lambda *a, op_type=op_type, attrs=attrs: train.OPS[op_type].lower(
-                XLA, *a, use_locking=False, **attrs))(*arrays)
+                backend.XLA, *a, use_locking=False, **attrs))(*arrays)
             assert len(found) == n
             for got, wanted in zip(found, _expected(op_type, attrs, arrays)):
                 np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6, err_msg=op_type)
@@ -80,8 +79,7 @@ def test_which_steps_it_computes(monkeypatch):
             session.run(step)
             return session.run(w), list(made)
 
-    for optimizer, slots in ((lambda: tf.train.AdamOptimizer(0.1), 3), (lambda: tf.train.MomentumOptimizer(0.1, 0.9), 2),
-                             (lambda: tf.train.GradientDescentOptimizer(0.1), 1)):
+    for optimizer, slots in ((lambda: tf.train.AdamOptimizer(0.1), 3), (lambda: tf.train.MomentumOptimizer(0.1, 0.9), 2)):
         by_c, calls = trained(optimizer, tf.float32)
         assert set(calls) == {slots}
         by_xla, calls = trained(optimizer, tf.float32, native=False)
@@ -89,3 +87,21 @@ def test_which_steps_it_computes(monkeypatch):
         np.testing.assert_allclose(by_c, by_xla, rtol=1e-5)
     assert not trained(lambda: tf.train.AdamOptimizer(0.1), tf.float64)[1]
     assert not trained(lambda: tf.train.FtrlOptimizer(0.1), tf.float32)[1]
+    assert not trained(lambda: tf.train.GradientDescentOptimizer(0.1), tf.float32)[1]
+
+
+@pytest.mark.skipif(not native.available(train._TARGET), reason="there was no C compiler")
+def test_weights_are_overwritten_without_copies(monkeypatch):
+    """XLA sees that the product which takes a gradient on to the layer before comes first, and copies no weights."""
+    monkeypatch.setattr(tf.config, "host_runs", 0)
+    monkeypatch.setattr(tf.config, "cache_dir", None)
+    compiled, compile_function = [], backend.compile_function
+    monkeypatch.setattr(backend, "compile_function", lambda *args: compiled.append(compile_function(*args)) or compiled[-1])
+    with tf.Graph().as_default(), tf.Session() as session:
+        h = x = tf.placeholder(tf.float32, [8, 33])
+        for i in range(3):
+            h = tf.tanh(tf.matmul(h, tf.Variable(tf.ones([33, 33]), name=f"w{i}")))
+        step = tf.train.AdamOptimizer().minimize(tf.reduce_sum(h))
+        session.run(tf.global_variables_initializer())
+        session.run(step, {x: np.ones((8, 33))})
+    assert not [line for line in compiled[-1].as_text().splitlines() if "f32[33,33]" in line and " copy(" in line]
