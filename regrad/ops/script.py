@@ -42,15 +42,21 @@ def _by_numpy(op, known):
         return None
     func, dims, wanted = op.attrs["func"], op.outputs[0].dims, op.outputs[0].dtype.np_dtype
     rest = [op.attrs[name] for name in ("token", "func", "Tout", "shapes")]
+    copied = np.ndarray.copy if all(t.dims for t in op.inputs) else _argument  # of what is known to have axes
 
     def call(*inputs):
-        returned = _called(func, inputs)
-        if type(returned) is np.ndarray and returned.dtype is wanted and wanted.kind != "O" and (
-                dims is None or returned.shape == dims):
-            return returned
-        from regrad.runtime.segment import results_of_host
+        try:
+            returned = func(*map(copied, inputs))
+        except Exception as error:
+            failure = of_host_function(error)
+        else:
+            if type(returned) is np.ndarray and returned.dtype is wanted and wanted.kind != "O" and (
+                    dims is None or returned.shape == dims):
+                return returned
+            from regrad.runtime.segment import results_of_host
 
-        return results_of_host(op, _results(returned, *rest))[0]
+            return results_of_host(op, _results(returned, *rest))[0]
+        raise failure
 
     return call
 

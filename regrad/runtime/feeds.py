@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from regrad.core.errors import ResourceExhaustedError
 from regrad.core.graph import Operation, Tensor
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.nest import flatten_dict_items
@@ -156,10 +157,15 @@ class Fetches:
         self.elements = []
         self._index = {}
         self._build = self._flatten(structure)
+        self._sole = isinstance(structure, Tensor)
 
     def rebuild(self, values):
         """Returns the structure with each fetched element replaced by its value."""
         return self._build(values)
+
+    def owned(self, values):
+        """Returns what `rebuild` does, of arrays that are the caller's own."""
+        return own(values[0]) if self._sole else self._build([own(v) for v in values])
 
     def _flatten(self, x):
         if isinstance(x, (Tensor, Operation, str)):
@@ -223,6 +229,20 @@ class Fetches:
             index = self._index[element] = len(self.elements)
             self.elements.append(element)
         return index
+
+
+def own(value):
+    """Returns a NumPy array (or scalar) that the caller may keep and change."""
+    if type(value) is np.ndarray and value.ndim:
+        try:
+            return value.copy()
+        except MemoryError:  # a constant that is one number, seen in a large shape
+            raise ResourceExhaustedError(f"OOM when handing over a result of shape {value.shape} and type {value.dtype}: "
+                                         f"{value.nbytes:,} bytes.") from None
+    if value is None or isinstance(value, np.generic):
+        return value
+    array = np.array(value)
+    return array if array.ndim else array[()]
 
 
 def _fetch_hint(x):

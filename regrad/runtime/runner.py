@@ -52,6 +52,11 @@ class Runner:
             program = self._ready(arrays)  # other threads ran meanwhile
         session.executing += 1
         try:
+            if program.direct is not None and session.recorder is None and not (program.root.donates or self.reshaping):
+                results, assigned = program.direct(arrays, session.state)
+                if assigned:
+                    session.state.update(assigned, often=True)
+                return results
             if not self.commits:
                 return self.run_body(arrays, program)[0]
             # Once old values may be overwritten there is no way back: an interrupt waits for the new ones.

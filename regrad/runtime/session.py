@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import numpy as np
 
 from regrad.core import collecting, context
-from regrad.core.errors import CancelledError, InvalidArgumentError, NotFoundError, ResourceExhaustedError
+from regrad.core.errors import CancelledError, InvalidArgumentError, NotFoundError
 from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
 from regrad.core.host import as_array
 from regrad.runtime import segment as segments
 from regrad.runtime import stopping
-from regrad.runtime.feeds import Fetches, announced, checked_feeds, feed_array, feed_tensors
+from regrad.runtime.feeds import Fetches, announced, checked_feeds, feed_array, feed_tensors, own
 from regrad.runtime.packing import State
 from regrad.runtime.plan import Plan, body_plan
 from regrad.runtime.runner import Runner
@@ -110,12 +110,12 @@ class Session:
                 self._forget_plans()
             structure = self._structure(fetches)
             tensors, arrays = self._feeds(feed_dict)
-            runner = self._runner(structure, tensors)
+            runner = self._runners.get((structure, tensors)) or self._runner(structure, tensors)
             if options is not None or self._timeout:
                 return self._run_with(runner, structure, arrays, options, run_metadata)
             if runner.plan.waiting or runner.plan.filling:
                 self._wait_first(runner.plan)
-            return structure.rebuild([own(v) for v in runner.run(arrays)])
+            return structure.owned(runner.run(arrays))
 
     def _run_with(self, runner, structure, arrays, options, metadata):
         """Runs as RunOptions and the session's ConfigProto say: within a time, or recording its steps."""
@@ -128,7 +128,7 @@ class Session:
             if metadata is not None and getattr(options, "trace_level", 0):
                 return self._traced(runner, structure, arrays, metadata)
             self._wait_first(runner.plan)
-            return structure.rebuild([own(v) for v in runner.run(arrays)])
+            return structure.owned(runner.run(arrays))
 
     def _forget_plans(self):
         """Forgets what was planned before edges of the graph were changed."""
@@ -152,11 +152,11 @@ class Session:
     def _traced(self, runner, structure, arrays, metadata):
         self.recorder = Recorder(metadata)
         try:
-            values = [own(v) for v in runner.run(arrays)]
+            values = runner.run(arrays)
             self.recorder.done(runner.plan)
         finally:
             self.recorder = None
-        return structure.rebuild(values)
+        return structure.owned(values)
 
     def _structure(self, fetches):
         """Returns the Fetches for a structure, remembered for those that can be dictionary keys."""
@@ -204,18 +204,15 @@ class Session:
         return tuple(tensors), arrays
 
     def _runner(self, structure, tensors):
-        key = (structure, tensors)
+        key = (tuple(structure.elements), tensors)
         runner = self._runners.get(key)
         if runner is None:
-            plan_key = (tuple(structure.elements), tensors)
-            runner = self._runners.get(plan_key)
-            if runner is None:
-                if len(self._runners) > _MAX_RUNNERS:
-                    self._runners.clear()
-                with collecting.paused():
-                    runner = self._runners[plan_key] = Runner(Plan(self.graph, structure.elements, tensors), self)
-            if structure in self._fetches.values():
-                self._runners[key] = runner
+            if len(self._runners) > _MAX_RUNNERS:
+                self._runners.clear()
+            with collecting.paused():
+                runner = self._runners[key] = Runner(Plan(self.graph, structure.elements, tensors), self)
+        if structure in self._fetches.values():
+            self._runners[structure, tensors] = runner
         return runner
 
     def plan(self, fetches, feed_dict=None):
@@ -372,7 +369,7 @@ class Session:
                     return self._run_with(runner, structure, arrays, options, run_metadata)
                 if runner.plan.waiting or runner.plan.filling:
                     self._wait_first(runner.plan)
-                return structure.rebuild([own(v) for v in runner.run(arrays)])
+                return structure.owned(runner.run(arrays))
 
         return function
 
@@ -524,17 +521,3 @@ class _PartialRun:
         self.feeds = set(feeds)
         self.values = {}
         self.done = set()
-
-
-def own(value):
-    """Returns a NumPy array (or scalar) that the caller may keep and change."""
-    if type(value) is _ndarray and value.ndim:
-        try:
-            return value.copy()
-        except MemoryError:  # a constant that is one number, seen in a large shape
-            raise ResourceExhaustedError(f"OOM when handing over a result of shape {value.shape} and type {value.dtype}: "
-                                         f"{value.nbytes:,} bytes.") from None
-    if value is None or isinstance(value, np.generic):
-        return value
-    array = np.array(value)
-    return array if array.ndim else array[()]
