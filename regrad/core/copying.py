@@ -67,7 +67,7 @@ def _copy_body(body, outer, inputs, first):
         made.update(zip(op.outputs, copy.outputs))
     new.inputs = [made[t] for t in body.inputs]
     new.outputs = [made[t] for t in body.outputs]
-    new._outer_inputs = list(given.values())
+    new.outer_inputs = list(given.values())
     new.captures = {outside: made[inside] for inside, outside in given.items()}
     new.built = True
     return new

@@ -152,20 +152,22 @@ class RegisterGradient:
       TypeError: `name` is not a string, or the decorated object is not callable.
     """
 
+    _rules, _takes = _rules, "*grads"
+
     def __init__(self, op_type):
         if not isinstance(op_type, str):
-            raise TypeError(f"RegisterGradient: op_type must be a string, got {op_type!r}.")
+            raise TypeError(f"{type(self).__name__}: op_type must be a string, got {op_type!r}.")
         self._op_type = op_type
 
     def __call__(self, f):
         if not callable(f):
-            raise TypeError(f"RegisterGradient({self._op_type!r}): a gradient rule is a function "
-                            f"rule(op, *grads), got {f!r}.")
-        register(self._op_type, f)
+            raise TypeError(f"{type(self).__name__}({self._op_type!r}): a rule is a function rule(op, {self._takes}), got "
+                            f"{f!r}.")
+        register(self._op_type, f, self._rules)
         return f
 
 
-class RegisterForwardGradient:
+class RegisterForwardGradient(RegisterGradient):
     """Decorator that registers a rule for forward mode (`tf.forward_gradients`) beside the one of `RegisterGradient`.
 
         @tf.RegisterForwardGradient("Wave")
@@ -185,16 +187,7 @@ class RegisterForwardGradient:
       TypeError: the name is not a string, or the decorated object is not callable.
     """
 
-    def __init__(self, op_type):
-        if not isinstance(op_type, str):
-            raise TypeError(f"RegisterForwardGradient: op_type must be a string, got {op_type!r}.")
-        self._op_type = op_type
-
-    def __call__(self, f):
-        if not callable(f):
-            raise TypeError(f"RegisterForwardGradient({self._op_type!r}): a rule is a function rule(op, *tangents), got {f!r}.")
-        register(self._op_type, f, _forward)
-        return f
+    _rules, _takes = _forward, "*tangents"
 
 
 def NotDifferentiable(op_type):

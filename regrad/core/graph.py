@@ -5,7 +5,6 @@ import heapq
 import linecache
 import re
 import threading
-import weakref
 
 from regrad.core import context, shapes, source
 from regrad.core import device as devices
@@ -374,7 +373,6 @@ class Graph:
         self._lock = threading.RLock()
         self._thread = threading.get_ident()  # the thread of which the name scope is, until another opens one
         self._container = ""
-        self._functions = weakref.WeakSet()
         self.gradient_rules = []  # overrides for the whole graph, latest last
         self.override_blocks = []  # every gradient_override_map that was opened
         if kept is not None:
@@ -943,6 +941,7 @@ class FuncGraph(Graph):
       name: the body's name.
       inputs: its own input tensors, captures last.
       captures: {outer tensor: inner tensor}.
+      outer_inputs: the tensors of the graph around that were captured, in the order of the inputs that they feed.
       reads: {the read `w/read` of a variable that was asked for inside: the variable's storage}.
       outputs: what it returns.
     """
@@ -956,6 +955,7 @@ class FuncGraph(Graph):
         self.outer_graph = outer_graph
         self.inputs = []
         self.captures = {}
+        self.outer_inputs = []
         self._inner_of = {}  # {tensor of the graph around: the input that it feeds}
         self.reads = {}
         self.outputs = []
@@ -969,7 +969,6 @@ class FuncGraph(Graph):
         self._collections = outer_graph._collections
         self.gradient_rules = outer_graph.gradient_rules
         self.override_blocks = outer_graph.override_blocks
-        outer_graph._functions.add(self)
 
     @property
     def root(self):
@@ -986,20 +985,21 @@ class FuncGraph(Graph):
         return outer is not None
 
     def add_input(self, dtype, dims, name):
-        """Returns a new input tensor of the body."""
-        op = self._add(opdefs.find_op("FuncInput"), (), {"dtype": dtype, "shape": dims}, name,
-                       specs=Spec(dims, dtype))
-        self.inputs.append(op.outputs[0])
-        return op.outputs[0]
+        """Returns a new input tensor of the body, the last."""
+        self.inputs.append(self._new_input(dtype, dims, name))
+        return self.inputs[-1]
+
+    def _new_input(self, dtype, dims, name):
+        """Returns a new input tensor, which is yet to be put among `inputs`."""
+        attrs = {"dtype": dtype, "shape": dims}
+        return self._add(opdefs.find_op("FuncInput"), (), attrs, name, specs=Spec(dims, dtype)).outputs[0]
 
     def capture(self, tensor):
         """Returns the inner tensor that stands for `tensor` of an enclosing graph."""
         inner = self.captures.get(tensor)
         if inner is None:
-            if tensor.graph is not self.outer_graph:
-                tensor_outside = self.outer_graph.capture(tensor)
-            else:
-                tensor_outside = tensor
+            outer = self.outer_graph
+            tensor_outside = tensor if tensor.graph is outer else outer.capture(tensor)
             known = tensor.value() if tensor.dtype._kind in "iubs" else None
             if tensor_outside in self._inner_of:  # under another name: two tensors further out may be one in the graph around
                 inner = self._inner_of[tensor_outside]
@@ -1014,16 +1014,14 @@ class FuncGraph(Graph):
                 scope, self._scope = self._scope, ""
                 stack, self._control_stack = self._control_stack, []
                 override, self._override_scope = self._override_scope, None
-                op = self._add(opdefs.find_op("FuncInput"), (), {"dtype": tensor.dtype, "shape": tensor.dims},
-                               "capture/" + tensor.op.name, specs=Spec(tensor.dims, tensor.dtype))
+                inner = self._new_input(tensor.dtype, tensor.dims, "capture/" + tensor.op.name)
                 self._scope, self._control_stack, self._override_scope = scope, stack, override
-                inner = op.outputs[0]
                 self.inputs.append(inner)
                 self.outer_inputs.append(tensor_outside)
                 self._inner_of[tensor_outside] = inner
                 variable = variable_of(tensor)
                 if variable is not None:
-                    op.attrs = {**op.attrs, "variable": variable}
+                    inner.op.attrs = {**inner.op.attrs, "variable": variable}
             self.captures[tensor] = inner
         return inner
 
@@ -1049,13 +1047,6 @@ class FuncGraph(Graph):
         op = inner.op
         op.opdef, op.inputs, op.attrs = opdefs.find_op("Identity"), (storage,), {}
         storage._consumers = [*(storage._consumers or ()), op]
-
-    @property
-    def outer_inputs(self):
-        """The outer tensors captured, in the order of the inner inputs they feed."""
-        if "_outer_inputs" not in self.__dict__:
-            self._outer_inputs = []
-        return self._outer_inputs
 
 
 opdefs.define_op("FuncInput", "", infer=lambda *, dtype, shape, variable=None: Spec(shape, dtype),
@@ -1231,8 +1222,6 @@ class _Controls:
         graph = self.graph
         self.saved = graph._control_stack
         graph._control_stack = [] if self.clears else [*self.saved, self]
-        if self.clears:
-            self.saved_scope = graph._scope
 
     def __exit__(self, *exc):
         self.graph._control_stack = self.saved

@@ -234,7 +234,7 @@ class StoredBody:
         body.inputs = [body.get_tensor_by_name(name) for name in data["inputs"]]
         body.outputs = [body.get_tensor_by_name(name) for name in data["outputs"]]
         given = dict(zip(body.inputs[first:first + data["captures"]], inputs[first:first + data["captures"]]))
-        body._outer_inputs = list(given.values())
+        body.outer_inputs = list(given.values())
         body.captures = {outside: inside for inside, outside in given.items()}
         for inside, outside in given.items():
             if inside.op.attrs.get("variable") is not None:

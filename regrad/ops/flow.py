@@ -89,7 +89,7 @@ def set_captures(graphs, n_explicit):
                 if t not in inner_of:
                     inner_of[t] = _new_capture(g, t)
         g.inputs = explicit + [inner_of[t] for t in outers]
-        g._outer_inputs = list(outers)
+        g.outer_inputs = list(outers)
     return outers
 
 
@@ -849,16 +849,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         leaves, rebuild = _loop_leaves(structure)
         start = [convert_to_tensor(x) for x in leaves]
         start = [unasked_identity(t) if t.op.opdef.variable else t for t in start]
-        invariants, anys = _invariants(shape_invariants, structure, start)
-        limit = -1 if maximum_iterations is None else maximum_iterations
-        limit = convert_to_tensor(limit, dtype=None if hasattr(limit, "dtype") else dtypes.int32, name="maximum_iterations")
-        if limit.dims:
-            raise ValueError(f"maximum_iterations must be a scalar, saw shape: {limit.shape}")
-        if maximum_iterations is not None and (limit.op.opdef.type != "Const" or limit.op.attrs["value"] < 0):
-            from regrad.ops.math import maximum
-
-            limit = maximum(limit, 0)  # below 0 the operation means: no limit
-        specs = [Spec(t.dims if dims is None else dims, t.dtype) for t, dims in zip(start, invariants)]
+        limit = _limit(maximum_iterations)
 
         def test(*inner):
             return source.call(cond, *rebuild(inner), role="cond of tf.while_loop")
@@ -869,29 +860,17 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
                 returned = [returned]
             return _body_leaves(returned, structure, body)
 
-        cond_graph, body_graph = _loop_graphs(test, step, specs, cond)
-        outs = body_graph.outputs
-        # What sparse tensors consist of may have another size in each turn, and what may change its rank may do it.
-        grows = _growing(structure, specs, outs) if shape_invariants is None else []
-        ranks = [i for i in anys if outs[i:i + 1] and outs[i].dims is not None and len(outs[i].dims) != len(specs[i].dims)]
-        for i, dims in (*grows, *((i, None) for i in ranks)):
-            invariants[i] = specs[i].dims = dims
-        if grows or ranks:
-            cond_graph, body_graph = _loop_graphs(test, step, specs, cond)
-        for i in anys:
-            if body_graph.outputs[i:i + 1] and body_graph.outputs[i].dims is None:
-                invariants[i] = specs[i].dims = None  # known when it runs
-        _check_body(start, specs, body_graph.outputs, body)
-        for t in body_graph.outputs:
+        graphs, invariants, host = _graphs_that_hold(test, step, start, structure, shape_invariants, cond, body)
+        for t in graphs[1].outputs:
             warn_of_dropped_writes(t)
-        for g in (cond_graph, body_graph):
+        for g in graphs:
             g.n_carry = len(start)
-        _read_inside([cond_graph, body_graph], [limit, *start], repeated=True)
-        captures = set_captures([cond_graph, body_graph], len(start))
-        with after_waits([cond_graph, body_graph]):
-            captures = _read_before([cond_graph, body_graph], [limit, *start, *captures], captures)
-            outputs = while_op(limit, [*start, *captures], cond=cond_graph, body=body_graph, n_carry=len(start), n_xs=0,
-                               reverse=False, invariants=tuple(invariants), host=bool(ranks), name="While")
+        _read_inside(graphs, [limit, *start], repeated=True)
+        captures = set_captures(graphs, len(start))
+        with after_waits(graphs):
+            captures = _read_before(graphs, [limit, *start, *captures], captures)
+            outputs = while_op(limit, [*start, *captures], cond=graphs[0], body=graphs[1], n_carry=len(start), n_xs=0,
+                               reverse=False, invariants=tuple(invariants), host=host, name="While")
         outputs = [unasked_identity(t, name="Exit") for t in outputs[:len(start)]]
         if not back_prop:
             from regrad.ops.array import stop_gradient
@@ -905,8 +884,45 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         return result if not isinstance(loop_vars, tuple) else _tuple_like(loop_vars, result)
 
 
+def _limit(maximum_iterations):
+    """Returns the number of turns after which a loop stops, an integer scalar; -1 for no limit."""
+    given = -1 if maximum_iterations is None else maximum_iterations
+    limit = convert_to_tensor(given, dtype=None if hasattr(given, "dtype") else dtypes.int32, name="maximum_iterations")
+    if limit.dims:
+        raise ValueError(f"maximum_iterations must be a scalar, saw shape: {limit.shape}")
+    if maximum_iterations is None or limit.op.opdef.type == "Const" and limit.op.attrs["value"] >= 0:
+        return limit
+    from regrad.ops.math import maximum
+
+    return maximum(limit, 0)
+
+
+def _graphs_that_hold(test, step, start, structure, shape_invariants, cond, body):
+    """Returns ([graph of the condition, of the body], sizes or None for each loop variable, whether the host must turn).
+
+    They are made for the sizes that the variables begin with, and once more where the first body shows that these do not hold.
+    """
+    invariants, anys = _invariants(shape_invariants, structure, start)
+    specs = [Spec(t.dims if dims is None else dims, t.dtype) for t, dims in zip(start, invariants)]
+    graphs = _loop_graphs(test, step, specs, cond)
+    outs = graphs[1].outputs
+    # What sparse tensors consist of may have another size in each turn, and what may change its rank may do it.
+    grows = _growing(structure, specs, outs) if shape_invariants is None else []
+    ranks = [i for i in anys if outs[i:i + 1] and outs[i].dims is not None and len(outs[i].dims) != len(specs[i].dims)]
+    for i, dims in (*grows, *((i, None) for i in ranks)):
+        invariants[i] = specs[i].dims = dims
+    if grows or ranks:
+        graphs = _loop_graphs(test, step, specs, cond)
+        outs = graphs[1].outputs
+    for i in anys:
+        if outs[i:i + 1] and outs[i].dims is None:
+            invariants[i] = specs[i].dims = None  # known when it runs
+    _check_body(start, specs, outs, body)
+    return graphs, invariants, bool(ranks)
+
+
 def _loop_graphs(test, step, specs, cond):
-    """Returns the graphs of a loop's condition and body."""
+    """Returns [graph of a loop's condition, graph of its body]."""
     cond_graph, condition = trace("cond", test, specs)
     cond_graph.outputs = as_outputs(cond_graph, condition, "cond")
     if len(cond_graph.outputs) != 1 or cond_graph.outputs[0].dtype is not dtypes.bool_:
@@ -916,7 +932,7 @@ def _loop_graphs(test, step, specs, cond):
                          f"{cond_graph.outputs[0].shape}; tf.reduce_all and tf.reduce_any make one of several.")
     body_graph, returned = trace("body", step, specs)
     body_graph.outputs = as_outputs(body_graph, returned, "body")
-    return cond_graph, body_graph
+    return [cond_graph, body_graph]
 
 
 def _growing(structure, specs, outputs):

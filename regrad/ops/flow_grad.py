@@ -18,7 +18,7 @@ from regrad.ops.flow import case_op, if_op, set_captures, while_op
 from regrad.ops.generate import range as range_of
 from regrad.ops.indexing import add_slices
 from regrad.ops.math import cast, maximum
-from regrad.runtime.plan import shape_only_positions
+from regrad.runtime.plan import needs_host, shape_only_positions
 
 # Not worth computing twice. Everything impure is saved in any case.
 _EXPENSIVE = ("MatMul", "BatchMatMulV2", "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", "Conv3D", "Einsum",
@@ -144,7 +144,9 @@ class GradGraph(FuncGraph):
         return op.type in ("TensorArrayReadV3", "TensorArrayTake") and op.inputs[0] not in self.outer_of
 
     def _saved(self, t):
-        self.saved[t] = self._saved_input(t)
+        scope, self._scope = self._scope, ""
+        self.saved[t] = self._new_input(t.dtype, t.dims, "saved/" + t.op.name)
+        self._scope = scope
         return self.saved[t]
 
     def forget_unread(self):
@@ -152,19 +154,9 @@ class GradGraph(FuncGraph):
         read = needed(self.outputs)
         self.saved = {t: inner for t, inner in self.saved.items() if inner.op in read}
 
-    def _saved_input(self, t):
-        op_type = "FuncInput"
-        from regrad.core.opdef import find_op
 
-        scope, self._scope = self._scope, ""
-        op = self._add(find_op(op_type), (), {"dtype": t.dtype, "shape": t.dims}, "saved/" + t.op.name,
-                       specs=Spec(t.dims, t.dtype))
-        self._scope = scope
-        return op.outputs[0]
-
-
-def _extend(op, body, tensors):
-    """Makes `tensors` of a body further outputs of it; returns how many outputs it has now."""
+def _extend(body, tensors):
+    """Makes `tensors` of a body further outputs of it."""
     body.outputs = [*body.outputs, *tensors]
     body.__dict__.pop("_plan", None)
 
@@ -313,7 +305,7 @@ def _save(op, grad_graphs, own):
         kept, rest = rest[:n_saved[j]], rest[n_saved[j]:]
         have = branch.outputs[own:]
         new = [t for t in g.saved if t not in have]
-        _extend(op, branch, new)
+        _extend(branch, new)
         n_saved[j] += len(new)
         made = [Tensor(op, 0, t.dims, t.dtype) for t in new]
         all_saved = dict(zip([*have, *new], [*kept, *made]))
@@ -336,87 +328,115 @@ RegisterGradient("Case")(_branches_grad)
 # -- While ------------------------------------------------------------------------------------
 
 
+class _Loop:
+    """A loop as its gradient sees it: what goes into its body, and which of that gets a gradient.
+
+    Attributes:
+      carry_in, capture_in, x_in: the inputs of the body: loop variables, captures, and rows.
+      captures, xs: what the operation takes for the last two.
+      real_carry, real_captures, real_xs: the positions among each of what gets a gradient.
+    """
+
+    def __init__(self, op):
+        body, n, inputs = op.attrs["body"], op.attrs["n_carry"], op.inputs[1:]
+        first_x = len(inputs) - op.attrs["n_xs"]
+        self.carry_in, self.capture_in, self.x_in = body.inputs[:n], body.inputs[n:first_x], body.inputs[first_x:]
+        self.captures, self.xs = inputs[n:first_x], inputs[first_x:]
+        self.real_carry = [i for i, t in enumerate(self.carry_in) if _is_real(t)]
+        self.real_captures = [i for i, t in enumerate(self.capture_in) if _is_real(t) and walking.wants(self.captures[i])]
+        self.real_xs = [i for i, t in enumerate(self.x_in) if _is_real(t) and walking.wants(self.xs[i])]
+
+
+class _Back:
+    """One turn of a loop's gradient, in the graph `g`.
+
+    Its loop variables are the gradients by the real loop variables of the forward body, and the sums over the turns of those
+    by captures; what it stacks are the gradients by rows.
+
+    Attributes:
+      d_carry, sums: its loop variables.
+      used, used_xs: for which of the loop's `real_captures` and `real_xs` there is a gradient.
+      rows: (input of `g`, stack outside) of what it reads a row a turn.
+    """
+
+    def __init__(self, g, op, loop, dys):
+        body, n, changing = op.attrs["body"], op.attrs["n_carry"], _changing(op)
+        g.shape_of = {t: last for t, last in zip(loop.carry_in, op.outputs) if t not in changing}
+        with g.as_default():
+            self.d_carry = []
+            for i in loop.real_carry:
+                t = loop.carry_in[i]
+                self.d_carry.append(g.add_input(t.dtype, t.dims if t in changing else op.outputs[i].dims, "d_carry"))
+            self.rows = []
+            ys, grad_ys = [body.outputs[i] for i in loop.real_carry], list(self.d_carry)
+            for y, dy in zip(body.outputs[n:], dys[n + 1:]):
+                if dy is not None and _is_real(y):
+                    ys.append(y)
+                    grad_ys.append(self._row(g, y, dy))
+            for x, stack in zip(loop.x_in, loop.xs):
+                g._copies[x] = self._row(g, x, stack)
+            wanted = [t for some, real in ((loop.carry_in, loop.real_carry), (loop.capture_in, loop.real_captures),
+                                           (loop.x_in, loop.real_xs)) for t in map(some.__getitem__, real)]
+            grads = walking.inner_gradients(ys, wanted, grad_ys)
+            first, last = len(loop.real_carry), len(wanted) - len(loop.real_xs)
+            new_carry = [zeros_like(d) if t is None else identity(_local(g, t)) for d, t in zip(self.d_carry, grads)]
+            by_captures, by_xs = grads[first:last], [None if t is None else _local(g, t) for t in grads[last:]]
+            self.used = [k for k, t in enumerate(by_captures) if t is not None]
+            self.used_xs = [k for k, t in enumerate(by_xs) if t is not None]
+            taken = [loop.capture_in[loop.real_captures[k]] for k in self.used]
+            self.sums = [g.add_input(t.dtype, t.dims, "sum") for t in taken]
+            # Rows of a captured array stay rows: they are added in place.
+            new_sums = [add_slices(s, by_captures[k]) if isinstance(by_captures[k], IndexedSlices)
+                        else s + _local(g, by_captures[k]) for s, k in zip(self.sums, self.used)]
+            g.outputs = [*new_carry, *new_sums, *(identity(by_xs[k]) for k in self.used_xs)]
+        g.forget_unread()
+
+    def _row(self, g, t, stack):
+        """Returns a new input of `g`, neither loop variable nor capture: a row, like the tensor `t`, of `stack`."""
+        self.rows.append((g._new_input(t.dtype, t.dims, "row"), stack))
+        return self.rows[-1][0]
+
+
 @RegisterGradient("While")
 def _while_grad(op, *dys):
-    graph = get_default_graph()
-    attrs = op.attrs
-    body, n, n_xs = attrs["body"], attrs["n_carry"], attrs["n_xs"]
-    inputs = op.inputs[1:]
-    n_captures = len(inputs) - n - n_xs
-    carry_in, capture_in, x_in = body.inputs[:n], body.inputs[n:n + n_captures], body.inputs[n + n_captures:]
-    captures, xs = inputs[n:n + n_captures], inputs[n + n_captures:]
-    real_carry = [i for i in range(n) if _is_real(carry_in[i])]
-    real_captures = [i for i in range(n_captures) if _is_real(capture_in[i]) and walking.wants(captures[i])]
-    real_xs = [i for i in range(n_xs) if _is_real(x_in[i]) and walking.wants(xs[i])]
-    dys = _dense(dys)
+    graph, loop, dys = get_default_graph(), _Loop(op), _dense(dys)
+    body, n = op.attrs["body"], op.attrs["n_carry"]
+    g = GradGraph("while_grad", graph, body, dict(zip(loop.capture_in, loop.captures)))
+    back = _Back(g, op, loop, dys)
+    rows = [*back.rows, *_stacked(op, g)]
 
-    g = GradGraph("while_grad", graph, body, dict(zip(capture_in, captures)))
-    changing = _changing(op)
-    g.shape_of = {t: last for t, last in zip(carry_in, op.outputs) if t not in changing}
-    with g.as_default():
-        d_carry = [g.add_input(carry_in[i].dtype, carry_in[i].dims if carry_in[i] in changing else _dims(op, i), "d_carry")
-                   for i in real_carry]
-        rows = []  # (inner input, outer stack) of what is read a row a turn
-        ys, grad_ys = [body.outputs[i] for i in real_carry], list(d_carry)
-        for y, dy in zip(body.outputs[n:], dys[n + 1:]):
-            if dy is not None and _is_real(y):
-                inner = _row_input(g, y.dtype, y.dims)
-                rows.append((inner, dy))
-                ys.append(y)
-                grad_ys.append(inner)
-        for i, x in enumerate(x_in):
-            inner = _row_input(g, x.dtype, x.dims)
-            g._copies[x] = inner
-            rows.append((inner, xs[i]))
-        wanted = [carry_in[i] for i in real_carry] + [capture_in[i] for i in real_captures] + [x_in[i] for i in real_xs]
-        grads = walking.inner_gradients(ys, wanted, grad_ys)
-        first = len(real_carry)
-        # Rows of a captured array stay rows: the sum over turns then adds rows in place.
-        slices = {k: t for k, t in enumerate(grads[first:first + len(real_captures)]) if isinstance(t, IndexedSlices)}
-        grads = [None if t is None else t.values if isinstance(t, IndexedSlices) and k - first in slices else _local(g, t)
-                 for k, t in enumerate(grads)]
-        new_carry = [zeros_like(d) if t is None else identity(t) for d, t in zip(d_carry, grads)]
-        capture_grads = grads[len(real_carry):len(real_carry) + len(real_captures)]
-        x_grads = grads[len(real_carry) + len(real_captures):]
-        used = [k for k, t in enumerate(capture_grads) if t is not None]
-        sums = [g.add_input(capture_in[real_captures[k]].dtype, capture_in[real_captures[k]].dims, "sum") for k in used]
-        new_sums = [add_slices(s, slices[k]) if k in slices else s + capture_grads[k] for s, k in zip(sums, used)]
-        used_xs = [k for k, t in enumerate(x_grads) if t is not None]
-        g.outputs = [*new_carry, *new_sums, *(identity(x_grads[k]) for k in used_xs)]
-    g.forget_unread()
+    explicit = [*back.d_carry, *back.sums]
+    of_loop = set(explicit)
+    g.inputs = [*explicit, *(t for t in g.inputs if t not in of_loop), *(inner for inner, _ in rows)]
+    g.n_carry = len(explicit)
+    start = [dys[i] if dys[i] is not None else zeros_like(op.outputs[i]) for i in loop.real_carry]
+    start += [zeros_like(_plain(loop.captures[loop.real_captures[k]])) for k in back.used]
+    taken = [*g.outer_inputs, *(stack for _, stack in rows)]
+    turns, *taken = (t if t.graph is graph else graph.capture(t) for t in (op.outputs[n], *taken))
+    made = while_op(turns, [*start, *taken], cond=None, body=g, n_carry=len(explicit), n_xs=len(rows),
+                    reverse=not op.attrs["reverse"], invariants=(None,) * len(explicit), host=needs_host(op), name="While")
+    out = [None] * len(op.inputs)
+    by_xs = made[len(explicit) + 1:]  # behind the loop variables stands the number of turns
+    for i, found in zip(loop.real_carry, made):
+        out[1 + i] = found
+    for k, found in zip(back.used, made[len(loop.real_carry):]):
+        out[1 + n + loop.real_captures[k]] = found
+    for k, found in zip(back.used_xs, by_xs):
+        out[1 + n + len(loop.captures) + loop.real_xs[k]] = found
+    return out
 
-    # What the gradient needs of each forward turn becomes a stacked output of the forward loop.
+
+def _stacked(op, g):
+    """Makes what the gradient needs of each forward turn a stacked output of the loop; returns [(input of `g`, stack)]."""
+    body, n = op.attrs["body"], op.attrs["n_carry"]
     have = body.outputs[n:]
     new = [t for t in g.saved if t not in have]
-    _extend(op, body, new)
+    _extend(body, new)
     made = [Tensor(op, len(op.outputs) + k, None if t.dims is None else (None, *t.dims), t.dtype) for k, t in enumerate(new)]
     op.outputs = [*op.outputs, *made]
     _touched(op)
     stacks = dict(zip([*have, *new], op.outputs[n + 1:]))
-    rows += [(inner, stacks[t]) for t, inner in g.saved.items()]
-
-    explicit = [*d_carry, *sums]
-    inner_captures = [t for t in g.inputs if t not in set(explicit)]
-    outer_captures = g.outer_inputs
-    g.inputs = [*explicit, *inner_captures, *(inner for inner, _ in rows)]
-    g.n_carry = len(explicit)
-    start = [dys[i] if dys[i] is not None else zeros_like(op.outputs[i]) for i in real_carry]
-    start += [zeros_like(_plain(captures[real_captures[k]])) for k in used]
-    outer_rows = [s if s.graph is graph else graph.capture(s) for _, s in rows]
-    turns = op.outputs[n] if op.outputs[n].graph is graph else graph.capture(op.outputs[n])
-    outer_captures = [t if t.graph is graph else graph.capture(t) for t in outer_captures]
-    from regrad.runtime.plan import needs_host
-
-    made = while_op(turns, [*start, *outer_captures, *outer_rows], cond=None, body=g, n_carry=len(explicit), n_xs=len(rows),
-                    reverse=not attrs["reverse"], invariants=(None,) * len(explicit), host=needs_host(op), name="While")
-    out = [None] * len(inputs)
-    for k, i in enumerate(real_carry):
-        out[i] = made[k]
-    for k, u in enumerate(used):
-        out[n + real_captures[u]] = made[len(real_carry) + k]
-    for k, u in enumerate(used_xs):
-        out[n + n_captures + real_xs[u]] = made[len(explicit) + 1 + k]
-    return [None, *out]
+    return [(inner, stacks[t]) for t, inner in g.saved.items()]
 
 
 def _changing(op):
@@ -426,7 +446,6 @@ def _changing(op):
     turn when every unknown size is the same number.
     """
     from regrad.runtime.bodies import body_dims
-    from regrad.runtime.plan import needs_host
 
     body = op.attrs["body"]
     carry = body.inputs[:op.attrs["n_carry"]]
@@ -442,20 +461,8 @@ def _changing(op):
     return {carry[i] for i in unknown if after[i] != specs[i].dims}
 
 
-def _dims(op, i):
-    return op.outputs[i].dims
-
-
 def _plain(t):
     return identity(t) if variable_of(t) is not None else t
-
-
-def _row_input(graph, dtype, dims):
-    """Adds an input to a gradient body that is neither carry nor capture: a row of a stack."""
-    from regrad.core.opdef import find_op
-
-    op = graph._add(find_op("FuncInput"), (), {"dtype": dtype, "shape": dims}, "row", specs=Spec(dims, dtype))
-    return op.outputs[0]
 
 
 NotDifferentiable("FuncInput")
