@@ -99,9 +99,9 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
         walks = []
         totals = _totals(graph, ys, xs, stops, sums, options, colocate_gradients_with_ops, walks)
         path = [op for walk in walks for op in walk.path]
-        for override in walks[0].resolution.check_used():
-            raise OverrideError(f"gradients(overrides=...): {override!r} caught none of the {len(path)} "
-                                      f"operations between xs and ys{override.missed(path)}")
+        for override in walks[0].resolution.unused():
+            raise OverrideError(f"gradients(overrides=...): {override!r} caught none of the {len(path)} operations between xs "
+                                f"and ys{override.missed(path)}")
         for t in sums.never_asked():
             raise OverrideError(f"gradients(known_gradients=...): {t.name} is not on the way from xs to ys, made at "
                                 f"{t.op.location}, so nothing asks for its gradient; known_gradients replace what arrives.")
@@ -172,6 +172,7 @@ class Walk:
 
     Attributes:
       path: operations between xs and ys in creation order.
+      wanted: the tensors that a gradient is carried to: xs, and what is computed of them on the path.
       order: 1 for a gradient, 2 for a gradient of what `gradients()` made, ...
       resolution: the overrides in force.
     """
@@ -204,19 +205,20 @@ class Walk:
         self.resolution.bind(self.path, self.order)
 
     def _path(self, ops):
+        """Returns the operations that lead from xs on; what they make becomes `wanted`."""
         path, wanted, stopped, crossing = [], self.wanted, self.stopped, self.crossing
         for op in ops:
             if op in stopped:
                 continue
             for t in op.inputs:
-                if t in wanted and (t.dtype._kind in "fc" or t in crossing):
+                if t in wanted and (flows(t) or t in crossing):
                     path.append(op)
                     wanted.update(op.outputs)
                     break
         return path
 
     def flows(self, t):
-        return t.dtype._kind in "fc" or t in self.crossing
+        return flows(t) or t in self.crossing
 
     def run(self, sums):
         """Carries the gradients in `sums` back to the xs, rule by rule."""
@@ -276,8 +278,9 @@ class Walk:
 
 
 def _within(graph, name, forward_op):
-    """Returns how an operation is called in the scope of its gradient: by its own name, or where a rule called `gradients`, by
-    what it has beyond the scope of that rule. Otherwise each level of such calls would double the length of names.
+    """Returns how an operation is called in the scope of its gradient: by its own name, but for the scope of a rule around.
+
+    A rule may call `gradients`: without this each level of such calls would double the length of names.
     """
     return name if forward_op is None else name.removeprefix(graph._scope.rpartition("/")[0] + "/")
 

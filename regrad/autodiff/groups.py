@@ -43,7 +43,7 @@ class GroupStep:
 
 def grouped_order(walk, groups):
     """Returns operations and GroupSteps, each after all its consumers; OverrideError when a group's cut leaks."""
-    steps, inside = [], {}
+    inside = {}
     for group, override in groups:
         members = [op for op in walk.path if op in group.ops]
         if not members:
@@ -52,30 +52,27 @@ def grouped_order(walk, groups):
         _check_leaks(walk, group, members, override)
         for op in members:
             inside.setdefault(op, step)  # the first override in force wins
-    waiting, ready = {}, []
-    nodes = dict.fromkeys(inside.get(op, op) for op in walk.path)
     members_of = {}
     for op in walk.path:
         members_of.setdefault(inside.get(op, op), []).append(op)
-    producers = {}
-    for node in nodes:
-        found = {inside.get(t.op, t.op) for op in members_of[node] for t in op.inputs} & nodes.keys() - {node}
-        producers[node] = found
-        for p in found:
-            waiting[p] = waiting.get(p, 0) + 1
-    newest = {node: -max(op.id for op in ops) for node, ops in members_of.items()}
-    ready = [(newest[n], i, n) for i, n in enumerate(nodes) if not waiting.get(n)]
+    producers, waiting = {}, dict.fromkeys(members_of, 0)  # waiting: how many consumers have not taken their step yet
+    for node, ops in members_of.items():
+        producers[node] = {inside.get(t.op, t.op) for op in ops for t in op.inputs} & members_of.keys() - {node}
+        for p in producers[node]:
+            waiting[p] += 1
+    newest_first = {node: (-max(op.id for op in ops), i, node) for i, (node, ops) in enumerate(members_of.items())}
+    ready = [newest_first[n] for n in members_of if not waiting[n]]
     heapq.heapify(ready)
-    order = {n: i for i, n in enumerate(nodes)}
+    steps = []
     while ready:
         node = heapq.heappop(ready)[2]
         steps.append(node)
         for p in producers[node]:
             waiting[p] -= 1
             if not waiting[p]:
-                heapq.heappush(ready, (newest[p], order[p], p))
-    if len(steps) != len(nodes):
-        stuck = next(n for n in nodes if n not in set(steps) and isinstance(n, GroupStep))
+                heapq.heappush(ready, newest_first[p])
+    if len(steps) != len(members_of):
+        stuck = next(n for n in members_of if n not in set(steps) and isinstance(n, GroupStep))
         raise OverrideError(f"{stuck.describe()} is no unit: a path leaves it and comes back into it.")
     return steps
 
@@ -88,11 +85,11 @@ def _check_leaks(walk, group, members, override):
             used = next((c for c in t.consumers() if c in path and c not in inner), None)
             if t not in outputs and (used is not None or t in walk.ys):
                 where = f"by {used.describe()}" if used is not None else "as one of ys"
-                raise OverrideError(f"{group.describe()} leaks: {t.name}, made inside by {op.describe()}, is used "
-                                          f"outside {where}, but is not among the outputs "
-                                          f"{[o.name for o in group.outputs]}; the group is made at {override.where}.")
+                raise OverrideError(f"{group.describe()} leaks: {t.name}, made inside by {op.describe()}, is used outside "
+                                    f"{where}, but is not among the outputs {[o.name for o in group.outputs]}; the group is "
+                                    f"made at {override.where}.")
         for t in op.inputs:
             if t in walk.wanted and t not in inputs and t.op not in inner and walk.flows(t):
-                raise OverrideError(f"{group.describe()} leaks: a path enters it by {t.name}, an input of "
-                                          f"{op.describe()}, which is not among the inputs "
-                                          f"{[i.name for i in group.inputs]}; the group is made at {override.where}.")
+                raise OverrideError(f"{group.describe()} leaks: a path enters it by {t.name}, an input of {op.describe()}, "
+                                    f"which is not among the inputs {[i.name for i in group.inputs]}; the group is made at "
+                                    f"{override.where}.")

@@ -128,7 +128,7 @@ class Resolution:
         return [(o.selector, o) for o in self.all if isinstance(o.selector, Group) and o.holds(self.order)]
 
     def candidates(self, op):
-        """Yields (rule or name, why, Override, block or None) for `op`, first the one that counts, the registry last."""
+        """Yields (rule or name, why, its Override or block or None) for `op`, the one that counts first; not the registry's."""
         for override, layer in self.upper.get(op, ()):
             yield override.rule, f"{layer}: {override.selector!r} at {override.where}", override
         scope = op.override_scope
@@ -188,11 +188,9 @@ class Resolution:
     def _bind_rest(self, op, candidates):
         return self._bind(op, iter(candidates))
 
-    def check_used(self):
-        """Raises OverrideError for an override of this call that caught nothing on the path."""
-        for override in self.call:
-            if not override.caught and not override.optional and override.holds(self.order):
-                yield override
+    def unused(self):
+        """Returns the overrides of this call that should have caught something on the path, and did not."""
+        return [o for o in self.call if not o.caught and not o.optional and o.holds(self.order)]
 
 
 def _registered(op):

@@ -266,7 +266,7 @@ def explain_gradients(ys, xs, grad_ys=None, stop_gradients=None, overrides=None,
                 sums.add(y, scratch.add_input(y.dtype, y.dims, "grad_y"))
             walk.run(sums)
             got = {t: sums.total(t) is not None for t in xs}
-        unused = [f"{o!r}{o.missed(walk.path)}" for o in walk.resolution.check_used()]
+        unused = [f"{o!r}{o.missed(walk.path)}" for o in walk.resolution.unused()]
     _add_the_rest(steps, walk, ys, xs, through_gradients)
     targets = [_target(x, got[x], ys, steps, sums, walk) for x in xs]
     return Explanation([y.name for y in ys], steps, targets, unused)
