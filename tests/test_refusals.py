@@ -391,7 +391,7 @@ tf.train.Saver().restore(tf.Session(), 'model') #!"""),
     "a path without a name": ("ValueError", "prefix of the files", _SUM + "tf.train.Saver().save(tf.Session(), '') #!"),
     # What belongs to later TensorFlows, or is left out.
     "tf.function": ("AttributeError", "built once", "tf.function #!"),
-    "tf.keras.Model has no fit": ("AttributeError", "train with an optimizer of tf.train", "tf.keras.Sequential().fit #!"),
+    "a model that was not compiled": ("RuntimeError", "Use `model.compile", "tf.keras.Sequential().fit([[1.0]], [1]) #!"),
     "a device list": ("AttributeError", "is_gpu_available", "tf.config.list_physical_devices() #!"),
     "a misspelt setting of ours": ("AttributeError", "did you mean 'host_runs'", "tf.config.host_run = 3 #!"),
     "text for a setting": ("ValueError", "at least 0", "tf.config.host_runs = '3' #!"),

@@ -81,9 +81,10 @@ _TREE = {
         estimator.model_fn=estimator estimator.run_config=estimator estimator.training=estimator
         feature_column=feature_column feature_column.feature_column=feature_column
         feature_column.feature_column_lib=feature_column feature_column.feature_column_v2=feature_column
-        framework keras=keras keras.backend=keras.backend
+        framework keras=keras keras.backend=keras.backend keras.callbacks=keras.callbacks
         keras.engine keras.engine.base_layer=layers keras.engine.input_spec=layers keras.initializers=initializers
-        keras.layers=keras.layers keras.losses=keras.losses keras.optimizers=keras.optimizers
+        keras.layers=keras.layers keras.losses=keras.losses keras.metrics=keras.metrics
+        keras.models=keras.models keras.optimizers=keras.optimizers
         keras.regularizers=keras.regularizers layers=layers lib lib.core
         lib.core.error_codes_pb2=core.errors lib.io lib.io.file_io=gfile
         lib.io.python_io lib.io.tf_record module module.module ops platform pywrap_tensorflow=train saved_model=saved_model
@@ -176,9 +177,9 @@ _NAMESPACES = """autograph bitwise contrib data distribute distributions errors 
     version
     saved_model saved_model.builder saved_model.constants saved_model.loader saved_model.main_op
     saved_model.signature_constants saved_model.signature_def_utils saved_model.tag_constants saved_model.utils
-    io.gfile nn.rnn_cell keras.activations keras.backend keras.constraints keras.initializers keras.layers keras.losses
-    keras.models keras.optimizers keras.preprocessing keras.preprocessing.sequence keras.preprocessing.text keras.regularizers
-    keras.utils""".split()
+    io.gfile nn.rnn_cell keras.activations keras.backend keras.callbacks keras.constraints keras.initializers keras.layers
+    keras.losses keras.metrics keras.models keras.optimizers keras.preprocessing keras.preprocessing.sequence
+    keras.preprocessing.text keras.regularizers keras.utils""".split()
 
 _STANDARD = {"contextlib", "inspect", "generated", "regrad"}  # targets that are no parts of Regrad
 _BELOW = {"python.training": "train", "python.layers": "layers"}  # what stands for modules without "="

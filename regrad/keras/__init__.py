@@ -1,6 +1,8 @@
-"""`tf.keras`: of Keras, what builds graphs: layers and models to be called, losses, optimizers, and its settings."""
+"""`tf.keras`: layers and models that are called in graphs, or trained by `fit`; and what they are made with."""
 
 from regrad.core.lazy import names_of
 
-__getattr__, __dir__, __all__ = names_of(__name__, {"regrad.keras.base": "Input Model Sequential"}, modules="""
-    activations backend constraints initializers layers losses models optimizers preprocessing regularizers utils""")
+__getattr__, __dir__, __all__ = names_of(__name__, {
+    "regrad.keras.base": "Input", "regrad.keras.models": "Model Sequential"}, modules="""
+    activations backend callbacks constraints initializers layers losses metrics models optimizers preprocessing regularizers
+    utils""")

@@ -1,4 +1,4 @@
-"""What layers of Keras have of their own, beside those of `tf.layers`: variables by name scope, and containers of layers.
+"""What layers of Keras have of their own, beside those of `tf.layers`: variables by name scope, and inputs of models.
 
 A layer of `tf.layers` shares variables where its variable scope is entered again, and tells collections of its losses and
 updates. One of Keras has its variables for itself, and keeps its losses and updates in `losses` and `updates`.
@@ -56,6 +56,22 @@ class Layer(base.Layer):
             batch_input_shape = (batch_size, *input_shape)
         self.batch_input_shape = batch_input_shape
         self._name = name or _unique_name(self._base_name)
+
+    @property
+    def trainable(self):
+        """Whether the variables are trained; given to a layer, it is given to the layers within."""
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value):
+        self._trainable = value
+        for part in self._layers_within():
+            part.trainable = value
+
+    @property
+    def updates(self):
+        """Operations that keep running statistics and states; none where the layer is not trainable, unless it is stateful."""
+        return super().updates if self.trainable or getattr(self, "stateful", False) else []
 
     def _set_scope(self, scope=None):
         self._scope = get_variable_scope()
@@ -143,6 +159,29 @@ class Layer(base.Layer):
     def _add_to_collection(self, key, item):
         """Losses and updates are the program's to add and to run."""
 
+    def add_metric(self, value, aggregation=None, name=None):
+        """Measures a tensor: the model that contains the layer shows its mean over batches, or what a metric made of it.
+
+        Args:
+          value: a tensor; or the result of a metric that was called.
+          aggregation: "mean", for a tensor.
+          name: the key in logs; that of the metric by default.
+
+        Raises:
+          ValueError: another aggregation, or a tensor without a name.
+        """
+        from regrad.keras.metrics import Mean
+
+        metric = getattr(value, "_metric_obj", None)
+        if aggregation not in (None, "mean") or metric is None and (aggregation is None or name is None):
+            raise ValueError("add_metric takes a tensor with a `name` and `aggregation='mean'`, or the result of a "
+                             f"tf.keras.metrics.Metric, got aggregation={aggregation!r}, name={name!r}.")
+        values = self.__dict__.setdefault("_metric_values", [])
+        if metric is None:
+            metric = next((m for m, _ in values if m.name == name), None) or Mean(name=name)
+            value = metric(value)
+        values.append((metric, value))
+
     def get_weights(self):
         """Returns the values of all variables in the default session, arrays."""
         return backend.batch_get_value(self.weights) if self.weights else []
@@ -186,7 +225,7 @@ def _unique_name(name, first=0):
     return f"{name}_{n}" if n else name
 
 
-# -- models ------------------------------------------------------------------------------------------------
+# -- inputs ------------------------------------------------------------------------------------------------
 
 
 def Input(shape=None, batch_size=None, name=None, dtype=None, sparse=False, tensor=None, batch_shape=None, **kwargs):
@@ -218,175 +257,3 @@ class InputLayer(Layer):
         self.input = self.output = input_tensor
         self.built = True
         input_tensor._keras_history = self, (), (), {}, input_tensor
-
-
-class Model(Layer):
-    """Layers that are called together.
-
-        inputs = tf.keras.Input([8])
-        model = tf.keras.Model(inputs, tf.keras.layers.Dense(2)(inputs))
-        y = model(x)
-
-    Or a class of its own, whose layers are attributes and whose `call` uses them. Training is TensorFlow 1's: an optimizer
-    of tf.train on a loss of what the model gives; there is no `fit`.
-
-    Args:
-      inputs, outputs: tensors, or structures of them, between which there are only Keras's layers.
-
-    Raises:
-      ValueError: `outputs` depend on something else than `inputs`, or on operations that are in no layer.
-    """
-
-    def __init__(self, inputs=None, outputs=None, name=None, **kwargs):
-        super().__init__(name=name, **kwargs)
-        self.inputs = self.outputs = None
-        if inputs is not None:
-            self._between(inputs, outputs)
-
-    def _between(self, inputs, outputs):
-        self._in, self._out = inputs, outputs
-        self.inputs, self.outputs = nest.flatten(inputs), nest.flatten(outputs)
-        self._steps = _steps(self.inputs, self.outputs)
-        made = [t._keras_history[0] for t in self.inputs if hasattr(t, "_keras_history")]
-        self._chain = list(dict.fromkeys([*made, *(step[0] for step in self._steps)]))
-        self.input, self.output, self.built = inputs, outputs, True
-
-    @property
-    def layers(self):
-        """The layers, in the order in which they are called or were made."""
-        return self._chain if self.inputs is not None else self._layers_within()
-
-    def get_layer(self, name=None, index=None):
-        """Returns the layer of that name, or at that place; ValueError where there is none."""
-        if index is not None:
-            return self.layers[index]
-        found = next((layer for layer in self.layers if layer.name == name), None)
-        if found is None:
-            raise ValueError(f"No such layer: {name}. There are {', '.join(layer.name for layer in self.layers)}.")
-        return found
-
-    def summary(self, line_length=None, positions=None, print_fn=None):
-        """Prints a table of the layers: names, shapes of what they gave last, and numbers of parameters.
-
-        Args:
-          line_length: width of the table, 65 by default.
-          positions: accepted.
-          print_fn: called with each line, `print` by default.
-
-        Raises:
-          ValueError: the model has no variables yet: it was never called.
-        """
-        if self.inputs is None and not self.built:
-            raise ValueError("This model has not yet been built. Build the model first by calling it, or give its first layer "
-                             "an input_shape.")
-        width, write = line_length or 65, print_fn or print
-        columns = int(width * 0.45), int(width * 0.4)
-
-        def row(name, shape, params):
-            first = f"{name[:columns[0] - 1]:<{columns[0]}}{str(shape)[:columns[1] - 1]:<{columns[1]}}"
-            write(f"{first}{params}".ljust(width))
-
-        write(f'Model: "{self.name}"')
-        write("_" * width)
-        row("Layer (type)", "Output Shape", "Param #")
-        write("=" * width)
-        layers = self.layers
-        for i, layer in enumerate(layers):
-            given = [t for t in nest.flatten(layer.output) if t is not None and t.shape.ndims is not None]
-            shapes = [tuple(t.shape.as_list()) for t in given]
-            shape = shapes[0] if len(shapes) == 1 else shapes or "?"
-            row(f"{layer.name} ({type(layer).__name__})", shape, base.count_elements(layer.weights))
-            write(("=" if i == len(layers) - 1 else "_") * width)
-        trained = base.count_elements(self.trainable_weights)
-        write(f"Total params: {base.count_elements(self.weights):,}")
-        write(f"Trainable params: {trained:,}")
-        write(f"Non-trainable params: {base.count_elements(self.weights) - trained:,}")
-        write("_" * width)
-
-    def call(self, inputs, training=None, mask=None):
-        if self.inputs is None:
-            raise NotImplementedError(f"{type(self).__name__} is a Model without inputs and outputs: define call().")
-        given = nest.flatten(inputs)
-        if len(given) != len(self.inputs):
-            raise ValueError(f"Model {self.name} takes {len(self.inputs)} inputs, got {len(given)}.")
-        value = dict(zip(self.inputs, given))
-        for layer, taken, args, kwargs, gave in self._steps:
-            if training is not None and layer._in_phases:
-                kwargs = {**kwargs, "training": training}
-            found = layer(nest.map_structure(lambda t: value.get(t, t), taken), *args, **kwargs)
-            value.update(zip(nest.flatten(gave), nest.flatten(found)))
-        return nest.map_structure(value.__getitem__, self._out)
-
-    def _mask_outputs(self, inputs, outputs, mask):
-        pass  # its layers do
-
-    def __getattr__(self, name):
-        if name in ("compile", "fit", "evaluate", "predict", "train_on_batch", "fit_generator", "save", "load_weights"):
-            raise AttributeError(f"tf.keras.Model has no {name!r} in Regrad: call the model on a tensor, train with an "
-                                 "optimizer of tf.train, and save with tf.train.Saver (docs/differences.md)", name=name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name)
-
-
-def _steps(inputs, outputs):
-    """Returns [(layer, what it took, further arguments of the call, what it gave)] from inputs to outputs, in order."""
-    calls, seen, stack = {}, set(inputs), list(outputs)
-    while stack:
-        t = stack.pop()
-        if t in seen:
-            continue
-        seen.add(t)
-        history = getattr(t, "_keras_history", None)
-        if history is None or isinstance(history[0], InputLayer):
-            what = "is no input of it" if history else "no layer made: put the operation into a tf.keras.layers.Lambda"
-            raise ValueError(f"Graph disconnected: the outputs of a Model depend on {t}, which {what}.")
-        calls[id(history)] = t.op.id, history
-        stack += nest.flatten(history[1])
-    return [history for _, history in sorted(calls.values(), key=lambda call: call[0])]
-
-
-class Sequential(Model):
-    """Layers one after the other, each called with what the one before gave.
-
-    Args:
-      layers: to begin with; `add` and `pop` change them. Where the first says its `input_shape`, the model has inputs.
-    """
-
-    def __init__(self, layers=None, name=None):
-        super().__init__(name=name)
-        self._chain = []
-        for layer in layers or ():
-            self.add(layer)
-
-    @property
-    def layers(self):
-        """The layers, in order."""
-        return [layer for layer in self._chain if not isinstance(layer, InputLayer)]
-
-    def add(self, layer):
-        """Adds a layer behind the others; TypeError for anything else."""
-        if not isinstance(layer, base.Layer):
-            raise TypeError(f"The added layer must be an instance of class Layer. Found: {layer!r}")
-        if not self._chain:
-            shape = getattr(layer, "batch_input_shape", None)
-            if isinstance(layer, InputLayer):
-                self.inputs, self.outputs = [layer.output], [layer.output]
-            elif shape is not None:
-                made = InputLayer(batch_input_shape=shape, dtype=layer.dtype, name=f"{layer.name}_input")
-                self.inputs, self.outputs = [made.output], [made.output]
-        self._chain.append(layer)
-        if self.outputs is not None and not isinstance(layer, InputLayer):
-            self.outputs = [layer(self.outputs[0])]
-
-    def pop(self):
-        """Takes the last layer away; TypeError where there is none."""
-        if not self.layers:
-            raise TypeError("There are no layers in the model.")
-        self._chain.pop()
-        if self.outputs is not None:
-            self.outputs = [self._chain[-1].output] if self.layers else list(self.inputs)
-
-    def call(self, inputs, training=None, mask=None):
-        for layer in self.layers:
-            more = {"training": training} if training is not None and getattr(layer, "_in_phases", False) else {}
-            inputs = layer(inputs, **more)
-        return inputs

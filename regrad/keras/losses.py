@@ -177,6 +177,7 @@ def _class(name, function, **defaults):
 
     return type(name, (Loss,), {
         "__init__": init, "__signature__": signature, "__module__": __name__, "__doc__": f"`{function.__name__}` as a Loss.",
+        "function": staticmethod(function),
         "call": lambda self, y_true, y_pred: function(y_true, y_pred, **self._arguments)})
 
 

@@ -1,4 +1,4 @@
-"""`tf.keras.utils`: labels and vectors as arrays, and a bar that shows how far a program is."""
+"""`tf.keras.utils`: labels and vectors as arrays, batches by number, and a bar that shows how far a program is."""
 
 import sys
 import time
@@ -22,6 +22,24 @@ def normalize(x, axis=-1, order=2):
     norms = np.atleast_1d(np.linalg.norm(x, order, axis))
     norms[norms == 0] = 1
     return x / np.expand_dims(norms, axis)
+
+
+class Sequence:
+    """Base of data that give batches by number: a subclass has `__getitem__(i)`, which returns (x, y) or (x, y, weights), and
+    `__len__()`, the number of batches."""
+
+    def __getitem__(self, index):
+        raise NotImplementedError(f"{type(self).__name__} is a Sequence: define __getitem__(index).")
+
+    def __len__(self):
+        raise NotImplementedError(f"{type(self).__name__} is a Sequence: define __len__().")
+
+    def on_epoch_end(self):
+        """Called when all batches were taken."""
+
+    def __iter__(self):
+        for i in range(len(self)):
+            yield self[i]
 
 
 class Progbar:
@@ -69,4 +87,4 @@ class Progbar:
         self.update(self._seen + n, values)
 
 
-__all__ = ["Progbar", "normalize", "to_categorical"]
+__all__ = ["Progbar", "Sequence", "normalize", "to_categorical"]

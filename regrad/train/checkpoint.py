@@ -102,25 +102,29 @@ def get_checkpoint_mtimes(checkpoint_prefixes):
 
 # -- checkpoints of objects -------------------------------------------------------------------------------
 class TrackableObjectGraph(Message):
-    """What TensorFlow's `tf.train.Checkpoint` notes of its objects: by which key each variable is stored."""
+    """What TensorFlow notes of the objects it saves: the names of each one's parts, and by which key a variable is stored."""
 
     class TrackableObject(Message):
+        class ObjectReference(Message):
+            FIELDS = fields("1 node_id int32; 2 local_name string")
+
         class SerializedTensor(Message):
             FIELDS = fields("1 name string; 2 full_name string; 3 checkpoint_key string")
 
-        FIELDS = fields("2 attributes TrackableObjectGraph.TrackableObject.SerializedTensor*")
+        FIELDS = fields("1 children TrackableObjectGraph.TrackableObject.ObjectReference*; "
+                        "2 attributes TrackableObjectGraph.TrackableObject.SerializedTensor*")
 
     FIELDS = fields("1 nodes TrackableObjectGraph.TrackableObject*")
 
 
-_OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
+OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
 def keys_of_objects(reader):
     """Returns {name of a variable: its key} of a checkpoint that TensorFlow saved by objects; {} for any other."""
-    if not reader.has_tensor(_OBJECTS):
+    if not reader.has_tensor(OBJECTS):
         return {}
-    found = TrackableObjectGraph.FromString(reader.get_tensor(_OBJECTS))
+    found = TrackableObjectGraph.FromString(reader.get_tensor(OBJECTS))
     return {stored.full_name: stored.checkpoint_key for node in found.nodes for stored in node.attributes if stored.full_name}
 
 

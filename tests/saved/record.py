@@ -2,7 +2,7 @@
 
 `checkpoints.npz` then holds the bytes of each file as "file:<name>", and the values that are in them as "value:<variable>";
 `models.npz` the SavedModels of `models.py`, what TensorFlow computes of them, and their gradients; `objects.npz` one that its
-version 2 wrote.
+version 2 wrote; `keras.npz` the variables of the models of `keras_models.py`.
 
 `python tests/saved/record.py --read FOLDER` loads what `test_models.py` wrote into a folder (with SAVED_MODELS=FOLDER in the
 environment), and says whether TensorFlow computes the same.
@@ -102,6 +102,19 @@ def objects():
     np.savez_compressed(FILE.with_name("objects.npz"), **{k: np.asarray(v) for k, v in arrays.items()})
 
 
+def keras(tf):
+    """Saves the variables of Keras's models in both forms; writes `keras.npz`."""
+    arrays = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, model in keras_models.build(tf).items():
+            model.set_weights(keras_models.numbers(model))
+            for path in (f"{folder}/{name}", f"{folder}/{name}.h5"):
+                model.save_weights(path)
+        for path in pathlib.Path(folder).glob("*.*"):
+            arrays[path.name] = np.fromfile(path, np.uint8)
+    np.savez_compressed(FILE.with_name("keras.npz"), **arrays)
+
+
 def read(tf, folder):
     """Loads the SavedModels of a folder; prints how many of them give what is recorded, and what of the others differs."""
     recorded, good = np.load(FILE.with_name("models.npz")), 0
@@ -128,6 +141,7 @@ def read(tf, folder):
 if __name__ == "__main__":
     sys.path.insert(0, str(FILE.parent.parent.parent))
     from tests.recorded import tensorflow_1
+    from tests.saved import keras_models
     from tests.saved.models import MODELS, draw, gradients
 
     if sys.argv[1:2] == ["--read"]:
@@ -137,5 +151,6 @@ if __name__ == "__main__":
     else:
         with tensorflow_1().Graph().as_default():
             checkpoints(tensorflow_1())
+            keras(tensorflow_1())
         models(tensorflow_1())
         subprocess.run([sys.executable, __file__, "--objects"], check=True)

@@ -1,0 +1,230 @@
+"""The values of a model's variables in files: `save_weights` and `load_weights`.
+
+Without an ending it is a checkpoint of TensorFlow's that notes objects: a variable is found by the way that leads to it, such
+as "layer_with_weights-0/kernel", whatever its name is. With ".h5" it is a file of HDF5, for which h5py must be installed;
+there layers are found by their order, or by their names.
+"""
+
+import os
+
+import numpy as np
+
+from regrad.core.bundle import write
+from regrad.core.dtypes import string
+from regrad.core.errors import NotFoundError
+from regrad.keras import backend
+from regrad.layers.base import Layer
+from regrad.train.checkpoint import OBJECTS, CheckpointReader, TrackableObjectGraph, checkpoint_exists, update_checkpoint_state
+from regrad.variables.variable import Variable
+
+_ENDINGS = (".h5", ".hdf5", ".keras")
+_KEY = "/.ATTRIBUTES/VARIABLE_VALUE"
+_OF_LAYERS = ("_trainable_weights", "_non_trainable_weights", "_chain", "_compiled", "input", "output", "inputs", "outputs")
+
+
+def _is_hdf5(path, save_format=None):
+    return save_format in ("h5", "keras", "hdf5") or save_format is None and path.endswith(_ENDINGS)
+
+
+def save(model, filepath, overwrite=True, save_format=None):
+    """Writes the values of a model's variables; see `Model.save_weights`."""
+    path = os.fspath(filepath)
+    if save_format not in (None, "h5", "hdf5", "keras", "tf", "tensorflow"):
+        raise ValueError(f'Unknown format "{save_format}". Was expected "tf" or "h5".')
+    _check_made(model)
+    if not overwrite and (os.path.exists(path) or checkpoint_exists(path)):
+        raise FileExistsError(f"{path} is there already, and overwrite=False keeps it: give another path.")
+    if _is_hdf5(path, save_format):
+        with _h5py().File(path, "w") as file:
+            _put_groups(file, model)
+    else:
+        _save_objects(model, path)
+
+
+def load(model, filepath, by_name=False, skip_mismatch=False):
+    """Gives a model's variables the values in a file; see `Model.load_weights`."""
+    path = os.fspath(filepath)
+    if skip_mismatch and not by_name:
+        raise ValueError("When calling model.load_weights, skip_mismatch can only be set to True when by_name is True.")
+    if _is_hdf5(path) or os.path.isfile(path):
+        _check_made(model)
+        with _h5py().File(path, "r") as file:
+            _take_groups(file["model_weights"] if "layer_names" not in file.attrs and "model_weights" in file else file, model,
+                         by_name, skip_mismatch)
+        return None
+    if by_name:
+        raise NotImplementedError("Weights may only be loaded based on topology into Models when loading TensorFlow-formatted "
+                                  "weights (got by_name=True to load_weights).")
+    if not checkpoint_exists(path):
+        raise NotFoundError(None, None, f"{path!r} is neither a checkpoint (there is no {path}.index) nor a file of HDF5.")
+    reader = CheckpointReader(path)
+    found = _stored(model, reader)
+    _set(model, [(v, reader.get_tensor(key), key) for v, key in found.items()])
+    return Loaded(path, [v.name for v in model.weights if v not in found],
+                  set(reader.get_variable_to_shape_map()) - set(found.values()) - {OBJECTS})
+
+
+class Loaded:
+    """What `load_weights` of a checkpoint returns; its methods ask what was found."""
+
+    def __init__(self, path, empty, unused):
+        self._path, self._empty, self._unused = path, empty, unused
+
+    def assert_existing_objects_matched(self):
+        """Raises AssertionError where a variable of the model was not in the checkpoint."""
+        if self._empty:
+            raise AssertionError(f"{self._path} has no values for {self._empty}.")
+        return self
+
+    def assert_consumed(self):
+        """Raises AssertionError where the checkpoint and the model do not have the same variables."""
+        if self._unused:
+            raise AssertionError(f"Unresolved object in checkpoint {self._path}: {sorted(self._unused)}.")
+        return self.assert_existing_objects_matched()
+
+    assert_nontrivial_match = assert_existing_objects_matched
+
+    def expect_partial(self):
+        return self
+
+    def initialize_or_restore(self, session=None):
+        """Done already."""
+
+    run_restore_ops = initialize_or_restore
+
+
+def _check_made(model):
+    if not model.weights and model.inputs is None:
+        raise ValueError(f"The model {model.name} has no variables yet: call it, or fit it, or give its first layer an "
+                         "`input_shape`.")
+
+
+def _set(model, triples):
+    for v, value, key in triples:
+        if tuple(np.shape(value)) != tuple(v.shape.as_list()):
+            raise ValueError(f"Cannot load {key!r}, of shape {np.shape(value)}, into {v.name}, of shape {v.shape}: the model "
+                             f"{model.name} is another than the one that was saved.")
+    backend.batch_set_value([(v, value) for v, value, _ in triples])
+
+
+# -- checkpoints of objects ---------------------------------------------------------------------------------------
+def _children(thing):
+    """Returns [(name, part)]: of a layer its variables and layers, by attributes and as TensorFlow numbers them; of a list or
+    dict its items."""
+    if isinstance(thing, (list, tuple)):
+        return [(str(i), part) for i, part in enumerate(thing) if _has_parts(part)]
+    if isinstance(thing, dict):
+        return [(str(key), part) for key, part in thing.items() if _has_parts(part)]
+    found = []
+    if getattr(thing, "_chain", None) is not None:
+        weighted = [layer for layer in thing.layers if layer.weights]
+        found += [(f"layer_with_weights-{i}", layer) for i, layer in enumerate(weighted)]
+        found += [(f"layer-{i}", layer) for i, layer in enumerate(thing.layers)]
+    found += [(name, part) for name, part in vars(thing).items() if name not in _OF_LAYERS and _has_parts(part)]
+    return found + [(v.op.name.rpartition("/")[2], v) for v in (*thing._trainable_weights, *thing._non_trainable_weights)]
+
+
+def _has_parts(value):
+    if isinstance(value, (list, tuple, dict)):
+        return any(_has_parts(part) for part in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, (Variable, Layer))
+
+
+def _save_objects(model, path):
+    things, ways, at, graph = [model], [""], {id(model): 0}, TrackableObjectGraph()
+    keys = {}
+    for i, thing in enumerate(things):  # which grows meanwhile
+        node = graph.nodes.add()
+        if isinstance(thing, Variable):
+            keys[ways[i] + _KEY] = thing
+            node.attributes.add(name="VARIABLE_VALUE", full_name=thing.op.name, checkpoint_key=ways[i] + _KEY)
+            continue
+        for name, part in _children(thing):
+            if id(part) not in at:
+                at[id(part)] = len(things)
+                things.append(part)
+                ways.append(f"{ways[i]}/{_escaped(name)}".lstrip("/"))
+            node.children.add(node_id=at[id(part)], local_name=name)
+    values = dict(zip(keys, backend.batch_get_value(list(keys.values())) if keys else []))
+    stored = {key: (np.asarray(values[key]), v.dtype) for key, v in keys.items()}
+    stored[OBJECTS] = np.array(graph.SerializeToString(), object), string
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    write(path, stored)
+    update_checkpoint_state(os.path.dirname(path) or ".", path)
+
+
+def _escaped(name):
+    return name.replace(".", "..").replace("/", ".S")
+
+
+def _stored(model, reader):
+    """Returns {variable: key in the checkpoint}: by the ways that lead to them, or, of one without objects, by names."""
+    if not reader.has_tensor(OBJECTS):
+        return {v: v.op.name for v in model.weights if reader.has_tensor(v.op.name)}
+    nodes = TrackableObjectGraph.FromString(reader.get_tensor(OBJECTS)).nodes
+    found, stack, seen = {}, [(model, 0)], set()
+    while stack:
+        thing, i = stack.pop()
+        if (id(thing), i) in seen:
+            continue
+        seen.add((id(thing), i))
+        if isinstance(thing, Variable):
+            found.update((thing, a.checkpoint_key) for a in nodes[i].attributes if a.name == "VARIABLE_VALUE")
+            continue
+        there = {child.local_name: child.node_id for child in nodes[i].children}
+        stack += [(part, there[name]) for name, part in _children(thing) if name in there]
+    return found
+
+
+# -- HDF5 ------------------------------------------------------------------------------------------------------
+def _h5py():
+    try:
+        import h5py  # type: ignore[import-not-found]
+    except ImportError:
+        raise ImportError("Files that end in .h5, .hdf5 or .keras need the package h5py, which is not installed (python -m pip "
+                          "install h5py); without such an ending a checkpoint is written, which needs nothing.") from None
+    return h5py
+
+
+def _texts(values):
+    return [v.decode() if isinstance(v, bytes) else v for v in values]
+
+
+def _put_groups(file, model):
+    layers = model.layers
+    file.attrs["layer_names"] = [layer.name.encode() for layer in layers]
+    file.attrs["backend"], file.attrs["keras_version"] = b"tensorflow", b"2.2.4-tf"
+    for layer in layers:
+        group, variables = file.create_group(layer.name), layer.weights
+        group.attrs["weight_names"] = [v.name.encode() for v in variables]
+        for v, value in zip(variables, layer.get_weights()):
+            group.create_dataset(v.name, data=np.asarray(value))
+
+
+def _take_groups(file, model, by_name, skip_mismatch):
+    groups = [(name, _texts(file[name].attrs["weight_names"])) for name in _texts(file.attrs["layer_names"])]
+    if by_name:
+        of_name = {}
+        for layer in model.layers:
+            of_name.setdefault(layer.name, []).append(layer)
+        pairs = [(layer, name, names) for name, names in groups for layer in of_name.get(name, ())]
+    else:
+        groups, layers = [g for g in groups if g[1]], [layer for layer in model.layers if layer.weights]
+        if len(groups) != len(layers):
+            raise ValueError(f"You are trying to load a weight file containing {len(groups)} layers into a model with "
+                             f"{len(layers)} layers.")
+        pairs = [(layer, *group) for layer, group in zip(layers, groups)]
+    triples = []
+    for layer, name, names in pairs:
+        values, variables = [np.asarray(file[name][n]) for n in names], layer.weights
+        fits = len(values) == len(variables) and all(
+            tuple(value.shape) == tuple(v.shape.as_list()) for v, value in zip(variables, values))
+        if fits or not skip_mismatch:
+            if len(values) != len(variables):
+                raise ValueError(f"Layer {layer.name!r} expects {len(variables)} weight(s), but the saved weights have "
+                                 f"{len(values)} element(s).")
+            triples += [(v, value, f"{name}/{n}") for v, value, n in zip(variables, values, names)]
+    _set(model, triples)
+
+
+__all__ = ["Loaded", "load", "save"]
