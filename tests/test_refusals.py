@@ -115,6 +115,9 @@ s.run(x) #!"""),
                          "x = tf.placeholder(tf.float32, name='x')\ntf.Session().run(x, {x.op: 1.0}) #!"),
     "None fed": ("ValueError", r"Cannot feed None for Tensor 'x:0'.*float32\[2\]",
                  "x = tf.placeholder(tf.float32, [2], name='x')\ntf.Session().run(x, {x: None}) #!"),
+    "text for a time": ("TypeError", "timeout_in_ms must be an integer, got 'long'", "tf.RunOptions(timeout_in_ms='long') #!"),
+    "text for a session's time": ("TypeError", "operation_timeout_in_ms must be an integer", """
+tf.Session(config=tf.ConfigProto(operation_timeout_in_ms='long')) #!"""),
     "options": ("TypeError", "tf.RunOptions", "x = tf.constant(1.0)\ntf.Session().run(x, options=3) #!"),
     "a misspelt setting": ("ValueError", "did you mean 'allow_soft_placement'", "tf.ConfigProto(allow_soft_placment=True) #!"),
     "a misspelt setting, set": ("AttributeError", "'allow_growth'", "tf.GPUOptions().alow_growth = True #!"),
@@ -158,6 +161,24 @@ tf.Session().run(a.stack())"""),
 _TANH = "x = tf.constant([1.0])\ny = tf.tanh(x)\n"
 
 GRADIENTS = {
+    "a tensor of another graph to explain": ("ValueError", "belongs to another graph", _TANH + """
+with tf.Graph().as_default(): z = tf.constant(1.0)
+tf.explain_gradients(y, z) #!"""),
+    "a name for a view to explain": ("TypeError", "view is a tf.View", _TANH + "tf.explain_gradients(y, x, view='guided') #!"),
+    "a name for an audit's session": ("TypeError", "must be a tf.Session", _TANH + "tf.audit(y, x, session='main') #!"),
+    "a promise of one number": ("ValueError", "pair", "tf.inspect.expect_gradient(tf.constant(1.0), norm=3.0) #!"),
+    "a promise that nothing keeps": ("ValueError", "nothing lies between",
+                                     "tf.inspect.expect_gradient(tf.constant(1.0), norm=(3.0, 1.0)) #!"),
+    "steps of no size": ("ValueError", "each above 0", _TANH + "tf.inspect.bias(y, x, scales=(0.0, 1.0)) #!"),
+    "a number for a graph": ("TypeError", "tf.Graph or a list", "tf.inspect.overrides_in_use(3) #!"),
+    "an op type without a lowering": ("UnimplementedError", "lower=function.*user.py:3", """
+op = tf.define_op('Unlowered', 'x: T', infer=lambda x: tf.Spec(x.dims, x.dtype))
+y = op(tf.constant(1.0)) #!
+tf.Session().run(y)"""),
+    "a lowering that gives nothing": ("InvalidArgumentError", "returned None for output 0.*user.py:3", """
+op = tf.define_op('Nothing', 'x: T', infer=lambda x: tf.Spec(x.dims, x.dtype), lower=lambda b, x: None)
+y = op(tf.constant(1.0)) #!
+tf.Session().run(y)"""),
     "rules in the place of arriving gradients": ("TypeError", r"grad_ys is a list.*overrides=\{", _TANH + """
 tf.gradients(y, x, {'Tanh': tf.rules.stop()}) #!"""),
     "a function of tensors for a selector": ("AttributeError", "rule stands behind.*asked about 'Tanh'.*user.py:2", _TANH + """
@@ -465,8 +486,30 @@ tf.Session().run(update) #!"""),
                                 _CELL + "tf.nn.dynamic_rnn(cell, x, initial_state=(tf.zeros([2, 4]), tf.zeros([2, 5]))) #!"),
 }
 
+_NODES = """
+with tf.Graph().as_default() as other:
+    x = tf.placeholder(tf.float32, [2], name='x')
+    tf.multiply(x, [2.0, 3.0], name='y')
+nodes = other.as_graph_def()
+if %s: nodes = tf.GraphDef.FromString(nodes.SerializeToString())
+"""
+_OTHER_DTYPE = "nodes.node[0].attr['dtype'].type = tf.int32.as_datatype_enum\ntf.import_graph_def(nodes) #!"
+_CUT_SHORT = "nodes.node[1].attr['value'].tensor.tensor_content = b'abc'\ntf.import_graph_def(nodes) #!"
+
+IMPORTS = {
+    "inputs of two dtypes": ("ValueError", "'y': Mul was passed .*, incompatible with expected", _NODES % 0 + _OTHER_DTYPE),
+    "inputs of two dtypes, of a file": ("ValueError", "incompatible with expected int32 of 'y'", _NODES % 1 + _OTHER_DTYPE),
+    "a constant cut short": ("ValueError", r"'y/y', attribute 'value': .*float32\[2\] holds 3 bytes", _NODES % 0 + _CUT_SHORT),
+    "a constant of a file cut short": ("ValueError", "'y/y', attribute 'value': .* holds 3 bytes", _NODES % 1 + _CUT_SHORT),
+    "a constant with too many values": ("ValueError", "holds 3 values", _NODES % 1 + """
+value = nodes.node[1].attr['value'].tensor
+value.tensor_content = b''
+value.float_val.extend([1.0, 2.0, 3.0])
+tf.import_graph_def(nodes) #!"""),
+}
+
 TABLES = {"operations": OPERATIONS, "basics": BASICS, "sessions": SESSIONS, "flow": FLOW, "gradients": GRADIENTS,
-          "training": TRAINING}
+          "training": TRAINING, "imports": IMPORTS}
 ROWS = [pytest.param(row, id=f"{table}: {name}") for table, rows in TABLES.items() for name, row in rows.items()]
 
 

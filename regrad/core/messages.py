@@ -255,11 +255,15 @@ def make_ndarray(tensor):
 
     Raises:
       TypeError: a type that has no NumPy form.
+      ValueError: other than the values that the shape asks for: the message is damaged.
     """
     dtype = as_dtype(tensor.dtype)
     shape = [d.size for d in tensor.tensor_shape.dim]
     size = int(np.prod(shape, dtype=np.int64))
     if tensor.tensor_content:
+        if len(tensor.tensor_content) != size * np.dtype(dtype.as_numpy_dtype).itemsize:
+            raise ValueError(f"A TensorProto of {dtype.name}{shape} holds {len(tensor.tensor_content)} bytes, which are not "
+                             f"{size} values.")
         return np.frombuffer(tensor.tensor_content, dtype.as_numpy_dtype).copy().reshape(shape)
     if dtype.name in ("float16", "bfloat16"):
         flat = np.array(tensor.half_val, np.uint16).view(dtype.as_numpy_dtype)
@@ -272,6 +276,8 @@ def make_ndarray(tensor):
         raise TypeError(f"Unsupported tensor type: {dtype.name}")
     if flat.size == 0 and size:
         flat = np.zeros(1, dtype.as_numpy_dtype)
+    if flat.size > size or min(shape, default=0) < 0:
+        raise ValueError(f"A TensorProto of {dtype.name}{shape} holds {flat.size} values.")
     # The last element stands for all that follow.
     return np.concatenate([flat, np.repeat(flat[-1:], size - flat.size)]).reshape(shape)
 

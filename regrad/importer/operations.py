@@ -1,7 +1,9 @@
 """One node of a GraphDef becomes one operation, where Regrad has its op type."""
 
+import itertools
+
 from regrad.core import device as devices
-from regrad.core import gradient_registry
+from regrad.core import dtypes, gradient_registry
 from regrad.core.copying import copied_bodies
 from regrad.core.errors import nearest
 from regrad.core.graph_def import plain
@@ -16,13 +18,14 @@ def add_operation(graph, node, inputs):
     """
     old = node.operation
     if old is not None and old.type == node.op:
-        attrs = {k: plain(node.attr[k].value) if k in node.attr else v for k, v in old.attrs.items()}
+        attrs = {k: _attr(node, k, v) for k, v in old.attrs.items()}
         opdef, groups, attrs = old.opdef, old.groups, copied_bodies(old, attrs, graph, inputs)
     else:
         old, (opdef, groups, attrs) = None, _described(node, inputs)
         attrs = _made_bodies(opdef, attrs, graph, inputs)
     if groups is None and len(inputs) != len(opdef.args):
         raise ValueError(f"NodeDef '{node.name}': {opdef.type} takes {len(opdef.args)} inputs, got {len(inputs)}.")
+    _check_types(node, opdef, inputs, groups)
     marks = {k: plain(v.value) for k, v in node.attr.items() if _is_mark(k, opdef)}  # no arguments of the op type
     noted = {k: v for k, v in attrs.items() if k not in opdef.attrs and not _is_mark(k, opdef)} | marks
     op = graph._add(opdef, inputs, {k: v for k, v in attrs.items() if k in opdef.attrs}, node.name, groups)
@@ -36,6 +39,27 @@ def add_operation(graph, node, inputs):
     if old is not None:
         op.attached_rules = old.attached_rules
     return op
+
+
+def _attr(node, key, default):
+    """Returns an attribute of a node, or `default` where it has none; ValueError where what is written there is damaged."""
+    given = node.attr.get(key)
+    try:
+        return default if given is None else plain(given.value)
+    except ValueError as error:
+        raise ValueError(f"NodeDef '{node.name}', attribute {key!r}: {error}") from None
+
+
+def _check_types(node, opdef, inputs, groups):
+    """Raises ValueError for inputs of dtypes that the op type does not take together."""
+    types, rest = {}, iter(inputs)
+    for i, arg in enumerate(opdef.args):
+        for t in itertools.islice(rest, 1 if groups is None or groups[i] is None else groups[i]):
+            wanted = arg.fixed or (None if arg.mixed else types.setdefault(arg.var, t.dtype))
+            allowed = {wanted} if wanted is not None and t.dtype is not wanted else opdef.types.get(arg.var, {t.dtype})
+            if t.dtype not in allowed:
+                raise ValueError(f"NodeDef '{node.name}': {opdef.type} was passed {t.dtype.name} from {t.name}, incompatible "
+                                 f"with expected {dtypes.names(allowed)} of '{arg.name}'.")
 
 
 def _is_mark(key, opdef):
@@ -55,8 +79,7 @@ def _described(node, inputs):
         raise ValueError(f"Op type not registered '{node.op}' in Regrad, of node '{node.name}'{nearest(node.op, op_types())}")
     attrs = {}
     for key, default in opdef.attrs.items():
-        given = node.attr.get(key)
-        attrs[key] = default if given is None else plain(given.value)
+        attrs[key] = _attr(node, key, default)
     if "from_file" in opdef.extra:
         attrs = opdef.extra["from_file"](attrs)
     lists = [i for i, arg in enumerate(opdef.args) if arg.is_list]

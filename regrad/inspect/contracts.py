@@ -26,8 +26,10 @@ def expect(finite=True, nonzero=None, norm=None):
     """
     if nonzero is not None and not 0 <= nonzero <= 1:
         raise ValueError(f"expect: nonzero is a share between 0 and 1, got {nonzero!r}.")
-    if norm is not None and len(norm) != 2:
-        raise ValueError(f"expect: norm is a pair (least, greatest), got {norm!r}.")
+    if norm is not None and not (isinstance(norm, (tuple, list)) and len(norm) == 2):
+        raise ValueError(f"expect: norm is a pair (least, greatest), either of which may be None; got {norm!r}.")
+    if norm is not None and None not in norm and norm[0] > norm[1]:
+        raise ValueError(f"expect: norm is a pair (least, greatest), got {norm!r}: nothing lies between.")
     where = source.here()
 
     def kept(g, op):

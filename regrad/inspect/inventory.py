@@ -2,7 +2,7 @@
 
 from regrad.autodiff.overrides import Override
 from regrad.core import gradient_registry
-from regrad.core.graph import FuncGraph, get_default_graph, operations_within
+from regrad.core.graph import FuncGraph, Graph, get_default_graph, operations_within
 from regrad.inspect.report import Report, Table
 
 
@@ -68,6 +68,8 @@ def overrides_in_use(graph=None):
       An `Inventory`: `print` it; it is true when everything was used.
     """
     graphs = graph if isinstance(graph, (list, tuple)) else [graph or get_default_graph()]
+    if not all(isinstance(g, Graph) for g in graphs):
+        raise TypeError(f"overrides_in_use: graph is a tf.Graph or a list of them, got {graph!r}.")
     graphs = [g for g in graphs if not isinstance(g, FuncGraph)]
     rows, named = [], set()
     for g in graphs:

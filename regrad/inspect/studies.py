@@ -1,5 +1,7 @@
 """Studies of overrides: what each one does to the result, which operations they reach, how far surrogates are off."""
 
+import numbers
+
 import numpy as np
 
 from regrad.autodiff.derivatives import forward_gradients
@@ -142,6 +144,8 @@ def bias(y, xs, feed_dict=None, session=None, scales=(0.01, 0.1, 1.0), direction
     from regrad.ops.reduce import reduce_sum
     from regrad.runtime.session import Session
 
+    if not isinstance(scales, (tuple, list)) or not all(isinstance(s, numbers.Real) and s > 0 for s in scales):
+        raise ValueError(f"bias: scales is a tuple of sizes of steps, each above 0; got {scales!r}.")
     xs = [element(x, "x") for x in _as_list(xs)]
     total = reduce_sum(y)
     grads = [whole(g) for g in gradients(total, xs, name="bias", **options)]

@@ -156,6 +156,8 @@ def fetch(tensors, feed_dict, session):
     if not tensors:
         return {}
     session = session or context.get_default_session()
+    if session is not None and not hasattr(session, "run"):
+        raise TypeError(f"session must be a tf.Session, got {session!r}.")
     if session is not None:
         return dict(zip(tensors, session.run(tensors, feed_dict)))
     from regrad.runtime.session import Session

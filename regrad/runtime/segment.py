@@ -18,6 +18,7 @@ from regrad.core.errors import (
     InvalidArgumentError,
     OpError,
     ResourceExhaustedError,
+    UnimplementedError,
     UnknownError,
     exception_type_from_error_code,
     lowering_failure,
@@ -765,12 +766,16 @@ def lowering(op):
 
 
 def _promised(op, b, *operands, **attrs):
+    if op.opdef.lower is None:
+        raise UnimplementedError(None, op, f"{op.type} cannot be computed: define_op(..., lower=function) says how.")
     result = op.opdef.lower(b, *operands, **attrs)
     given = result if isinstance(result, (tuple, list)) else (result,)
     if len(given) != len(op.outputs):
         raise InvalidArgumentError(None, op, f"{op.type}: its lowering returned {len(given)} arrays, its infer promises "
                                    f"{len(op.outputs)}.")
     for i, (t, r) in enumerate(zip(op.outputs, given)):
+        if r is None:
+            raise InvalidArgumentError(None, op, f"{op.type}: its lowering returned None for output {i}.")
         if not compatible(np.shape(r), t.dims):
             raise InvalidArgumentError(None, op, f"{op.type}: its lowering returned shape {list(np.shape(r))} for output {i}, "
                                        f"its infer promises {t.shape}.")

@@ -12,6 +12,7 @@ from regrad.core import collecting, context
 from regrad.core.errors import CancelledError, InvalidArgumentError, NotFoundError
 from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
 from regrad.core.host import as_array
+from regrad.core.shapes import as_int
 from regrad.runtime import segment as segments
 from regrad.runtime import stopping
 from regrad.runtime.feeds import Fetches, announced, checked_feeds, feed_array, feed_tensors, own
@@ -59,7 +60,8 @@ class Session:
                                 f"{{target: {target!r}}}. There is one process: leave the target out.")
         self.graph = graph or get_default_graph()
         self._target = target
-        self._timeout = 0 if config is None else vars(config).get("operation_timeout_in_ms", 0)
+        self._timeout = 0 if config is None else as_int(vars(config).get("operation_timeout_in_ms", 0),
+                                                        "ConfigProto: operation_timeout_in_ms")
         self.state = State(self)
         self.plans = 0
         self.runs = 0

@@ -9,6 +9,7 @@
 import time
 
 from regrad.core.errors import nearest
+from regrad.core.shapes import as_int
 
 
 class Options:
@@ -93,7 +94,7 @@ class RunOptions(Options):
             trace_level = self.LEVELS.index(trace_level)
         if trace_level not in range(4):
             raise ValueError(f"RunOptions: trace_level is one of RunOptions.{', '.join(self.LEVELS)}; got {trace_level!r}.")
-        super().__init__(trace_level=trace_level, timeout_in_ms=timeout_in_ms,
+        super().__init__(trace_level=trace_level, timeout_in_ms=as_int(timeout_in_ms or 0, "RunOptions: timeout_in_ms"),
                          report_tensor_allocations_upon_oom=report_tensor_allocations_upon_oom, **settings)
 
 
