@@ -1,0 +1,1 @@
+"""What a graph is, with NumPy alone. Where to begin: docs/architecture.md, "An hour's reading"."""

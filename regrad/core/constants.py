@@ -9,6 +9,7 @@ import numpy as np
 from regrad.core.errors import OpError
 from regrad.core.graph import Tensor, op_arguments
 from regrad.core.host import HOST, UNKNOWN, UnknownSize
+from regrad.core.opdef import declared_attrs
 from regrad.core.shapes import TensorShape, size_of
 
 _MAX_SIZE = 1024  # elements; larger constants are data, not shapes
@@ -97,7 +98,7 @@ def _fold(op, index, depth):
             else:
                 return None
         values.append(v)
-    attrs = {k: v for k, v in op.attrs.items() if k in op.opdef.attrs}
+    attrs = declared_attrs(op)
     try:
         with np.errstate(all="ignore"):
             result = op.opdef.lower(HOST, *op_arguments(op, values), **attrs)

@@ -162,13 +162,17 @@ def _matrix_diag_part_infer(x, k, padding, *, align):
     rank_at_least(x, 2, "input: input must be at least 2-dim")
     if x.dims is None or k.value() is None:
         return Spec(None, x.dtype)
-    low, high = _diagonals(k.value())
+    return Spec(_dims_of_diagonals(x, *_diagonals(k.value())), x.dtype)
+
+
+def _dims_of_diagonals(x, low, high):
+    """Returns the sizes of what holds the diagonals `low` to `high` of the matrices `x`; of one alone there is no axis."""
     rows, cols = x.dims[-2:]
     longest = None
     if None not in (rows, cols):
         _check_range(low, high, rows, cols)
         longest = _longest(low, high, rows, cols)
-    return Spec((*x.dims[:-2], *((high - low + 1,) if low < high else ()), longest), x.dtype)
+    return (*x.dims[:-2], *((high - low + 1,) if low < high else ()), longest)
 
 
 def _matrix_diag_part_lower(b, x, k, padding, *, align):
@@ -202,14 +206,9 @@ def _matrix_set_diag_infer(x, diagonal, k, *, align):
     if x.dims is None or diagonal.dims is None or k.value() is None:
         return Spec(x.dims, x.dtype)
     low, high = _diagonals(k.value())
-    rows, cols = x.dims[-2:]
-    longest = None
-    if None not in (rows, cols):
-        _check_range(low, high, rows, cols)
-        longest = _longest(low, high, rows, cols)
-    expected = (*x.dims[:-2], *((high - low + 1,) if low < high else ()), longest)
-    dims = merge(expected, diagonal.dims, f"diagonals {low} to {high} of {spec_text(x)} and the ones given:")
-    return Spec((*dims[:len(x.dims) - 2], rows, cols), x.dtype)
+    dims = merge(_dims_of_diagonals(x, low, high), diagonal.dims,
+                 f"diagonals {low} to {high} of {spec_text(x)} and the ones given:")
+    return Spec((*dims[:len(x.dims) - 2], *x.dims[-2:]), x.dtype)
 
 
 def _matrix_set_diag_lower(b, x, diagonal, k, *, align):

@@ -1,0 +1,1 @@
+"""Variables: their names and sharing, first values, and assignments."""
