@@ -1,9 +1,9 @@
-"""Small variables that a compiled program reads and replaces, as one array between its runs.
+"""Small variables that a compiled program replaces, as one array between its runs.
 
 XLA's client takes 0.8 us for each array that goes out of a program, and Python some more: for 300 variables of a few hundred
 numbers that is longer than computing them (figures: benchmarks/NOTES.md). So a program that is all there is in its plan gives
-and takes them as the bytes of one array, which C functions take apart and put together (packing.c). The session unpacks them
-when others want them.
+and takes those that only their replacement reads - others hardly ask for them - as the bytes of one array, which C functions
+take apart and put together (packing.c). The session unpacks them when somebody does ask.
 """
 
 import itertools

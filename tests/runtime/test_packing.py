@@ -11,7 +11,7 @@ from regrad.runtime import direct, native, packing
 pytestmark = pytest.mark.skipif(not native.available("regrad_packed"), reason="regrad was built without its C files")
 
 RUNS = direct.AFTER[0] + 2
-SHAPES = [(3, 4), (), (5,), (1,), (2, 2)]
+SHAPES = [(40, 60), (3, 4), (), (5,), (1,)]
 
 
 @pytest.fixture(autouse=True)
@@ -21,18 +21,22 @@ def compiling(monkeypatch):
 
 
 class Net:
-    """Variables that one step replaces by momentum; others, of other types; and a large one."""
+    """Variables that one step replaces by Adam, a large one among them; others, of other types."""
 
-    def __init__(self, session, shapes=((40, 60), *SHAPES)):
+    def __init__(self, session):
         self.session = session
         self.x = tf.placeholder(tf.float32, [None])
         rng = np.random.default_rng(0)
-        self.weights = [tf.Variable(rng.standard_normal(s).astype(np.float32)) for s in shapes]
+        self.weights = [tf.Variable(rng.standard_normal(s).astype(np.float32)) for s in SHAPES]
         self.count = tf.Variable(np.int64(0), trainable=False)
         self.flag = tf.Variable(False, trainable=False)
         self.half = tf.Variable(np.float16(1), trainable=False)
         self.loss = tf.add_n([tf.reduce_sum(tf.square(w) * tf.reduce_mean(self.x)) for w in self.weights])
-        train = tf.train.MomentumOptimizer(0.01, 0.9).minimize(self.loss, global_step=self.count)
+        opt = tf.train.AdamOptimizer(0.01)
+        train = opt.minimize(self.loss, global_step=self.count)
+        self.slot = next(s for s in map(opt.get_slot, self.weights, "m" * len(SHAPES)) if s.shape == (3, 4))
+        self.packed = {opt.get_slot(w, name).op for w in self.weights for name in "mv" if w.shape.num_elements() < 1000}
+        self.packed |= {self.count.op, self.half.op}
         flip, grow = self.flag.assign(tf.logical_not(self.flag)), self.half.assign_add(0.5)
         self.train = tf.group(train, flip, grow)
         self.all = tf.global_variables()
@@ -73,8 +77,8 @@ def _without_packs(program):
 def _mixed(net):
     """Runs of all kinds, in turns, and what they gave."""
     found, rng = [], np.random.default_rng(1)
-    bump, away = net.weights[1].assign_add(np.ones((3, 4))), tf.variables_initializer(net.weights[2:4])
-    both = [net.weights[4], net.weights[5], net.count, net.train]
+    bump, away = net.slot.assign_add(np.ones((3, 4))), tf.variables_initializer([*net.weights[2:4], net.half])
+    both = [net.slot, net.weights[4], net.count, net.train]
     for i in range(70):
         kind = rng.integers(9) if i > RUNS else 8
         if kind == 0:
@@ -101,20 +105,20 @@ def test_runs_of_all_kinds_give_what_they_gave(net):
     _same(_mixed(net), _without_packs(_mixed))
 
 
-def test_all_small_ones_are_in_one_array(net):
+def test_what_only_its_update_reads_is_in_one_array(net):
     for _ in range(RUNS):
         net.step()
     state = net.session.state
     pack = net.pack()
-    assert set(pack.places) == {v.op for v in net.all if v.shape.num_elements() < 1000}
+    assert set(pack.places) == net.packed
     assert set(state) == {v.op for v in net.all} and len(state) == len(net.all)
-    assert net.weights[1].op in state and state.get(net.weights[1].op).shape == (3, 4) and state.get(net) is None
+    assert net.slot.op in state and state.get(net.slot.op).shape == (3, 4) and state.get(net) is None
     net.values()
     assert net.pack() is pack and state._copies  # reading takes nothing apart
     net.step()
     assert net.pack() is pack and not state._copies
     net.session.run(net.train, {net.x: [1.0]})  # another plan
-    net.session.run(net.weights[1].initializer)
+    net.session.run(net.slot.initializer)
     assert net.pack() is None
     net.step()
     assert net.pack() is pack
@@ -122,12 +126,15 @@ def test_all_small_ones_are_in_one_array(net):
 
 
 def test_a_step_that_fails_leaves_them_as_they_were(session, monkeypatch):
-    net = Net(session, SHAPES)
+    x = tf.placeholder(tf.float32, [])
+    sums = [tf.Variable(np.zeros(i + 1, np.float32)) for i in range(packing._LEAST)]
+    step = tf.group(*[v.assign_add(tf.tanh(x) * np.ones(i + 1, np.float32)) for i, v in enumerate(sums)])
+    session.run(tf.global_variables_initializer())
     for _ in range(RUNS):
-        net.step()
-    before = net.values()
-    (program,) = net.pack().programs
-
+        session.run(step, {x: 1.0})
+    before = session.run(sums)
+    (pack,) = set(session.state._packs.values())
+    (program,) = pack.programs
     run = program.direct
 
     def failing(arrays, state):
@@ -136,11 +143,11 @@ def test_a_step_that_fails_leaves_them_as_they_were(session, monkeypatch):
 
     monkeypatch.setattr(program, "direct", failing)
     with pytest.raises(MemoryError):
-        net.step()
-    _same(net.values(), before)
+        session.run(step, {x: 1.0})
+    _same(session.run(sums), before)
     monkeypatch.setattr(program, "direct", run)
-    net.step()
-    assert net.session.run(net.count) == RUNS + 1
+    session.run(step, {x: 1.0})
+    _same(session.run(sums), [v * (RUNS + 1) / RUNS for v in before])
 
 
 def test_a_variable_without_a_value_is_named(net):
@@ -156,7 +163,7 @@ def test_a_variable_without_a_value_is_named(net):
 
 def test_what_others_replace_all_the_time_is_packed_no_more(net):
     def in_turns(net):
-        bump = net.weights[1].assign_add(np.ones((3, 4))).op
+        bump = net.slot.assign_add(np.ones((3, 4))).op
         for _ in range(direct.AFTER[-1] + 2 * packing._PATIENCE):
             net.step()
             net.session.run(bump)
@@ -172,7 +179,7 @@ def test_what_others_replace_all_the_time_is_packed_no_more(net):
 
 def test_now_and_then_is_no_reason(net):
     for _ in range(2 * packing._PATIENCE):
-        net.session.run(net.weights[1].initializer)
+        net.session.run(net.slot.initializer)
         for _ in range(packing._USEFUL + 1):
             net.step()
     assert net.pack() is not None
@@ -182,7 +189,7 @@ def test_threads_train_and_read(net):
     for _ in range(RUNS):
         net.step()
     start, failed = int(net.session.run(net.count)), []
-    bump = net.weights[1].assign_add(np.zeros((3, 4))).op
+    bump = net.slot.assign_add(np.zeros((3, 4))).op
 
     def work(k):
         try:
@@ -210,7 +217,7 @@ def test_an_old_value_lives_on(net):
     """What a run has read is its own, though the program's next run makes a new array."""
     for _ in range(RUNS):
         net.step()
-    old = net.session.state[net.weights[1].op]
+    old = net.session.state[net.slot.op]
     kept = old.copy()
     for _ in range(3):
         net.step()
