@@ -15,19 +15,28 @@ import functools
 import inspect
 import numbers
 
+from regrad.core import gradient_registry
+from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import nearest
 from regrad.core.indexed_slices import IndexedSlices
 
 
-class Rule:
-    """A gradient rule that composes: `rule >> transform` changes the gradients it returns."""
+class _Composable:
+    """What rules and transforms have: a function under a name, which may ask for the rule it replaces."""
 
     takes_default = True
+    recipe = None  # how it was made, (name, arguments, keywords): what is written down when it is saved
 
     def __init__(self, function, name):
         self.function = function
         self.__name__ = name
-        self.recipe = None  # how it was made, (name, arguments, keywords): what is written down when it is saved
+
+    def __repr__(self):
+        return self.__name__
+
+
+class Rule(_Composable):
+    """A gradient rule that composes: `rule >> transform` changes the gradients it returns."""
 
     def __call__(self, op, *grads, default):
         return self.function(op, *grads, default=default)
@@ -38,19 +47,9 @@ class Rule:
         return _made(Rule(lambda op, *grads, default: other.over(as_grads(self(op, *grads, default=default)), op),
                           f"{self.__name__} >> {other.__name__}"), ">>", self, other)
 
-    def __repr__(self):
-        return self.__name__
 
-
-class Transform:
+class Transform(_Composable):
     """A change of one gradient: `function(gradient, op)` -> gradient. As a rule it changes what the default gives."""
-
-    takes_default = True
-
-    def __init__(self, function, name):
-        self.function = function
-        self.__name__ = name
-        self.recipe = None
 
     def over(self, grads, op):
         return [None if g is None else self.function(g, op) for g in grads]
@@ -65,9 +64,6 @@ class Transform:
         rule = as_rule(other)
         return _made(Rule(lambda op, *grads, default: apply_rule(rule, op, self.over(grads, op), default),
                           f"{self.__name__} >> {rule_name(rule)}"), ">>", self, other)
-
-    def __repr__(self):
-        return self.__name__
 
 
 def _made(rule, name, *args, **kwargs):
@@ -113,8 +109,6 @@ def mix(weight, a, b):
         raise TypeError(f"mix: the weight comes first, and is a number or a scalar tensor; got {weight!r}.")
 
     def mixed(op, *grads, default):
-        from regrad.core.convert import convert_to_tensor
-
         out = []
         for first, second in zip(as_grads(apply_rule(a, op, grads, default)), as_grads(apply_rule(b, op, grads, default))):
             if first is None and second is None:
@@ -135,8 +129,6 @@ def mix(weight, a, b):
 
 def dense(g):
     """Returns a gradient as a tensor, slices made dense."""
-    from regrad.core.convert import convert_to_tensor
-
     return convert_to_tensor(g) if isinstance(g, IndexedSlices) else g
 
 
@@ -151,8 +143,6 @@ def as_rule(rule):
         return rule
     if not isinstance(rule, str):
         raise TypeError(f"A gradient rule is a function rule(op, *grads), or the name of a registered one; got {rule!r}.")
-    from regrad.core import gradient_registry
-
     found = gradient_registry.find(rule)
     if found is None:
         raise LookupError(f"No gradient rule is registered under {rule!r}{gradient_registry.suggest(rule)}")

@@ -18,6 +18,7 @@ from regrad.core import gradient_registry
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
+from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import define_op, spec_text
 from regrad.core.opdef import same as same_spec
 from regrad.core.shapes import compatible
@@ -54,8 +55,6 @@ def scale(factor):
 
 
 def _scaled(g, factor):
-    from regrad.core.indexed_slices import IndexedSlices
-
     if isinstance(g, IndexedSlices):
         return IndexedSlices(_scaled(g.values, factor), g.indices, g.dense_shape)
     return g * _strength(factor, g)

@@ -2,6 +2,8 @@
 
 import threading
 
+from regrad.core.graph import get_default_graph
+
 
 def ancestors(tensors):
     """Returns the set of operations that `tensors` are computed from, those that make them included."""
@@ -70,7 +72,6 @@ def inner_gradients(ys, xs, grad_ys, stops=()):
     """Returns the gradients inside a body, under the overrides of the walk in progress; no way leads through `stops`."""
     from regrad.autodiff.gradients import Walk
     from regrad.autodiff.partials import Partials
-    from regrad.core.graph import get_default_graph
 
     outer = current_walk()
     sums = Partials(outer.accumulate if outer is not None else None)

@@ -11,6 +11,7 @@ What changes edges may lead an input to a tensor that was made later; sessions s
 import re
 
 from regrad.core import nest
+from regrad.core.convert import convert_to_tensor
 from regrad.core.copying import copy_op
 from regrad.core.graph import Graph, Operation, Tensor
 
@@ -640,7 +641,7 @@ def graph_replace(target_ts, replacement_ts, dst_scope="", src_scope="", reuse_d
     """
     flat = nest.flatten(target_ts)
     get_unique_graph(flat, check_types=Tensor)
-    replacement_ts = {_tensor(k): _tensor(v) for k, v in replacement_ts.items()}
+    replacement_ts = {convert_to_tensor(k): convert_to_tensor(v) for k, v in replacement_ts.items()}
     found = get_walks_intersection_ops(list(replacement_ts), flat)
     direct = [t for t in flat if t in replacement_ts]
     if not found and not direct:
@@ -656,12 +657,6 @@ def graph_replace(target_ts, replacement_ts, dst_scope="", src_scope="", reuse_d
         return info._transformed_ts.get(t, t)
 
     return nest.pack_sequence_as(target_ts, [new(t) for t in flat])
-
-
-def _tensor(x):
-    from regrad.core.convert import convert_to_tensor
-
-    return convert_to_tensor(x)
 
 
 # -- other ends for edges -----------------------------------------------------------------------------

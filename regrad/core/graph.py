@@ -63,6 +63,7 @@ class Tensor(Symbolic):
         return TensorShape._of(self.dims)
 
     def get_shape(self):
+        """Returns the static shape, as `shape`."""
         return TensorShape._of(self.dims)
 
     def set_shape(self, shape):
@@ -241,6 +242,7 @@ class Operation:
 
     @property
     def node_def(self):
+        """The operation as TensorFlow's NodeDef."""
         from regrad.core.graph_def import NodeDef
 
         return NodeDef(self)
@@ -636,6 +638,7 @@ class Graph:
         return _NameScope(self, name)
 
     def get_name_scope(self):
+        """Returns the name scope in force, without a slash at its end."""
         return self._scope
 
     def _get_control_flow_context(self):
@@ -722,6 +725,7 @@ class Graph:
 
     @contextlib.contextmanager
     def container(self, container_name):
+        """Context manager: queues, readers and tables made inside the block are kept under this name; "" is the default."""
         old, self._container = self._container, container_name
         try:
             yield self._container
@@ -827,6 +831,7 @@ class Graph:
 
     @property
     def finalized(self):
+        """Whether the graph is read-only."""
         return self._finalized
 
     def finalize(self):
@@ -854,27 +859,33 @@ class Graph:
     # -- feeds and fetches ---------------------------------------------------------------
 
     def prevent_feeding(self, tensor):
+        """Makes runs refuse values for `tensor`."""
         self._feedable_off.add(tensor)
 
     def is_feedable(self, tensor):
+        """Returns whether runs take values for `tensor`."""
         return tensor not in self._feedable_off
 
     def prevent_fetching(self, op):
+        """Makes runs refuse to give the results of `op`."""
         self._fetchable_off.add(op)
         self._revision += 1
 
     def is_fetchable(self, tensor_or_op):
+        """Returns whether runs give an operation's results."""
         op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
         return op not in self._fetchable_off
 
     # -- collections ---------------------------------------------------------------------
 
     def add_to_collection(self, name, value):
+        """Adds anything to the collection `name`, any hashable key; RuntimeError if the graph is finalized."""
         if self._finalized:
             raise _finalized(f"nothing can be added to its collection {name!r}")
         self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names, value):
+        """Adds anything to several collections, or to one whose name is a string."""
         for name in (names,) if isinstance(names, str) else set(names):
             self.add_to_collection(name, value)
 
@@ -891,6 +902,7 @@ class Graph:
         return [i for i in items if hasattr(i, "name") and pattern.match(i.name)]
 
     def get_all_collection_keys(self):
+        """Returns the names of the collections, those that are strings."""
         return [k for k in self._collections if isinstance(k, str)]
 
     @property
@@ -898,6 +910,7 @@ class Graph:
         return self.get_all_collection_keys()
 
     def clear_collection(self, name):
+        """Empties a collection."""
         self._collections.pop(name, None)
 
     def __repr__(self):
@@ -972,6 +985,7 @@ class FuncGraph(Graph):
 
     @property
     def root(self):
+        """The graph that is nobody's body, around all others."""
         graph = self
         while graph.outer_graph is not None:
             graph = graph.outer_graph

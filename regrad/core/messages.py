@@ -113,14 +113,20 @@ class Event(Message):
 
 
 class BytesList(Message):
+    """A feature's values that are bytes: `value`."""
+
     FIELDS = fields("1 value bytes*")
 
 
 class FloatList(Message):
+    """A feature's values that are numbers of float32: `value`."""
+
     FIELDS = fields("1 value float*")
 
 
 class Int64List(Message):
+    """A feature's values that are integers: `value`."""
+
     FIELDS = fields("1 value int64*")
 
 
@@ -131,6 +137,8 @@ class Feature(Message):
 
 
 class Features(Message):
+    """Features by name: `feature`."""
+
     FIELDS = fields("1 feature map:Feature")
 
 
@@ -141,10 +149,14 @@ class Example(Message):
 
 
 class FeatureList(Message):
+    """The steps of a sequence's feature: `feature`."""
+
     FIELDS = fields("1 feature Feature*")
 
 
 class FeatureLists(Message):
+    """The features of a sequence by name: `feature_list`."""
+
     FIELDS = fields("1 feature_list map:FeatureList")
 
 

@@ -183,14 +183,17 @@ class Dimension:
         return same if same is NotImplemented or same is None else not same
 
     def is_compatible_with(self, other):
+        """Returns whether this and `other` may be one size: where both are known they agree."""
         other = as_dimension(other)
         return self.value is None or other.value is None or self.value == other.value
 
     def assert_is_compatible_with(self, other):
+        """Raises ValueError unless this and `other` may be one size."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Dimensions {self} and {as_dimension(other)} are not compatible")
 
     def merge_with(self, other):
+        """Returns what is known by this size and `other` together; ValueError where they differ."""
         other = as_dimension(other)
         self.assert_is_compatible_with(other)
         return Dimension(other.value if self.value is None else self.value)
@@ -253,10 +256,12 @@ class TensorShape:
 
     @property
     def dims(self):
+        """A list of Dimensions; None when the rank is unknown."""
         return None if self.dims_ is None else [Dimension(d) for d in self.dims_]
 
     @property
     def ndims(self):
+        """The number of axes, or None."""
         return None if self.dims_ is None else len(self.dims_)
 
     rank = ndims
@@ -269,60 +274,73 @@ class TensorShape:
         return list(self.dims_)
 
     def num_elements(self):
+        """Returns the product of the sizes, or None when one is unknown."""
         return size_of(self.dims_)
 
     def is_fully_defined(self):
+        """Returns whether all sizes are known."""
         return fully_known(self.dims_)
 
     def assert_is_fully_defined(self):
+        """Raises ValueError unless all sizes are known."""
         if not self.is_fully_defined():
             raise ValueError(f"Shape {self} is not fully defined")
 
     def is_compatible_with(self, other):
+        """Returns whether this and `other` may be one shape: where both are known they agree."""
         return compatible(self.dims_, as_dims(other))
 
     def assert_is_compatible_with(self, other):
+        """Raises ValueError unless this and `other` may be one shape."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {TensorShape(other)} are incompatible")
 
     def assert_same_rank(self, other):
+        """Raises ValueError if both ranks are known and differ."""
         other = TensorShape(other)
         if None not in (self.ndims, other.ndims) and self.ndims != other.ndims:
             raise ValueError(f"Shapes {self} and {other} must have the same rank")
 
     def assert_has_rank(self, rank):
+        """Raises ValueError if the rank is known to be another one."""
         if self.ndims not in (None, rank):
             raise ValueError(f"Shape {self} must have rank {rank}")
 
     def with_rank(self, rank):
+        """Returns the shape, of `rank` unknown sizes where it was unknown; ValueError if its rank is another one."""
         try:
             return self.merge_with(TensorShape._of((None,) * rank))
         except ValueError:
             raise ValueError(f"Shape {self} must have rank {rank}") from None
 
     def with_rank_at_least(self, rank):
+        """Returns the shape; ValueError if it is known to have fewer axes."""
         if self.ndims is not None and self.ndims < rank:
             raise ValueError(f"Shape {self} must have rank at least {rank}")
         return self
 
     def with_rank_at_most(self, rank):
+        """Returns the shape; ValueError if it is known to have more axes."""
         if self.ndims is not None and self.ndims > rank:
             raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self
 
     def merge_with(self, other):
+        """Returns what is known by this shape and `other` together; ValueError where they differ."""
         other = as_dims(other)
         if not compatible(self.dims_, other):
             raise ValueError(f"Shapes {self} and {TensorShape._of(other)} are not compatible")
         return TensorShape._of(merge(self.dims_, other))
 
     def concatenate(self, other):
+        """Returns the shape with the axes of `other` behind its own."""
         other = as_dims(other)
         if self.dims_ is None or other is None:
             return unknown_shape()
         return TensorShape._of(self.dims_ + other)
 
     def most_specific_compatible_shape(self, other):
+        """Returns the shape of which both are: the sizes that they have in common, None for the others."""
         other = as_dims(other)
         if self.dims_ is None or other is None or len(self.dims_) != len(other):
             return unknown_shape()

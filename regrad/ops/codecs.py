@@ -8,6 +8,7 @@ import io
 import numpy as np
 
 from regrad.core import dtypes
+from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import BadValue, InternalError, InvalidArgumentError, ShapeError, UnimplementedError
 from regrad.core.opdef import Spec, spec_text
@@ -354,7 +355,6 @@ def encode_jpeg(image, format="", quality=95, progressive=False, optimize_size=F
 def adjust_jpeg_quality(image, jpeg_quality, name=None):
     """Returns an image as it is after it was written as JPEG of a quality (0 to 100, an int or an int32 scalar) and
     read again: floats in [0, 1], or uint8."""
-    from regrad.core.convert import convert_to_tensor
     from regrad.ops.image import convert_image_dtype
 
     image = convert_to_tensor(image)

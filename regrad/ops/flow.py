@@ -28,6 +28,7 @@ from regrad.core.graph import (
     get_default_graph,
     may_assign,
     needed,
+    op_arguments,
     variable_of,
 )
 from regrad.core.host import HOST, as_array
@@ -706,8 +707,6 @@ def _counters(cond, body):
 
 def _evaluator(graph, outputs, positions):
     """Returns a function that computes `outputs` on the host from {position: value} for these inputs of the graph."""
-    from regrad.core.graph import op_arguments
-
     given = [(i, graph.inputs[i]) for i in positions]
     inside, needed, stack = {t for _, t in given}, set(), [t.op for t in outputs]
     while stack:

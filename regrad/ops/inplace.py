@@ -4,10 +4,12 @@ TensorFlow's functions for them are in `tensorflow.python.ops.inplace_ops`. Grad
 """
 
 from regrad.core import dtypes
+from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import INDEX, NUMERIC
 from regrad.core.errors import ShapeError
 from regrad.core.opdef import Spec, define_op, same, spec_text
 from regrad.core.shapes import compatible
+from regrad.ops.array import expand_dims, reshape
 from regrad.ops.indexing import MASKS, _strided_assign_infer, _strided_assign_lower, update_at
 
 
@@ -41,9 +43,6 @@ tensorstridedsliceupdate_op = define_op(
 
 def _rows(op):
     def function(x, i, v):
-        from regrad.core.convert import convert_to_tensor
-        from regrad.ops.array import expand_dims, reshape
-
         x = convert_to_tensor(x)
         if i is None:  # the whole of x
             flat = op(reshape(x, [1, -1]), [0], reshape(convert_to_tensor(v, x.dtype), [1, -1]))

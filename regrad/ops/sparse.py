@@ -9,6 +9,7 @@ import collections
 import numpy as np
 
 from regrad.core import dtypes
+from regrad.core.context import get_default_session
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import INDEX, NUMERIC
 from regrad.core.errors import InvalidArgumentError, ShapeError
@@ -94,8 +95,6 @@ class SparseTensor:
 
     def eval(self, feed_dict=None, session=None):
         """Returns the SparseTensorValue."""
-        from regrad.core.context import get_default_session
-
         return (session or get_default_session()).run(self, feed_dict)
 
     def __mul__(self, dense):

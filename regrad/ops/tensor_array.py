@@ -14,6 +14,7 @@ from regrad.core import dtypes, source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import INDEX, as_dtype
 from regrad.core.errors import InvalidArgumentError, RegradWarning, ShapeError, UnimplementedError
+from regrad.core.graph import Tensor
 from regrad.core.opdef import Bounds, Spec, define_op, spec_text
 from regrad.core.shapes import TensorShape, as_dims, compatible, fully_known, merge, size_of
 
@@ -34,13 +35,7 @@ def _create_infer(size, *, dtype, element_shape, dynamic_size):
 
 def _concrete(size):
     """True when shapes are worked out for running: the row shape is then the unwritten one, not merely unknown."""
-    return type(size) is not _tensor_type() and size.value() is not None
-
-
-def _tensor_type():
-    from regrad.core.graph import Tensor
-
-    return Tensor
+    return type(size) is not Tensor and size.value() is not None
 
 
 def _create_lower(b, size, *, dtype, element_shape, dynamic_size):

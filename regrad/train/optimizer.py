@@ -47,6 +47,7 @@ class Optimizer:
         self._non_slots = {}  # (name, graph) -> variable
 
     def get_name(self):
+        """Returns the optimizer's name, that of the scope of its operations by default."""
         return self._name
 
     # -- public ------------------------------------------------------------------------------------
@@ -314,6 +315,21 @@ class Optimizer:
         if isinstance(value, float) and value != value:
             raise ValueError(f"{type(self).__name__}: {name} is NaN: the first step would make all variables NaN.")
         return convert_to_tensor(value, name=name)
+
+
+def methods_of(source):
+    """Decorator that gives an optimizer what it does not define of `source`, a class that is no base of it.
+
+    Programs that find the optimizers of `tf.train` look for classes whose `__base__` is Optimizer.
+    """
+
+    def decorate(cls):
+        for name, value in vars(source).items():
+            if not name.startswith("__") and name not in vars(cls):
+                setattr(cls, name, value)
+        return cls
+
+    return decorate
 
 
 def only_writes(apply_sparse):

@@ -13,7 +13,7 @@ from regrad.core.shapes import fully_known
 from regrad.ops import array, control, math
 from regrad.ops.state import assign_op, assignsub_op, scatteradd_op
 from regrad.ops.train import OPS
-from regrad.train.optimizer import Optimizer, only_writes
+from regrad.train.optimizer import Optimizer, methods_of, only_writes
 from regrad.variables.initializers import Constant, Ones
 
 
@@ -79,12 +79,13 @@ class _OneOp:
         return self._apply_sparse(IndexedSlices(grad, indices), handle)
 
 
-def _one_op(cls):
-    """Decorator that gives an optimizer what it does not define of `_OneOp`: its base is `Optimizer`, as programs expect."""
-    for name, value in vars(_OneOp).items():
-        if not name.startswith("__") and name not in vars(cls):
-            setattr(cls, name, value)
-    return cls
+_one_op = methods_of(_OneOp)
+
+
+@only_writes
+def _dense_only(optimizer, grad, var):
+    raise NotImplementedError(f"{type(optimizer).__name__} takes no sparse gradients: tf.convert_to_tensor(gradient) makes "
+                              "one dense.")
 
 
 @_one_op
@@ -205,9 +206,7 @@ class NadamOptimizer(AdamOptimizer):
     def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False, name="Nadam"):
         super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
 
-    @only_writes
-    def _apply_sparse(self, grad, var):
-        return _dense_only(self)
+    _apply_sparse = _dense_only
 
 
 @_one_op
@@ -234,9 +233,7 @@ class AdaMaxOptimizer(Optimizer):
         power = math.cast(self._power.value(), var.dtype)
         return [power, values["lr"], values["beta1"], values["beta2"], values["epsilon"], grad]
 
-    @only_writes
-    def _apply_sparse(self, grad, var):
-        return _dense_only(self)
+    _apply_sparse = _dense_only
 
     def _finish(self, update_ops, name_scope):
         power = self._power
@@ -463,9 +460,7 @@ class AddSignOptimizer(Optimizer):
                       sign_decay=(1.0 if sign_decay_fn is None else sign_decay_fn, "sign_decay"),
                       beta=(beta, "beta"))
 
-    @only_writes
-    def _apply_sparse(self, grad, var):
-        return _dense_only(self)
+    _apply_sparse = _dense_only
 
 
 @_one_op
@@ -484,14 +479,7 @@ class PowerSignOptimizer(Optimizer):
                       sign_decay=(1.0 if sign_decay_fn is None else sign_decay_fn, "sign_decay"),
                       beta=(beta, "beta"))
 
-    @only_writes
-    def _apply_sparse(self, grad, var):
-        return _dense_only(self)
-
-
-def _dense_only(optimizer):
-    raise NotImplementedError(f"{type(optimizer).__name__} takes no sparse gradients: tf.convert_to_tensor(gradient) makes "
-                              "one dense.")
+    _apply_sparse = _dense_only
 
 
 class DecoupledWeightDecayExtension:

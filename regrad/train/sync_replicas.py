@@ -13,13 +13,14 @@ from regrad.ops.control import group, no_op
 from regrad.ops.queues import FIFOQueue
 from regrad.train.coordinator import QueueRunner
 from regrad.train.hooks import SessionRunHook
-from regrad.train.optimizer import Optimizer
+from regrad.train.optimizer import Optimizer, methods_of
 from regrad.train.wrapping import WrappingOptimizer
 from regrad.variables.assign import assign
 from regrad.variables.listing import global_variables, report_uninitialized_variables, variables_initializer
 from regrad.variables.variable import Variable
 
 
+@methods_of(WrappingOptimizer)
 class SyncReplicasOptimizer(Optimizer):
     """Trains as another optimizer does, by the mean of the gradients of several runs, which threads make.
 
@@ -46,10 +47,6 @@ class SyncReplicasOptimizer(Optimizer):
         self._variable_averages, self._variables_to_average = variable_averages, variables_to_average
         self._applied = False
         self.local_step_init_op = self.chief_init_op = self.ready_for_local_init_op = None
-
-    # Taken, not inherited: programs that find the optimizers of tf.train look for those whose `__base__` is Optimizer.
-    compute_gradients, variables = WrappingOptimizer.compute_gradients, WrappingOptimizer.variables
-    get_slot, get_slot_names = WrappingOptimizer.get_slot, WrappingOptimizer.get_slot_names
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """Returns the operation that gives gradients and waits for a token.
