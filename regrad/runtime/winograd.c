@@ -14,18 +14,31 @@ some at a time, or, where there are fewer of them than the filter has columns, t
 #include <stdlib.h>
 #include <string.h>
 
+#include "products.h"
 #include "sharing.h"
 #include "xla.h"
 
 #define INLINE static inline __attribute__((always_inline))
-#define P 0.70710678f
+#define P 0.70710678f /* the points */
 #define Q 1.41421356f
-enum { SIDE = 6, PLACES = SIDE * SIDE, MOST_TAPS = 25, MOST_TALL = 12, LINE = 16 /* numbers of a cache line */, MOST_WIDE = 3 * LINE };
+enum {
+    SIDE = 6, PLACES = SIDE * SIDE, MOST_TAPS = 25,
+    LINE = 16,               /* numbers of a cache line, and of the longest vectors */
+    MOST_WIDE = WIDEST * LINE,
+    TALL = 12,               /* rows that a product takes at once */
+    CACHE = 150000,          /* numbers of the tiles that are taken at a time: half of a cache of the second level */
+    FEW = 24, MOST = 48,     /* of them, where that says otherwise */
+    DEPTH = 128,             /* rows of a filter's panel at a time, where it is transformed when it is needed */
+    LONG = 128, PART = 64,   /* tiles, and channels, of which the filter's gradient is summed up at a time */
+    SPLITS = 8, LEAST = 96,  /* sums for as many threads, of so many tiles at least */
+    THREAD = 300000,         /* products that are worth a thread */
+};
 
-/* What is transformed: a tile of the image, and to it; filter and gradient of the result; back to the result, the filter's gradient. */
+/* What is transformed to six by six: tiles, the filter, tiles of the result's gradient; and from there: the result, the filter's
+   gradient. */
 typedef enum { IMAGE, FILTER, GRADIENT, RESULT, FILTER_GRADIENT, FORMS } Form;
 
-INLINE int expands(Form form) /* to six by six */
+INLINE int expands(Form form)
 {
     return form <= GRADIENT;
 }
@@ -38,70 +51,51 @@ INLINE int of_filter(Form form)
 /* Transforms the square of which row i, column j lies at from[i * side + j]; the result, at to[i * size + j]. */
 typedef void Transform(const float *const *from, float *const *to, int channels);
 
-/* z = x y, or z + x y: element i, k of x lies at x[i * row + k * inner], of which one is 1; y and z lie row by row. */
-typedef void Product(const float *x, int64_t row, int64_t inner, int64_t rows, const float *y, int64_t depth, float *z, int add);
-
 typedef struct {
-    int width;
-    Product *product[3];           /* of one, two, three vectors' columns */
     Transform *transform[FORMS][4]; /* for 2 to 5 numbers of what is not six by six */
 } Kind;
 
 #if defined __x86_64__ && !defined NO_AVX512
 #define WIDTH 16
-#define TALL(WIDE) ((WIDE) == 3 ? 8 : 12)
 #define FOR(NAME) avx512_##NAME
 #define TARGET __attribute__((target("avx512f")))
 #include "winograd_vectors.h"
 #endif
 #if defined __x86_64__ && !defined NO_AVX2
 #define WIDTH 8
-#define TALL(WIDE) ((WIDE) == 3 ? 4 : 6)
 #define FOR(NAME) avx2_##NAME
 #define TARGET __attribute__((target("avx2,fma")))
 #include "winograd_vectors.h"
 #endif
 #define WIDTH 4
-#ifdef __aarch64__
-#define TALL(WIDE) ((WIDE) == 3 ? 8 : 12)
-#else
-#define TALL(WIDE) 4
-#endif
 #define FOR(NAME) any_##NAME
 #define TARGET
 #include "winograd_vectors.h"
 
-static const Kind *kind_of_processor(void)
+static const Kind *kind_of(const Kernel *kernel)
 {
 #if defined __x86_64__ && !defined NO_AVX512
-    if (__builtin_cpu_supports("avx512f"))
+    if (kernel->width == 16)
         return &avx512_kind;
 #endif
 #if defined __x86_64__ && !defined NO_AVX2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (kernel->width == 8)
         return &avx2_kind;
 #endif
+    (void)kernel;
     return &any_kind;
 }
 
 /* -- a convolution and its pieces ------------------------------------------------------------------------------------ */
 
 enum { FORWARD, BY_INPUT, BY_FILTER }; /* as in winograd.py */
-enum {
-    CACHE = 150000,        /* numbers of the tiles that are taken at a time: half of a cache of the second level */
-    FEW = 24, MOST = 48,   /* of them, where that says otherwise */
-    DEPTH = 128,           /* of a filter's panel, where it is transformed when it is needed */
-    LONG = 128, PART = 64, /* tiles, and channels, of which the filter's gradient is summed up at a time */
-    SPLITS = 8, LEAST = 96, /* sums for as many threads, of so many tiles at least */
-    THREAD = 300000,       /* products that are worth a thread */
-};
-
 typedef struct { float *data; int64_t n, height, width, channels; } Images;
 
 typedef struct {
     Images x, y;                        /* what is convolved; the result, or its gradient */
     float *filter;                      /* [r, r, x's channels, y's], or turned by 180 degrees and [r, r, y's, x's] */
     int r, m, top, left, turned;
+    const Kernel *kernel;
     const Kind *kind;
     int64_t down, across, tiles;        /* of an image; of all */
     int64_t wide, panels;               /* columns of a panel of the filter, and how many there are */
@@ -109,7 +103,7 @@ typedef struct {
     int64_t padded;                     /* x's channels, filled up to whole vectors */
     float *nothing;                     /* zeros for what lies outside of an image */
     float *shared;                      /* by all threads: the transforms of all tiles, of the whole filter; or sums of them */
-    int64_t splits, part;               /* of the filter's gradient: how many sums, and x's channels at a time */
+    int64_t splits, part, kept;         /* of the filter's gradient: how many sums; x's channels, and panels of sums, at a time */
     atomic_int failed;                  /* no memory */
 } Task;
 
@@ -131,7 +125,7 @@ INLINE Transform *transform(const Task *t, Form form)
 INLINE void product(const Task *t, const float *x, int64_t row, int64_t inner, int64_t rows, const float *y, int64_t depth,
                     float *z, int add)
 {
-    t->kind->product[t->wide / t->kind->width - 1](x, row, inner, rows, y, depth, z, add);
+    t->kernel->product[t->wide / t->kernel->width - 1](x, row, inner, rows, y, t->wide, depth, z, t->wide, add);
 }
 
 /* Returns memory for numbers, or NULL, and then the task has failed. */
@@ -299,10 +293,9 @@ static void job_of_gradient(const void *task, int64_t job)
 {
     Task *t = (Task *)task;
     int64_t part = job / t->splits, split = job % t->splits, channel = part * t->part, wide = t->wide;
-    int64_t channels = least(t->x.channels - channel, t->part), padded = ceil_div(t->part, t->kind->width) * t->kind->width;
+    int64_t channels = least(t->x.channels - channel, t->part), padded = ceil_div(t->part, t->kernel->width) * t->kernel->width;
     int64_t begin = t->tiles * split / t->splits, end = t->tiles * (split + 1) / t->splits;
     int64_t place = apart(t->block, padded), dy_place = apart(t->block, wide), panel_size = PLACES * padded * wide;
-    int one_by_one = t->splits == 1 && end - begin <= t->block; /* a panel is finished before the next begins */
     float *v = room(t, PLACES * (place + dy_place)), *dy = v + PLACES * place, *to[PLACES], *from[PLACES];
     if (!v)
         return;
@@ -310,7 +303,7 @@ static void job_of_gradient(const void *task, int64_t job)
         int64_t count = least(end - first, t->block);
         transform_tiles(t, first, count, channel, channels, v, padded, place);
         for (int64_t panel = 0; panel < t->panels; panel++) {
-            float *sums = t->shared + (job * t->panels + (one_by_one ? 0 : panel)) * panel_size;
+            float *sums = t->shared + (job * t->kept + panel % t->kept) * panel_size;
             for (int64_t i = 0; i < count; i++) {
                 locate(t, &t->y, first + i, t->m, panel * wide, t->nothing, from);
                 for (int p = 0; p < PLACES; p++)
@@ -330,9 +323,9 @@ static void job_of_sums(const void *task, int64_t job)
 {
     const Task *t = task;
     int64_t part = job / t->panels, panel = job % t->panels, channel = part * t->part;
-    int64_t padded = ceil_div(t->part, t->kind->width) * t->kind->width, panel_size = PLACES * padded * t->wide;
+    int64_t padded = ceil_div(t->part, t->kernel->width) * t->kernel->width, panel_size = PLACES * padded * t->wide;
     write_gradient(t, channel, least(t->x.channels - channel, t->part), panel,
-                   t->shared + (part * t->splits * t->panels + panel) * panel_size, padded, t->panels * panel_size);
+                   t->shared + (part * t->splits * t->kept + panel) * panel_size, padded, t->kept * panel_size);
 }
 
 /* -- the three products of a convolution ------------------------------------------------------------------------------- */
@@ -341,8 +334,8 @@ static void job_of_sums(const void *task, int64_t job)
 static void choose_panels(Task *t)
 {
     int64_t best = 0;
-    for (int vectors = 3; vectors; vectors--) {
-        int64_t wide = vectors * t->kind->width, columns = ceil_div(t->y.channels, wide) * wide;
+    for (int vectors = WIDEST; vectors; vectors--) {
+        int64_t wide = vectors * t->kernel->width, columns = ceil_div(t->y.channels, wide) * wide;
         if (!best || columns < best) {
             best = columns;
             t->wide = wide;
@@ -377,19 +370,21 @@ static int run(int kind, Images x, Images y, float *filter, int r, int top, int 
         t.top = r - 1 - top;
         t.left = r - 1 - left;
     }
-    t.kind = kind_of_processor();
+    t.kernel = kernel_of_processor();
+    t.kind = kind_of(t.kernel);
     t.down = ceil_div(t.y.height, t.m);
     t.across = ceil_div(t.y.width, t.m);
     t.tiles = t.x.n * t.down * t.across;
-    t.padded = ceil_div(t.x.channels, t.kind->width) * t.kind->width;
+    t.padded = ceil_div(t.x.channels, t.kernel->width) * t.kernel->width;
     choose_panels(&t);
     t.part = least(t.padded, PART);
     int64_t parts = ceil_div(t.x.channels, t.part), few = kind != BY_FILTER && t.tiles <= t.y.channels;
-    t.block = kind == BY_FILTER ? LONG : least(CACHE / (PLACES * t.padded) / MOST_TALL * MOST_TALL, MOST);
+    t.block = kind == BY_FILTER ? LONG : least(CACHE / (PLACES * t.padded) / TALL * TALL, MOST);
     t.block = t.block < FEW ? FEW : t.block;
     t.splits = least(SPLITS / parts, ceil_div(t.tiles, LEAST));
     t.splits = t.splits < 1 ? 1 : t.splits;
-    int64_t numbers = PLACES * (kind == BY_FILTER ? parts * t.splits * t.panels * t.part * t.wide :
+    t.kept = t.splits == 1 && t.tiles <= t.block ? 1 : t.panels; /* one is finished before the next begins, or all in the end */
+    int64_t numbers = PLACES * (kind == BY_FILTER ? parts * t.splits * t.kept * t.part * t.wide :
                                 few ? apart(t.tiles, t.padded) : t.panels * t.x.channels * t.wide);
     t.shared = room(&t, numbers);
     t.nothing = calloc(t.padded + t.panels * t.wide, sizeof(float));

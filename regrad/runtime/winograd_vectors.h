@@ -1,7 +1,6 @@
-/* The arithmetic of winograd.c by vectors of WIDTH numbers, included once for each kind of processor.
+/* The transforms of winograd.c by vectors of WIDTH numbers, included once for each kind of processor.
 
-An inclusion defines: WIDTH; TALL(wide), the rows of a block of a product that is so many vectors wide and whose sums stay in
-registers; FOR(name), the name for this kind; TARGET, the attribute that lets the compiler use its instructions. */
+An inclusion defines: WIDTH; FOR(name), the name for this kind; TARGET, the attribute that lets the compiler use its instructions. */
 
 #define Vector FOR(Vector)
 typedef float Vector __attribute__((vector_size(4 * WIDTH), aligned(4), may_alias));
@@ -117,59 +116,7 @@ SQUARES(GRADIENT)
 SQUARES(RESULT)
 SQUARES(FILTER_GRADIENT)
 
-/* -- products ---------------------------------------------------------------------------------------------------------- */
-
-/* Some rows of z = x y, or of z + x y, at most `tall` of them; y and z have as many columns as `wide` vectors. */
-TARGET INLINE void FOR(rows)(const float *x, int64_t row, int64_t inner, int64_t rows, const float *y, int64_t depth, float *z,
-                             int add, const int tall, const int wide)
-{
-    const float *from[MOST_TALL];
-    Vector s[MOST_TALL][3];
-    for (int i = 0; i < tall; i++) { /* beyond the end the last row is computed again */
-        from[i] = x + (i < rows ? i : rows - 1) * row;
-        for (int j = 0; j < wide; j++)
-            s[i][j] = (Vector){0};
-    }
-    for (int64_t k = 0; k < depth; k++, y += wide * WIDTH)
-#pragma GCC unroll 16
-        for (int i = 0; i < tall; i++)
-#pragma GCC unroll 4
-            for (int j = 0; j < wide; j++)
-                s[i][j] += from[i][k * inner] * ((const Vector *)y)[j];
-    for (int i = 0; i < tall && i < rows; i++)
-        for (int j = 0; j < wide; j++, z += WIDTH)
-            if (add)
-                *(Vector *)z += s[i][j];
-            else
-                *(Vector *)z = s[i][j];
-}
-
-TARGET INLINE void FOR(product)(const float *x, int64_t row, int64_t inner, int64_t rows, const float *y, int64_t depth, float *z,
-                                int add, const int wide)
-{
-    const int tall = TALL(wide), half = (tall + 1) / 2;
-    for (; rows > half; rows -= tall, x += tall * row, z += tall * wide * WIDTH)
-        FOR(rows)(x, row, inner, rows, y, depth, z, add, tall, wide);
-    if (rows > 0)
-        FOR(rows)(x, row, inner, rows, y, depth, z, add, half, wide);
-}
-
-#define PRODUCT(WIDE) \
-    TARGET static void FOR(product_##WIDE)(const float *x, int64_t row, int64_t inner, int64_t rows, const float *y, \
-                                           int64_t depth, float *z, int add) \
-    { \
-        if (inner == 1) /* known to the compiler */ \
-            FOR(product)(x, row, 1, rows, y, depth, z, add, WIDE); \
-        else \
-            FOR(product)(x, 1, inner, rows, y, depth, z, add, WIDE); \
-    }
-PRODUCT(1)
-PRODUCT(2)
-PRODUCT(3)
-
 static const Kind FOR(kind) = {
-    WIDTH,
-    {FOR(product_1), FOR(product_2), FOR(product_3)},
     {[IMAGE] = {FOR(IMAGE_0), FOR(IMAGE_0), FOR(IMAGE_0), FOR(IMAGE_0)},
 #define ALL(FORM) [FORM] = {FOR(FORM##_2), FOR(FORM##_3), FOR(FORM##_4), FOR(FORM##_5)}
      ALL(FILTER), ALL(GRADIENT), ALL(RESULT), ALL(FILTER_GRADIENT)},
@@ -178,9 +125,7 @@ static const Kind FOR(kind) = {
 #undef Vector
 #undef SQUARE
 #undef SQUARES
-#undef PRODUCT
 #undef ALL
 #undef WIDTH
-#undef TALL
 #undef FOR
 #undef TARGET

@@ -16,17 +16,17 @@ import regrad as tf
 from regrad.core.host import HOST
 from regrad.runtime import backend, foreign, native, products, segment
 
-SOURCES = [str(path) for path in Path(native.__file__).parent.glob("*.c")]
+SOURCES = sorted(Path(native.__file__).parent.glob("*.c"))
 KERNELS = {"this processor's": (), "vectors of 8": ("-DNO_AVX512",), "vectors of 4": ("-DNO_AVX512", "-DNO_AVX2")}
-SHAPES = [(1, 5, 3), (128, 128, 128), (131, 77, 300)]  # rows, columns, inner: less than a tile, blocks, blocks and rests
+SHAPES = [(1, 5, 3), (128, 128, 128), (131, 77, 300), (500, 112, 40)]  # rows, columns, inner: a part of a tile, blocks, rests
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 needs_library = pytest.mark.skipif(native.library() is None and shutil.which("cc") is None, reason="no C compiler")
 
 
-def _compiled(folder, flags=()):
+def _compiled(folder, sources, *flags):
     path = folder / "products.so"
     flags = ["-O3", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", *flags]
-    subprocess.run(["cc", *flags, *SOURCES, "-o", str(path)], check=True)
+    subprocess.run(["cc", *flags, *map(str, sources), "-o", str(path), "-lm"], check=True)
     return ctypes.CDLL(str(path))
 
 
@@ -35,7 +35,7 @@ def library(tmp_path_factory):
     """The library, installed or compiled now."""
     found = native.library()
     if found is None:
-        found = _compiled(tmp_path_factory.mktemp("products"))
+        found = _compiled(tmp_path_factory.mktemp("products"), SOURCES)
         foreign.register.cache_clear()
     return found
 
@@ -68,7 +68,7 @@ def calls(monkeypatch):
 @needs_compiler
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_products_of_all_shapes_by_all_kernels(kernel, tmp_path):
-    built = _compiled(tmp_path, KERNELS[kernel])
+    built = _compiled(tmp_path, [path for path in SOURCES if path.stem in ("products", "sharing")], *KERNELS[kernel])
     target = f"regrad_product {kernel}"
     jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(built.regrad_product), platform="cpu")
     rng = np.random.default_rng(0)

@@ -78,7 +78,8 @@ def test_it_is_the_definition_on_the_host_and_compiled(name, always):
 def test_it_is_the_definition_on_other_processors(processor, tmp_path, always, monkeypatch):
     path = tmp_path / "winograd.so"
     flags = ["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", *PROCESSORS[processor]]
-    subprocess.run(["cc", *flags, str(FOLDER / "winograd.c"), str(FOLDER / "sharing.c"), "-o", str(path)], check=True)
+    sources = [str(FOLDER / f"{name}.c") for name in ("winograd", "products", "sharing")]
+    subprocess.run(["cc", *flags, *sources, "-o", str(path)], check=True)
     built = ctypes.CDLL(str(path))
     monkeypatch.setattr(native, "library", lambda: built)
     for name in ("tiles with rests, few of them", "2x2", "4x4", "5x5"):
