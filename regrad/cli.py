@@ -6,12 +6,13 @@ import runpy
 import sys
 
 
-def run_module(path, arguments=()):
+def run_module(path, arguments=(), is_module=False):
     """Runs a script in which `import tensorflow` means Regrad; returns its global names.
 
     Args:
       path: the script's file.
       arguments: what the script sees as `sys.argv[1:]`.
+      is_module: `path` is the name of a module, which is looked for as `python -m` does.
     """
     from regrad import compat
 
@@ -19,8 +20,10 @@ def run_module(path, arguments=()):
     was_installed = compat.installed()
     compat.install()
     argv, sys.argv = sys.argv, [path, *arguments]
-    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    sys.path.insert(0, os.getcwd() if is_module else os.path.dirname(os.path.abspath(path)))
     try:
+        if is_module:
+            return runpy.run_module(path, run_name="__main__", alter_sys=True)
         return runpy.run_path(path, run_name="__main__")
     finally:
         sys.argv = argv
@@ -36,18 +39,18 @@ def _parser():
     parser.add_argument("--version", action="version", version=f"regrad {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run a script; its `import tensorflow` gives Regrad")
-    run.add_argument("script", help="the Python file")
-    run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments for the script")
     explain = commands.add_parser("explain", help="run a script, then tell which rule differentiates each operation")
-    explain.add_argument("script", help="the Python file")
     explain.add_argument("--ys", required=True, help="what to differentiate: names of the script or of tensors, with commas")
     explain.add_argument("--xs", help="with respect to what; by default the trainable variables")
     explain.add_argument("--html", metavar="FILE", help="write a page with both graphs drawn")
     explain.add_argument("--json", metavar="FILE", help="write the explanation as JSON")
     explain.add_argument("--dot", metavar="FILE", help="write the graphs for Graphviz")
     doctor = commands.add_parser("doctor", help="run a script, then tell which of its gradient overrides did nothing")
-    doctor.add_argument("script", help="the Python file")
-    doctor.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments for the script")
+    for command in (run, explain, doctor):
+        command.add_argument("-m", dest="is_module", action="store_true", help="the script is a module's name, as in python -m")
+        command.add_argument("script", help="the Python file")
+        if command is not explain:
+            command.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments for the script").required = False
     return parser
 
 
@@ -59,7 +62,7 @@ def _doctor(options):
     known = set(gradient_registry.names())
     graph.kept = [graph.get_default_graph()]
     try:
-        run_module(options.script, options.arguments)
+        run_module(options.script, options.arguments, options.is_module)
     finally:
         found = overrides_in_use(graph.kept)
         graph.kept = None
@@ -75,7 +78,7 @@ def _explain(options):
 
     graph.kept = graphs = [graph.get_default_graph()]
     try:
-        names = run_module(options.script)
+        names = run_module(options.script, is_module=options.is_module)
     except SystemExit as end:  # tf.app.run ends so
         if end.code:
             raise
@@ -110,11 +113,18 @@ def _named(text, names, graphs):
         owner = next((g for g in reversed(graphs) if name.partition(":")[0] in g._by_name), None)
         if name not in names and owner is None:
             there = [*names, *(op for g in graphs for op in g._by_name)]
-            hint = nearest(name, there) or (
-                "" if names else ". The script ended with sys.exit, which takes its globals with it: name a tensor")
+            hint = nearest(name, there) or ("" if names else (
+                f". The script ended with sys.exit, which takes its globals with it: name a tensor{_losses(graphs)}"))
             raise KeyError(f"no global of the script and no tensor is called {name!r}{hint}")
         found.append(names[name] if name in names else owner.get_tensor_by_name(name if ":" in name else f"{name}:0"))
     return found
+
+
+def _losses(graphs):
+    """Returns ", such as 'loss:0'" for the last real scalars of the program's graphs, or an empty string."""
+    scalars = [t.name for g in reversed(graphs) for op in reversed(g._ops) for t in op.outputs
+               if t.dims == () and t.dtype.is_floating and op.forward_op is None and op.inputs]
+    return f", such as {' or '.join(map(repr, scalars[:3]))}" if scalars else ""
 
 
 def main(argv=None):
@@ -124,8 +134,11 @@ def main(argv=None):
     if not argv:
         parser.print_help(sys.stderr)
         return 2
+    if os.path.isfile(argv[0]):
+        print(f"regrad: the command comes first: regrad run {argv[0]}", file=sys.stderr)
+        return 2
     options = parser.parse_args(argv)
-    if not os.path.isfile(options.script):
+    if not options.is_module and not os.path.isfile(options.script):
         what = "is a folder, not a script" if os.path.isdir(options.script) else "no such file"
         print(f"regrad {options.command}: {what}: {options.script}", file=sys.stderr)
         return 2
@@ -134,24 +147,22 @@ def main(argv=None):
     except (SystemExit, KeyboardInterrupt):
         raise
     except BaseException as error:  # the script's own, told as `python script.py` would
-        error.__traceback__ = _frames_of_script(error, options.script)
+        error.__traceback__ = _frames_of_script(error)
         sys.excepthook(type(error), error, error.__traceback__)
         return 1
 
 
 def _run(options):
-    run_module(options.script, options.arguments)
+    run_module(options.script, options.arguments, options.is_module)
     return 0
 
 
-def _frames_of_script(error, script):
-    """Returns the traceback from the script's first frame on; all of it where the error is none of the script's."""
-    if isinstance(error, SyntaxError) and error.filename == script:
-        return None  # the error shows the line itself
+def _frames_of_script(error):
+    """Returns the traceback from the script's first frame on; None for an error before it, such as of its syntax."""
     frames = error.__traceback__
-    while frames is not None and frames.tb_frame.f_code.co_filename != script:
+    while frames is not None and frames.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>", runpy.__file__):
         frames = frames.tb_next
-    return frames or error.__traceback__
+    return frames
 
 
 if __name__ == "__main__":

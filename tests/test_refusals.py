@@ -671,6 +671,30 @@ def test_a_scripts_error_begins_at_its_line(script, words, tmp_path, capsys):
     assert words in told
 
 
+def test_a_module_is_run_as_by_python(tmp_path, monkeypatch, capsys):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("")
+    (tmp_path / "package" / "steps.py").write_text("count = 3")
+    script = ("import sys\nimport tensorflow as tf\nfrom . import steps\nprint(sys.argv[1:], steps.count)\n"
+              "tf.constant('a', tf.int32)")
+    (tmp_path / "package" / "train.py").write_text(script)
+    monkeypatch.chdir(tmp_path)
+
+    assert cli.main(["run", "-m", "package.train", "--steps=3", "-m"]) == 1
+
+    told = capsys.readouterr()
+    assert told.out == "['--steps=3', '-m'] 3\n"
+    assert told.err.splitlines()[1].endswith('train.py", line 5, in <module>')
+    assert cli.main(["run", "-m", "package.nothing"]) == 1
+    assert capsys.readouterr().err.endswith("No module named package.nothing\n")
+
+
+def test_a_script_without_a_command_is_told_the_command(tmp_path, capsys):
+    (tmp_path / "user.py").write_text("")
+    assert cli.main([str(tmp_path / "user.py")]) == 2
+    assert "regrad run " in capsys.readouterr().err
+
+
 def test_the_command_line_without_a_command_tells_what_there_is(capsys):
     assert cli.main([]) == 2
     assert "doctor" in capsys.readouterr().err

@@ -193,6 +193,7 @@ class Recorder:
 
     def __init__(self, metadata):
         self.metadata = metadata
+        metadata.steps = []  # those of an earlier run are gone, as in TensorFlow
         self.began = time.perf_counter()
 
     def step(self, name, kind, ops, action):

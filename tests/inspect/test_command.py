@@ -53,7 +53,7 @@ def test_a_script_that_builds_in_main_and_exits(tmp_path, capsys):
     assert cli.main(["explain", str(path), "--ys", "loss"]) == 0
     assert "Tanh" in capsys.readouterr().out
     assert cli.main(["explain", str(path), "--ys", "nothing"]) == 2
-    assert "name a tensor" in capsys.readouterr().err
+    assert "name a tensor, such as 'loss:0'" in capsys.readouterr().err
 
 
 def test_no_such_script(capsys):
