@@ -144,8 +144,9 @@ def bias(y, xs, feed_dict=None, session=None, scales=(0.01, 0.1, 1.0), direction
     from regrad.ops.reduce import reduce_sum
     from regrad.runtime.session import Session
 
-    if not isinstance(scales, (tuple, list)) or not all(isinstance(s, numbers.Real) and s > 0 for s in scales):
-        raise ValueError(f"bias: scales is a tuple of sizes of steps, each above 0; got {scales!r}.")
+    scales = tuple(scales)
+    if not all(isinstance(s, numbers.Real) and s > 0 for s in scales):
+        raise ValueError(f"bias: scales are the sizes of steps, each above 0; got {scales!r}.")
     xs = [element(x, "x") for x in _as_list(xs)]
     total = reduce_sum(y)
     grads = [whole(g) for g in gradients(total, xs, name="bias", **options)]
