@@ -86,7 +86,8 @@ def manual_variable_initialization(value):
 def _initialize(session):
     known = session.__dict__.setdefault("_initialized_by_keras", set())
     with session.graph.as_default():
-        new = [v for v in [*global_variables(), *session.graph.__dict__.get("_keras_variables", ())] if v not in known]
+        there = global_variables() + session.graph.__dict__.get("_keras_variables", [])
+        new = [v for v in there if v not in known] if len(there) != len(known) else []
         if new:
             valued = session.run([is_variable_initialized(v) for v in new])
             empty = [v for v, has in zip(new, valued) if not has]

@@ -182,6 +182,19 @@ class Layer(base.Layer):
             value = metric(value)
         values.append((metric, value))
 
+    def get_config(self):
+        """Returns a dict from which `from_config` makes such a layer; a class with further arguments adds them."""
+        from regrad.keras import configs
+
+        return configs.of_layer(self)
+
+    @classmethod
+    def from_config(cls, config):
+        """Returns a layer by what `get_config` gave."""
+        from regrad.keras import configs
+
+        return configs.made(cls, config)
+
     def get_weights(self):
         """Returns the values of all variables in the default session, arrays."""
         return backend.batch_get_value(self.weights) if self.weights else []
@@ -255,5 +268,10 @@ class InputLayer(Layer):
             with get_default_graph().name_scope(""):
                 input_tensor = array.placeholder(self.dtype, batch_input_shape, name=self.name)
         self.input = self.output = input_tensor
+        self.batch_input_shape = None if input_tensor.rank is None else tuple(input_tensor.shape.as_list())
         self.built = True
         input_tensor._keras_history = self, (), (), {}, input_tensor
+
+    def get_config(self):
+        """Returns the shape, dtype and name; a tensor that was given is not part of a description."""
+        return {"batch_input_shape": self.batch_input_shape, "dtype": self.dtype.name, "sparse": False, "name": self.name}

@@ -41,7 +41,7 @@ class BaseCell(Layer):
         self.recurrent_initializer, self.recurrent_regularizer = recurrent_initializer, recurrent_regularizer
         self.bias_initializer, self.bias_regularizer = bias_initializer, bias_regularizer
         self.kernel_constraint, self.recurrent_constraint = kernel_constraint, recurrent_constraint
-        self.bias_constraint = bias_constraint
+        self.bias_constraint, self.implementation = bias_constraint, implementation
         self.dropout, self.recurrent_dropout = (min(1.0, max(0.0, rate)) for rate in (dropout, recurrent_dropout))
         self._masks = {}
 
@@ -228,6 +228,7 @@ class ConvLSTM2DCell(LSTMCell):
         super().__init__(filters, *args, **kwargs)
         if (data_format or backend.image_data_format()) != "channels_last":
             raise ValueError("ConvLSTM2D works on channels_last; transpose the inputs.")
+        self.data_format = "channels_last"
         self.filters, self.kernel_size = filters, normalize(kernel_size, 2, "kernel_size")
         self.strides, self.padding = normalize(strides, 2, "strides"), padding.upper()
         self.dilation_rate = normalize(dilation_rate, 2, "dilation_rate")

@@ -12,6 +12,10 @@ class Constraint:
     def __call__(self, w):
         raise NotImplementedError(f"{type(self).__name__} is called with a variable's value: define __call__.")
 
+    def get_config(self):
+        """Returns the arguments that make the same one."""
+        return dict(vars(self))
+
 
 class MaxNorm(Constraint):
     """Shortens columns (vectors along `axis`) that are longer than `max_value`."""
@@ -61,9 +65,11 @@ max_norm, non_neg, unit_norm, min_max_norm = MaxNorm, NonNeg, UnitNorm, MinMaxNo
 
 
 def get(identifier):
-    """Returns a constraint for a name, a function, or None; ValueError for anything else."""
+    """Returns a constraint for a name, a description {"class_name", "config"}, a function, or None; ValueError for others."""
     if identifier is None or callable(identifier):
         return identifier
+    if isinstance(identifier, dict) and identifier.get("class_name") in _NAMES:
+        return globals()[identifier["class_name"]](**identifier.get("config", {}))
     if isinstance(identifier, str) and identifier in _NAMES:
         return globals()[identifier]()
     raise ValueError(f"Could not interpret constraint identifier: {identifier!r}")

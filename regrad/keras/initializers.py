@@ -35,6 +35,7 @@ truncated_normal = TruncatedNormal
 GlorotNormal, GlorotUniform = _tf.GlorotNormal, _tf.GlorotUniform
 glorot_normal, glorot_uniform = GlorotNormal, GlorotUniform
 he_normal, he_uniform, lecun_normal, lecun_uniform = _tf.he_normal, _tf.he_uniform, _tf.lecun_normal, _tf.lecun_uniform
+_LATER = {"HeNormal": he_normal, "HeUniform": he_uniform, "LecunNormal": lecun_normal, "LecunUniform": lecun_uniform}
 
 
 def serialize(initializer):
@@ -66,7 +67,10 @@ def get(identifier):
 
 
 def _named(name, custom_objects=None):
-    found = (custom_objects or {}).get(name) or (globals().get(name) if name in _NAMES else None)
+    from regrad.keras.utils import custom_object
+
+    found = (custom_objects or {}).get(name) or (globals().get(name) if name in _NAMES else None) or custom_object(
+        name) or _LATER.get(name)
     if found is None:
         raise ValueError(f"Unknown initializer: {name}")
     return found

@@ -9,9 +9,11 @@ from regrad.core.shapes import TensorShape
 from regrad.keras.backend import image_data_format
 from regrad.keras.base import Input, InputLayer, Layer, Wrapper
 from regrad.keras.cells import GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
+from regrad.keras.configs import deserialize, serialize
 from regrad.keras.operations import batch_dot, repeat_elements, resize_images
 from regrad.keras.recurrent import GRU, LSTM, RNN, Bidirectional, ConvLSTM2D, SimpleRNN
 from regrad.keras.regularizers import L1L2
+from regrad.keras.utils import custom_object
 from regrad.layers import convolutional, core, normalization, pooling
 from regrad.layers.base import InputSpec, activation_of, normalize
 from regrad.nn.embedding import embedding_lookup
@@ -36,6 +38,7 @@ def _adapted(of, phases=False, masks=False, **defaults):
                 given[name] = value(given) if callable(value) else value
         super(made, self).__init__(**given)
 
+    init.__signature__ = inspect.signature(of.__init__)
     made = type(of.__name__, (Layer, of), {"__init__": init, "__doc__": of.__doc__, "__module__": __name__,
                                            "_in_phases": phases, "supports_masking": masks})
     return made
@@ -108,7 +111,10 @@ class Lambda(Layer):
 
     def __init__(self, function, output_shape=None, mask=None, arguments=None, **kwargs):
         super().__init__(**kwargs)
-        self.function, self.arguments = function, arguments or {}
+        self.function = custom_object(function) if isinstance(function, str) else function
+        if self.function is None:
+            raise ValueError(f"Unknown function: {function!r}. Give it in `custom_objects`, {{{function!r}: the function}}.")
+        self.arguments = arguments or {}
 
     def call(self, inputs):
         return self.function(inputs, **self.arguments)
@@ -128,7 +134,7 @@ class Embedding(Layer):
         if "input_shape" not in kwargs and "batch_input_shape" not in kwargs:
             kwargs["input_shape"] = (input_length,)
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
-        self.input_dim, self.output_dim, self.mask_zero = input_dim, output_dim, mask_zero
+        self.input_dim, self.output_dim, self.mask_zero, self.input_length = input_dim, output_dim, mask_zero, input_length
         self.embeddings_initializer, self.embeddings_regularizer = embeddings_initializer, embeddings_regularizer
         self.embeddings_constraint = embeddings_constraint
 
@@ -143,6 +149,10 @@ class Embedding(Layer):
 
     def compute_mask(self, inputs, mask=None):
         return not_equal(inputs, array.zeros_like(inputs)) if self.mask_zero else None
+
+    def get_config(self):
+        """Returns what `Layer.get_config` does, and the arguments that mean another thing in other layers."""
+        return {**super().get_config(), "input_dim": self.input_dim, "input_length": self.input_length}
 
 
 class Masking(Layer):
@@ -249,12 +259,14 @@ class PReLU(Layer):
 
     def __init__(self, alpha_initializer="zeros", alpha_regularizer=None, alpha_constraint=None, shared_axes=None, **kwargs):
         super().__init__(**kwargs)
-        self.of_alpha = {"initializer": alpha_initializer, "regularizer": alpha_regularizer, "constraint": alpha_constraint}
+        self.alpha_initializer, self.alpha_regularizer = alpha_initializer, alpha_regularizer
+        self.alpha_constraint = alpha_constraint
         self.shared_axes = list(nest.flatten(shared_axes)) if shared_axes is not None else []
 
     def build(self, input_shape):
         sizes = [1 if i in self.shared_axes else d for i, d in enumerate(TensorShape(input_shape).as_list())][1:]
-        self.alpha = self.add_weight("alpha", sizes, **self.of_alpha)
+        self.alpha = self.add_weight("alpha", sizes, None, self.alpha_initializer, self.alpha_regularizer,
+                                     constraint=self.alpha_constraint)
         self.built = True
 
     def call(self, inputs):
@@ -363,6 +375,7 @@ class ActivityRegularization(Layer):
 
     def __init__(self, l1=0.0, l2=0.0, **kwargs):
         super().__init__(activity_regularizer=L1L2(l1, l2), **kwargs)
+        self.l1, self.l2 = l1, l2
 
     def call(self, inputs):
         return array.identity(inputs)
@@ -395,16 +408,20 @@ class LayerNormalization(Layer):
                  beta_regularizer=None, gamma_regularizer=None, beta_constraint=None, gamma_constraint=None, **kwargs):
         super().__init__(**kwargs)
         self.axis, self.epsilon = list(nest.flatten(axis)), epsilon
-        self.of_beta = center and (beta_initializer, beta_regularizer, beta_constraint)
-        self.of_gamma = scale and (gamma_initializer, gamma_regularizer, gamma_constraint)
+        self.center, self.scale = center, scale
+        self.beta_initializer, self.beta_regularizer, self.beta_constraint = beta_initializer, beta_regularizer, beta_constraint
+        self.gamma_initializer, self.gamma_regularizer = gamma_initializer, gamma_regularizer
+        self.gamma_constraint = gamma_constraint
 
     def build(self, input_shape):
         sizes = TensorShape(input_shape).as_list()
         self.axis = [a % len(sizes) for a in self.axis]
         self._sizes = [d if i in self.axis else 1 for i, d in enumerate(sizes)]
-        for name, of in (("gamma", self.of_gamma), ("beta", self.of_beta)):
-            shape = [sizes[a] for a in self.axis]
-            setattr(self, name, self.add_weight(name, shape, None, *of[:2], constraint=of[2]) if of else None)
+        shape = [sizes[a] for a in self.axis]
+        self.gamma = self.add_weight("gamma", shape, None, self.gamma_initializer, self.gamma_regularizer,
+                                     constraint=self.gamma_constraint) if self.scale else None
+        self.beta = self.add_weight("beta", shape, None, self.beta_initializer, self.beta_regularizer,
+                                    constraint=self.beta_constraint) if self.center else None
         self.built = True
 
     def call(self, inputs):
@@ -571,7 +588,7 @@ GlobalMaxPooling3D = GlobalMaxPool3D = _global("GlobalMaxPooling3D", 3, reduce.r
 def _margins(given, rank, name):
     """Returns [(before, after)] for each spatial axis, of what Keras's layers take for margins."""
     if rank == 1:
-        return [normalize(given, 2, name)]
+        return [normalize(given[0] if isinstance(given, list) and len(given) == 1 else given, 2, name)]
     given = (given,) * rank if isinstance(given, int) else given
     if len(given) != rank:
         raise ValueError(f"`{name}` must have {rank} elements, got {given}.")
@@ -685,13 +702,14 @@ class DepthwiseConv2D(Conv2D):  # type: ignore[valid-type, misc]
                          bias_regularizer=bias_regularizer, activity_regularizer=activity_regularizer,
                          bias_constraint=bias_constraint, **kwargs)
         self.depth_multiplier = depth_multiplier
-        self.of_kernel = {"initializer": depthwise_initializer, "regularizer": depthwise_regularizer,
-                          "constraint": depthwise_constraint}
+        self.depthwise_initializer, self.depthwise_regularizer = depthwise_initializer, depthwise_regularizer
+        self.depthwise_constraint = depthwise_constraint
 
     def build(self, input_shape):
         channels = self._channels(input_shape)
-        self.depthwise_kernel = self.add_weight("depthwise_kernel", [*self.kernel_size, channels, self.depth_multiplier],
-                                                **self.of_kernel)
+        self.depthwise_kernel = self.add_weight(
+            "depthwise_kernel", [*self.kernel_size, channels, self.depth_multiplier], None, self.depthwise_initializer,
+            self.depthwise_regularizer, constraint=self.depthwise_constraint)
         self.filters = channels * self.depth_multiplier
         self._build_bias()
 
@@ -701,7 +719,7 @@ class DepthwiseConv2D(Conv2D):  # type: ignore[valid-type, misc]
 
 
 __all__ = ["Bidirectional", "ConvLSTM2D", "GRU", "GRUCell", "Input", "InputLayer", "InputSpec", "LSTM", "LSTMCell", "Layer",
-           "RNN", "SimpleRNN", "SimpleRNNCell", "StackedRNNCells", "Wrapper", "add", "average", "concatenate", "dot", "maximum",
-           "minimum", "multiply", "subtract"]
+           "RNN", "SimpleRNN", "SimpleRNNCell", "StackedRNNCells", "Wrapper", "add", "average", "concatenate", "deserialize",
+           "dot", "maximum", "minimum", "multiply", "serialize", "subtract"]
 __all__ += [name for name, value in list(globals().items()) if isinstance(value, type) and issubclass(value, Layer)
             and not name.startswith("_") and name not in __all__]

@@ -209,7 +209,12 @@ def get(identifier):
     if isinstance(identifier, str) and identifier in _NAMES:
         found = globals()[identifier]
         return found() if isinstance(found, type) else found
-    raise ValueError(f"Could not interpret loss function identifier: {identifier!r}")
+    from regrad.keras.utils import custom_object
+
+    found = custom_object(identifier) if isinstance(identifier, str) else None
+    if found is None:
+        raise ValueError(f"Could not interpret loss function identifier: {identifier!r}")
+    return found() if isinstance(found, type) else found
 
 
 __all__ = [name for name, value in list(globals().items()) if getattr(value, "__module__", None) == __name__ and name[0] != "_"]

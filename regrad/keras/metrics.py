@@ -541,7 +541,12 @@ def get(identifier):
         return get(identifier["class_name"])(**identifier.get("config", {}))
     if isinstance(identifier, str) and identifier in _NAMES:
         return globals()[identifier]
-    raise ValueError(f"Unknown metric function: {identifier!r}")
+    from regrad.keras.utils import custom_object
+
+    found = custom_object(identifier) if isinstance(identifier, str) else None
+    if found is None:
+        raise ValueError(f"Unknown metric function: {identifier!r}")
+    return found
 
 
 def serialize(metric):

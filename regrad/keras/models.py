@@ -1,10 +1,13 @@
 """`tf.keras.models`: containers of layers, which are called, trained and saved as one."""
 
+import json
+
 from regrad.core import nest
 from regrad.keras import weights as files
 from regrad.keras.base import Input, InputLayer, Layer
 from regrad.keras.compiling import takes_training
 from regrad.keras.training import Trained
+from regrad.keras.utils import custom_object_scope
 from regrad.layers import base
 
 
@@ -50,6 +53,26 @@ class Model(Trained, Layer):
         if found is None:
             raise ValueError(f"No such layer: {name}. There are {', '.join(layer.name for layer in self.layers)}.")
         return found
+
+    def get_config(self):
+        """Returns a dict from which `from_config` makes such a model; NotImplementedError for a class of the program's own."""
+        from regrad.keras import configs
+
+        return configs.of_model(self)
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        """Returns a model by what `get_config` gave; `custom_objects` are classes and functions of the program's own."""
+        from regrad.keras import configs
+
+        with custom_object_scope(custom_objects or {}):
+            return configs.model_of(cls, config)
+
+    def to_json(self, **kwargs):
+        """Returns the model as JSON, for `model_from_json`; `kwargs` go to `json.dumps`."""
+        from regrad.keras import configs
+
+        return configs.to_json(self, **kwargs)
 
     def save_weights(self, filepath, overwrite=True, save_format=None):
         """Writes the values of all variables, in the session of Keras; not those of the optimizer.
@@ -240,4 +263,31 @@ class Sequential(Model):
         return inputs
 
 
-__all__ = ["Input", "Model", "Sequential"]
+def clone_model(model, input_tensors=None, clone_function=None):
+    """Returns a model of new layers like those of another, with variables of their own.
+
+    Args:
+      input_tensors: what the new model begins with, in place of new placeholders.
+      clone_function: from a layer to the new one.
+
+    Raises:
+      ValueError: the model is of a class of the program's own.
+    """
+    from regrad.keras import configs
+
+    return configs.clone(model, input_tensors, clone_function)
+
+
+def model_from_config(config, custom_objects=None):
+    """Returns the model that {"class_name": ..., "config": ...} describes."""
+    from regrad.keras import configs
+
+    return configs.deserialize(config, custom_objects)
+
+
+def model_from_json(json_string, custom_objects=None):
+    """Returns the model that `Model.to_json` described, without its variables' values."""
+    return model_from_config(json.loads(json_string), custom_objects)
+
+
+__all__ = ["Input", "Model", "Sequential", "clone_model", "model_from_config", "model_from_json"]

@@ -257,6 +257,9 @@ def _of_cell(name, cell, doc):
         RNN.__init__(self, cell(**cell_kwargs, trainable=given.get("trainable", True)), **given)
         self.input_spec = InputSpec(ndim=5 if issubclass(cell, cells.ConvLSTM2DCell) else 3)
 
+    both = [*inspect.signature(RNN.__init__).parameters, *order, *sorted(named - set(order))]
+    init.__signature__ = inspect.Signature([inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY) for n in both
+                                            if n not in ("self", "cell", "kwargs")])
     return type(name, (RNN,), {"__init__": init, "__doc__": doc, "__module__": __name__,
                                "units": property(lambda self: self.cell.units)})
 
@@ -297,6 +300,7 @@ class Bidirectional(Wrapper):
         for one in (self.forward_layer, self.backward_layer):
             one.zero_output_for_mask = one.return_sequences  # on the way back a repeated output would stand before the first
         self.forward_layer._name, self.backward_layer._name = f"forward_{layer.name}", f"backward_{self.backward_layer.name}"
+        self._given_backward = backward_layer is not None
         self.merge_mode, self.return_sequences, self.return_state = merge_mode, layer.return_sequences, layer.return_state
         self._in_phases = layer._in_phases
 
@@ -329,6 +333,11 @@ class Bidirectional(Wrapper):
         merged = {"concat": lambda: array.concat([ahead, back], -1), "sum": lambda: ahead + back, "mul": lambda: ahead * back,
                   "ave": lambda: (ahead + back) / 2, None: lambda: [ahead, back]}[self.merge_mode]()
         return [*nest.flatten(merged), *states] if self.return_state else merged
+
+    def get_config(self):
+        """Returns what `Layer.get_config` does; a backward layer that is a copy is not named."""
+        config = super().get_config()
+        return config if self._given_backward else {k: v for k, v in config.items() if k != "backward_layer"}
 
     def reset_states(self):
         """Gives the kept states of both layers zeros."""

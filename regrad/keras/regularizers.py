@@ -102,6 +102,9 @@ def get(identifier):
 
 def _named(name, custom_objects=None):
     made = {"L1": L1, "L2": L2, "L1L2": L1L2, "l1": l1, "l2": l2, "l1_l2": l1_l2, **(custom_objects or {})}
-    if name not in made:
+    from regrad.keras.utils import custom_object
+
+    found = made.get(name) or custom_object(name)
+    if found is None:
         raise ValueError(f"Unknown regularizer: {name}")
-    return made[name]
+    return found

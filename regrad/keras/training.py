@@ -331,7 +331,7 @@ class Trained:
         """Runs all batches once; returns what they gave: means of losses and the last values of metrics, or outputs, joined."""
         if mode != PREDICT:
             self.reset_metrics()
-        kept, total, n, last = [], 0.0, 0, None
+        kept, total, n, last, names = [], 0.0, 0, None, ()
         begin, end = (getattr(called, f"on_{mode}_batch_{when}") for when in ("begin", "end"))
         try:
             for i, (arrays, weighted, size) in enumerate(source.epoch()):
@@ -344,7 +344,8 @@ class Trained:
                 else:
                     counted = size if source.samples else 1
                     total, n, last = total + float(gave[0]) * counted, n + counted, [float(v) for v in gave]
-                    logs.update(zip(self.metrics_names, last))
+                    names = names or self.metrics_names
+                    logs.update(zip(names, last))
                 end(i, logs)
                 if self.stop_training and mode == TRAIN:
                     break

@@ -1,5 +1,6 @@
 """`tf.keras.utils`: labels and vectors as arrays, batches by number, and a bar that shows how far a program is."""
 
+import contextlib
 import sys
 import time
 
@@ -22,6 +23,35 @@ def normalize(x, axis=-1, order=2):
     norms = np.atleast_1d(np.linalg.norm(x, order, axis))
     norms[norms == 0] = 1
     return x / np.expand_dims(norms, axis)
+
+
+_custom: dict = {}  # what programs call by names: layers, activations, losses, metrics ...
+
+
+def get_custom_objects():
+    """Returns the dict of classes and functions of the program's own that are known by names; programs add theirs."""
+    return _custom
+
+
+def custom_object(name):
+    """Returns what the program calls by a name, or None."""
+    return _custom.get(name)
+
+
+@contextlib.contextmanager
+def custom_object_scope(*args):
+    """Context manager: classes and functions, {name: object}, are known by names inside."""
+    before = dict(_custom)
+    for given in args:
+        _custom.update(given)
+    try:
+        yield _custom
+    finally:
+        _custom.clear()
+        _custom.update(before)
+
+
+CustomObjectScope = custom_object_scope
 
 
 class Sequence:
@@ -87,4 +117,5 @@ class Progbar:
         self.update(self._seen + n, values)
 
 
-__all__ = ["Progbar", "Sequence", "normalize", "to_categorical"]
+__all__ = ["CustomObjectScope", "Progbar", "Sequence", "custom_object_scope", "get_custom_objects", "normalize",
+           "to_categorical"]

@@ -336,6 +336,13 @@ def normalize(value, n, name):
     return value
 
 
+def hard_sigmoid(x):
+    """Returns 0.2 x + 0.5, kept between 0 and 1."""
+    from regrad import nn
+
+    return nn.relu6(x * 1.2 + 3.0) / 6.0
+
+
 def activation_of(given):
     """Returns the activation that is given as a function, or by Keras's name for it; None for None.
 
@@ -351,8 +358,13 @@ def activation_of(given):
     from regrad.ops.math import exp
 
     known = {name: getattr(nn, name) for name in "elu relu selu sigmoid softmax softplus softsign tanh".split()}
-    known |= {"exponential": exp, "hard_sigmoid": lambda x: nn.relu6(x * 1.2 + 3.0) / 6.0, "linear": None}
+    known |= {"exponential": exp, "hard_sigmoid": hard_sigmoid, "linear": None}
     if given not in known:
+        from regrad.keras.utils import custom_object
+
+        found = custom_object(given)
+        if found is not None:
+            return found
         raise ValueError(f"Unknown activation function: {given!r}{nearest(given, known)}")
     return known[given]
 
