@@ -5,7 +5,9 @@ import functools
 import inspect
 
 from regrad.autodiff import forward as forward_mode
-from regrad.autodiff.walking import ancestors
+from regrad.autodiff.overrides import Override
+from regrad.autodiff.partials import Partials
+from regrad.autodiff.walking import ancestors, inner_gradients
 from regrad.core import nest, source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import RuleError
@@ -13,6 +15,7 @@ from regrad.core.graph import Tensor, body_graphs, get_default_graph, operations
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.ops.array import identity, identityn_op
+from regrad.ops.barrier import after
 
 
 def custom_gradient(f=None):
@@ -116,8 +119,8 @@ def _call(f, args, kwargs):
                 raise TypeError(f"custom_gradient: grad_fn of {_place(f)} must return (gradients, variable gradients), since "
                                 f"variables are used; it returned {returned!r}.")
             returned, variable_grads = returned
-            variable_grads = _as_list(variable_grads)
-        grads = _as_list(returned) if n_leaves or returned is not None else []
+            variable_grads = nest.flatten(variable_grads)
+        grads = nest.flatten(returned) if n_leaves or returned is not None else []
         if len(grads) == n_args and n_leaves > n_args:
             grads = grads + [None] * (n_leaves - n_args)  # nothing is said of keyword arguments: nothing flows there
         for wanted, got, of in ((n_leaves, grads, "arguments"), (len(variables), variable_grads, "variables")):
@@ -158,10 +161,6 @@ def build_apart(f, args, kwargs):
     return nest.pack_sequence_as(result, results), inputs, results, variables, ops
 
 
-def _as_list(x):
-    return nest.flatten(x)
-
-
 def _place(f):
     return f"'{getattr(f, '__name__', f)}' at {source.of_function(f)}"
 
@@ -192,9 +191,7 @@ def _tensor_leaves(args, kwargs):
 
 def _variables_used(graph, made_before, inputs):
     """Returns {trainable variable: [tensor]}: those that operations made since `made_before` read, and by which tensors."""
-    root = graph
-    while root.outer_graph is not None:
-        root = root.outer_graph
+    root = graph.root
     by_storage = {v._gradient_handle().op: v for v in root.get_collection(GraphKeys.TRAINABLE_VARIABLES)
                   if hasattr(v, "_gradient_handle")}
     reads_outside = {t.op for t in inputs}
@@ -300,10 +297,6 @@ def recompute_grad(f):
         reads = [convert_to_tensor(v) for v in variables]
 
         def rule(op, *dys):
-            from regrad.autodiff.partials import Partials
-            from regrad.autodiff.walking import inner_gradients
-            from regrad.ops.barrier import after
-
             # The barrier keeps the compiler from sharing the second computation with the first.
             again = after(list(op.inputs[len(results):len(results) + len(inputs)]), list(dys[:len(results)]))
             b, m = rebuild(again)
@@ -343,7 +336,7 @@ class _FirstCall:
         """Context manager for the second call: blocks of gradient_override_map hold, and collections keep what they hold."""
         graph = get_default_graph()
         own, graph._override_scope = graph._override_scope, self.scope
-        graphs = _outwards(graph)
+        graphs = list(graph.outwards())
         collections = [g._collections for g in graphs]
         lengths = [{name: len(items) for name, items in held.items()} for held in collections]
         made_before = len(graphs[-1]._ops)
@@ -361,8 +354,6 @@ class _FirstCall:
 
     def resembled_by(self, results, made):
         """Gives what was `made` again, for `results`, the rules attached to what was made first, and its random numbers."""
-        from regrad.autodiff.overrides import Override
-
         now = _computing(results, made)
         alike = [op.type for op in self.ops] == [op.type for op in now]
         for i, old in enumerate(self.ops):
@@ -379,14 +370,6 @@ class _FirstCall:
                     raise ValueError(f"{what}cannot draw again what it drew in the loop or branch around it. Draw outside of "
                                      "the function, and give it the numbers.")
                 now[i].draws_as = old.draws_as or old
-
-
-def _outwards(graph):
-    """Returns a graph and those around it, the outermost last."""
-    graphs = [graph]
-    while graphs[-1].outer_graph is not None:
-        graphs.append(graphs[-1].outer_graph)
-    return graphs
 
 
 def _computing(results, made):

@@ -121,11 +121,8 @@ class _DefinedFunction:
         """Returns what the function gives for `inputs`; its variables are those of its first call."""
         from regrad.variables.scope import AUTO_REUSE, get_variable_scope, variable_scope_only
 
-        graph = get_default_graph()
-        while graph.outer_graph is not None:
-            graph = graph.outer_graph
         here = get_variable_scope()
-        first = _scopes(graph).setdefault(self, here)
+        first = _scopes(get_default_graph().root).setdefault(self, here)
         if first.name == here.name:
             return self._func(*inputs)
         with variable_scope_only(first, AUTO_REUSE, None):
@@ -230,9 +227,7 @@ def symbolic_gradient(input, Tout, f, name=None):
     graph = get_default_graph()
     with graph.name_scope(name or "SymbolicGradient"):
         if isinstance(f, str):
-            found = None
-            while graph is not None and found is None:
-                found, graph = _functions(graph).get(f), graph.outer_graph
+            found = next((_functions(g)[f] for g in graph.outwards() if f in _functions(g)), None)
             if found is None:
                 raise ValueError(f"symbolic_gradient: no function {f!r} was called in this graph.")
             f = found

@@ -382,6 +382,19 @@ class Graph:
         self.seed = None
         self.outer_graph = None
 
+    def outwards(self):
+        """Yields the graph and, of the body of a branch, loop or function, those around it, the outermost last."""
+        graph = self
+        while graph is not None:
+            yield graph
+            graph = graph.outer_graph
+
+    @property
+    def root(self):
+        """The graph that is nobody's body, around all others."""
+        *_, outermost = self.outwards()
+        return outermost
+
     # -- adding operations --------------------------------------------------------------
 
     def _add(self, opdef, inputs, attrs, name, groups=None, specs=None):
@@ -983,20 +996,9 @@ class FuncGraph(Graph):
         self.gradient_rules = outer_graph.gradient_rules
         self.override_blocks = outer_graph.override_blocks
 
-    @property
-    def root(self):
-        """The graph that is nobody's body, around all others."""
-        graph = self
-        while graph.outer_graph is not None:
-            graph = graph.outer_graph
-        return graph
-
     def encloses(self, graph):
         """True when `graph` is one of the graphs around this one."""
-        outer = self.outer_graph
-        while outer is not None and outer is not graph:
-            outer = outer.outer_graph
-        return outer is not None
+        return graph is not self and any(outer is graph for outer in self.outwards())
 
     def add_input(self, dtype, dims, name):
         """Returns a new input tensor of the body, the last."""
@@ -1045,10 +1047,9 @@ class FuncGraph(Graph):
 
     def note_read(self, snapshot, storage):
         """Remembers here and further out that a read made outside stands for one inside: a loop may have to make it one."""
-        graph = self
-        while graph.outer_graph is not None:
-            graph.reads[snapshot] = storage
-            graph = graph.outer_graph
+        for graph in self.outwards():
+            if graph.outer_graph is not None:
+                graph.reads[snapshot] = storage
 
     def read_inside(self, snapshot):
         """Makes the read of a variable that was captured one of this body: its value is then that of each call."""

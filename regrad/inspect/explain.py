@@ -373,10 +373,7 @@ def _unchanged(graph, overrides):
     counts = [(o, "caught", o.caught) for o in overrides]
     counts += [(r, "used", r.used) for r in [*gradient_registry._rules.values(), *graph.override_blocks]]
     counts += [(r, "caught", r.caught) for op in graph._ops for r in op.attached_rules or () if isinstance(r, Override)]
-    graphs = []
-    while graph is not None:
-        graphs.append((graph, graph._finalized))
-        graph = graph.outer_graph
+    graphs = [(g, g._finalized) for g in graph.outwards()]
     for g, _ in graphs:
         g._finalized = True
     try:

@@ -164,11 +164,9 @@ def _extend(body, tensors):
 def _touched(op):
     """Forgets what was remembered about an op that got more outputs, and about the graphs around it."""
     op.__dict__.pop("_host", None)
-    graph = op.graph
-    while graph is not None:
+    for graph in op.graph.outwards():
         graph.__dict__.pop("_plan", None)
         graph.__dict__.pop("_needs_host", None)
-        graph = graph.outer_graph
 
 
 def _is_real(t):

@@ -16,7 +16,7 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, REAL, as_dtype
 from regrad.core.errors import BadValue, ShapeError
-from regrad.core.graph import FuncGraph, get_default_graph
+from regrad.core.graph import get_default_graph
 from regrad.core.host import HOST
 from regrad.core.opdef import Spec, broadcasted, define_op, rank_is, spec_text
 from regrad.core.shapes import as_dims, compatible, fully_known, size_of
@@ -39,7 +39,7 @@ def get_seed(op_seed):
     if graph.seed is not None:
         if op_seed is None:
             # One count for the program and the bodies in it, so that no two of their ops draw the same.
-            root = graph.root if isinstance(graph, FuncGraph) else graph
+            root = graph.root
             op_seed = root.__dict__.get("_seeds_given", 0)
             root._seeds_given = op_seed + 1
         seeds = graph.seed % _MAX_SEED, op_seed % _MAX_SEED

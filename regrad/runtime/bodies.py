@@ -194,14 +194,12 @@ class MustRunOnHost(Exception):
         """Remembers it, for the op and for the graphs around it."""
         op = self.op
         op._host = True
-        graph = op.graph
-        while graph is not None:
+        for graph in op.graph.outwards():
             for name in ("_plan", "_needs_host"):
                 graph.__dict__.pop(name, None)
             for other in (graph.outer_graph._ops if graph.outer_graph is not None else ()):
                 if other.opdef.extra.get("has_bodies"):
                     other.__dict__.pop("_host", None)
-            graph = graph.outer_graph
 
 
 class _Inline:

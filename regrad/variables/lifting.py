@@ -7,8 +7,7 @@ from regrad.core.graph import FuncGraph, get_default_graph
 
 def root_graph(graph=None):
     """Returns the outermost graph around `graph` (the default graph by default)."""
-    graph = graph or get_default_graph()
-    return graph.root if isinstance(graph, FuncGraph) else graph
+    return (graph or get_default_graph()).root
 
 
 def graph_around(variable):

@@ -512,11 +512,8 @@ def _waits_for_assignment(graph, variable):
     if not isinstance(graph, FuncGraph) and not any(op is not variable.initializer and may_assign(op)
                                                     for op in storage._consumers or ()):
         return False
-    while graph is not None:  # a branch or loop waits for what the blocks around it wait for
-        if any(storage.op in _assigned_before(controller) for controller in graph._control_stack):
-            return True
-        graph = graph.outer_graph
-    return False
+    # A branch or loop waits for what the blocks around it wait for.
+    return any(storage.op in _assigned_before(controller) for g in graph.outwards() for controller in g._control_stack)
 
 
 def _assigned_before(controller):
