@@ -277,6 +277,8 @@ class Runner:
             else:
                 owned += [args[i] for i in segment.donate]
             results = segment.run_host(args, seeds, owned)
+            if owned is not None and segment.alone and self.commits and not isinstance(self.plan.graph, FuncGraph):
+                owned += segment.made(results, [*args, *owned])
         else:
             if self.session.executing > 1:  # a run that waits, for this one perhaps, may still need what it would overwrite
                 for i in segment.donate:

@@ -539,6 +539,17 @@ class Segment:
                 raise
         return [np.asarray(r) if hasattr(r, "rows") else r for r in results] if self.has_bodies else results
 
+    def made(self, results, args):
+        """Returns those of `results` of a run by NumPy that are new arrays, which nobody else has.
+
+        Not where a user's code, or a branch's or loop's, may hand out what it keeps.
+        """
+        if self.has_bodies or any(USER_DEFINED in n.opdef.key for n in self.nodes):
+            return []
+        given = {id(x) for x in (*args, *self.constants, *self.template)}
+        return [r for r in {id(r): r for r in results}.values()
+                if type(r) is np.ndarray and r.flags.owndata and id(r) not in given]
+
     @property
     def compiled(self):
         return self._executable is not None

@@ -11,7 +11,6 @@ import ctypes
 import os
 import selectors
 import signal
-import socket
 import sys
 import threading
 import time
@@ -188,6 +187,8 @@ class _Watcher:
         return cls.one
 
     def __init__(self):
+        import socket  # not in every program's imports: it takes 2 ms
+
         self._hearing, self._waking = socket.socketpair()  # Python writes a signal's number, whatever the main thread does
         self._hearing.setblocking(False)
         self._waking.setblocking(False)

@@ -1,5 +1,6 @@
 """Sessions: fetches, feeds, order, failures, and what the counters say."""
 
+import itertools
 import os
 import re
 import subprocess
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import regrad as tf
+from regrad.runtime import buffers
 
 
 @pytest.fixture
@@ -516,3 +518,25 @@ def test_sizes_that_data_decide_are_those_of_this_run(session):
         assert session.run([kept, given], {x: row}) == [n, n + 1]
         assert session.run(inside, {x: row}).tolist() == [n, 4 - n]
         assert session.run(size.assign(kept), {x: row}) == session.run(size) == n
+
+
+def test_what_numpy_made_is_kept_without_a_copy_and_what_others_have_is_not(monkeypatch):
+    copied, kept = [], buffers.kept
+    monkeypatch.setattr(buffers, "kept", lambda array: copied.append(array) or kept(array))
+    x = tf.placeholder(tf.float32, [300])
+    start = tf.zeros([300])
+    sums, same, fed, constant, part = (tf.Variable(start) for _ in range(5))
+    total = x + 1
+    numbers = tf.constant(np.arange(300.0), tf.float32)
+    step = tf.group(sums.assign(total), same.assign(total), fed.assign(x), constant.assign(numbers),
+                    part.assign(tf.reshape(tf.reshape(total, [3, 100]), [300])))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        copied.clear()
+        given = np.ones(300, np.float32)
+        session.run(step, {x: given})
+        assert len(copied) == 4
+        held = [session.state[v._gradient_handle().op] for v in (sums, same, fed, constant, part)]
+        assert not any(np.shares_memory(a, b) for a, b in itertools.combinations([*held, given], 2))
+        given[:] = 7
+        assert [v.mean() for v in session.run([sums, same, fed, constant, part])] == [2, 2, 1, 149.5, 2]
