@@ -62,7 +62,7 @@ class SessionRunHook:
 
 
 class SecondOrStepTimer:
-    """Tells when something is due: every so many seconds, or steps."""
+    """Tells when something is due: every so many seconds, or steps; ValueError unless one of the two is given."""
 
     def __init__(self, every_secs=None, every_steps=None):
         if (every_secs is None) == (every_steps is None):
@@ -92,11 +92,8 @@ class SecondOrStepTimer:
         return since
 
     def last_triggered_step(self):
+        """Returns the step at which it was done last, or None."""
         return self._last_step
-
-
-def _timer(secs, steps):
-    return SecondOrStepTimer(every_secs=secs, every_steps=steps)
 
 
 def _step_tensor(hook):
@@ -154,7 +151,7 @@ class CheckpointSaverHook(SessionRunHook):
             raise ValueError("You cannot provide both saver and scaffold.")
         self._directory = checkpoint_dir
         self._path = os.path.join(checkpoint_dir, checkpoint_basename)
-        self._timer = _timer(save_secs, save_steps)
+        self._timer = SecondOrStepTimer(save_secs, save_steps)
         self._saver, self._scaffold = saver, scaffold
         self._listeners = list(listeners or [])
         self._save_graph = save_graph_def
@@ -240,7 +237,7 @@ class LoggingTensorHook(SessionRunHook):
         if every_n_iter is not None and every_n_iter <= 0:
             raise ValueError(f"invalid every_n_iter={every_n_iter}.")
         self._tensors = dict(tensors) if isinstance(tensors, dict) else {getattr(t, "name", t): t for t in tensors}
-        self._timer = None if only_at_end else _timer(every_n_secs, every_n_iter)
+        self._timer = None if only_at_end else SecondOrStepTimer(every_n_secs, every_n_iter)
         self._at_end, self._formatter = at_end, formatter
 
     def begin(self):
@@ -305,7 +302,7 @@ class StepCounterHook(SessionRunHook):
     def __init__(self, every_n_steps=100, every_n_secs=None, output_dir=None, summary_writer=None):
         """Args: output_dir: folder of the FileWriterCache's writer; summary_writer: the FileWriter. Neither: the figure is
         only logged."""
-        self._timer = _timer(every_n_secs, None if every_n_secs is not None else every_n_steps)
+        self._timer = SecondOrStepTimer(every_n_secs, None if every_n_secs is not None else every_n_steps)
         self._writer, self._output_dir = summary_writer, output_dir
         self.steps_per_sec = None
 
@@ -346,7 +343,7 @@ class SummarySaverHook(SessionRunHook):
         """
         if (scaffold is None) == (summary_op is None):
             raise ValueError("Exactly one of scaffold or summary_op must be provided.")
-        self._timer = _timer(save_secs, save_steps)
+        self._timer = SecondOrStepTimer(save_secs, save_steps)
         self._op, self._scaffold = summary_op, scaffold
         self._writer, self._output_dir = summary_writer, output_dir
 
@@ -387,7 +384,7 @@ class ProfilerHook(SessionRunHook):
 
     def __init__(self, save_steps=None, save_secs=None, output_dir="", show_dataflow=True, show_memory=False):
         """Args: show_dataflow, show_memory: accepted."""
-        self._timer = _timer(save_secs, save_steps)
+        self._timer = SecondOrStepTimer(save_secs, save_steps)
         self._path = os.path.join(output_dir, "timeline-{}.json")
 
     def begin(self):

@@ -127,25 +127,7 @@ class Optimizer:
           TypeError: a gradient that is no tensor, or what is no pair; `global_step` is no variable.
           NotImplementedError: the second of a pair is no variable.
         """
-        pairs = []
-        grads_and_vars = tuple(grads_and_vars)
-        if not grads_and_vars:
-            raise ValueError("No variables provided.")
-        for pair in grads_and_vars:
-            if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-                raise TypeError("apply_gradients takes a list of pairs (gradient, variable), as compute_gradients returns it; "
-                                f"got {pair!r} in it.")
-            g, v = pair
-            if not isinstance(v, Variable) and g is not None:
-                raise NotImplementedError(f"Trying to update a Tensor: {v!r}, the second of a pair (gradient, variable), is no "
-                                          "tf.Variable.")
-            if g is not None and not isinstance(g, (Tensor, IndexedSlices)):
-                try:
-                    g = convert_to_tensor(g)
-                except TypeError:
-                    raise TypeError("Gradient must be convertible to a Tensor or IndexedSlices, or None: "
-                                    f"{g}") from None
-            pairs.append((g, v))
+        pairs = _checked_pairs(grads_and_vars)
         if global_step is not None and not isinstance(global_step, (Variable, Tensor)):
             raise TypeError(f"global_step must be a variable, got {global_step!r}; tf.train.get_or_create_global_step() makes "
                             "one.")
@@ -337,6 +319,28 @@ def only_writes(apply_sparse):
     out of range, where nothing is written, so that the number of rows is known before the run."""
     apply_sparse._only_writes = True
     return apply_sparse
+
+
+def _checked_pairs(grads_and_vars):
+    """Returns [(Tensor, IndexedSlices or None, Variable)] of what `apply_gradients` is given."""
+    pairs = []
+    for pair in grads_and_vars:
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise TypeError("apply_gradients takes a list of pairs (gradient, variable), as compute_gradients returns it; "
+                            f"got {pair!r} in it.")
+        g, v = pair
+        if not isinstance(v, Variable) and g is not None:
+            raise NotImplementedError(f"Trying to update a Tensor: {v!r}, the second of a pair (gradient, variable), is no "
+                                      "tf.Variable.")
+        if g is not None and not isinstance(g, (Tensor, IndexedSlices)):
+            try:
+                g = convert_to_tensor(g)
+            except TypeError:
+                raise TypeError(f"Gradient must be convertible to a Tensor or IndexedSlices, or None: {g}") from None
+        pairs.append((g, v))
+    if not pairs:
+        raise ValueError("No variables provided.")
+    return pairs
 
 
 def _distinct_rows(values, indices, num_rows=None):
