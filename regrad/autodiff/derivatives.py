@@ -5,7 +5,7 @@ All are made of `gradients()`, so overrides, views and blocks hold in them as an
 
 import re
 
-from regrad.autodiff.gradients import _as_list, gradients
+from regrad.autodiff.gradients import as_list, gradients
 from regrad.autodiff.overrides import View
 from regrad.autodiff.partials import element
 from regrad.autodiff.walking import for_forward_mode
@@ -14,6 +14,7 @@ from regrad.core.graph import get_default_graph
 from regrad.core.opdef import spec_text
 from regrad.core.shapes import compatible
 from regrad.ops import array, math
+from regrad.ops.indexing import one_hot
 from regrad.ops.reduce import reduce_sum
 
 
@@ -28,11 +29,9 @@ def jacobian(y, xs, name="jacobian", unconnected_gradients="none", **options):
     Returns:
       A list of tensors (None where no path leads from x to y), or one if `xs` is no list.
     """
-    from regrad.ops.indexing import one_hot
-
     many = isinstance(xs, (list, tuple))
     y = convert_to_tensor(y)
-    xs = _as_list(xs)
+    xs = as_list(xs)
     with get_default_graph().name_scope(name):
         flat = array.reshape(y, [-1])
         n = array.size(flat)
@@ -82,8 +81,6 @@ def batch_jacobian(y, x, name="batch_jacobian", **options):
     Raises:
       ValueError: the numbers of examples differ.
     """
-    from regrad.ops.indexing import one_hot
-
     y, x = convert_to_tensor(y), convert_to_tensor(x)
     for what, t in (("y", y), ("x", x)):
         if t.dims == ():
@@ -119,7 +116,7 @@ def hessians(ys, xs, name="hessians", colocate_gradients_with_ops=False, gate_gr
     Raises:
       ValueError: `ys` are linear in an x, so that its gradient does not depend on it.
     """
-    xs = _as_list(xs)
+    xs = as_list(xs)
     with get_default_graph().name_scope(name):
         grads = gradients(ys, xs, **options)
         return [None if g is None else _second(g, x, options) for g, x in zip(grads, xs)]
@@ -137,8 +134,14 @@ def hessian_vector_product(ys, xs, vs, **options):
     """Returns H v for each x, with H the Hessian of the sum of `ys` and `vs` one tensor like each x.
 
     One gradient of <gradient, v> (Pearlmutter 1994): the cost of two gradients, whatever the size of x.
+
+    Returns:
+      A list with a tensor of the shape and dtype of each x, None where no path leads to it.
+
+    Raises:
+      ValueError: another number of `vs`, or one that has not the shape and dtype of its x.
     """
-    xs = _as_list(xs)
+    xs = as_list(xs)
     vs = _directions(xs, vs)
     grads = gradients(ys, xs, **options)
     products = [reduce_sum(math.multiply(g, array.stop_gradient(v))) for g, v in zip(grads, vs) if g is not None]
@@ -149,7 +152,7 @@ def hessian_vector_product(ys, xs, vs, **options):
 
 def _directions(xs, vs):
     """Returns `vs` as tensors, each of the dtype and shape of its x."""
-    vs = _as_list(vs)
+    vs = as_list(vs)
     if len(xs) != len(vs):
         raise ValueError(f"xs and vs must have the same length: {len(xs)} and {len(vs)}.")
     out = []
@@ -176,8 +179,11 @@ def forward_gradients(ys, xs, vs, name="forward_gradients", **options):
 
     Returns:
       A list with a tensor like each y, None where no path leads to it.
+
+    Raises:
+      ValueError: another number of `vs`, or one that has not the shape and dtype of its x.
     """
-    ys, xs = _as_list(ys), _as_list(xs)
+    ys, xs = as_list(ys), as_list(xs)
     with get_default_graph().name_scope(name):
         ys, vs = [convert_to_tensor(y) for y in ys], _directions(xs, vs)
         out = []
@@ -202,8 +208,15 @@ def view_gradients(ys, xs, views, **options):
     Args:
       views: list of `View`s, or {name: overrides}, None for the gradient without any.
       options: further arguments of `gradients`.
+
+    Returns:
+      {name: what `gradients` returns, a list as long as `xs`}.
+
+    Raises:
+      TypeError: something in `views` is no View.
+      ValueError: two views have one name.
     """
-    views = [View(name, overrides) for name, overrides in views.items()] if isinstance(views, dict) else _as_list(views)
+    views = [View(name, overrides) for name, overrides in views.items()] if isinstance(views, dict) else as_list(views)
     if not all(isinstance(v, View) for v in views):
         raise TypeError("view_gradients: views are a list of tf.View(name, overrides), or a dict {name: overrides}; got "
                         f"{views!r}.")

@@ -67,14 +67,14 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
       OverrideError (ValueError): an override of this call caught no operation, or a group leaks.
       TypeError, ValueError: arguments that do not fit together.
     """
-    ys, xs = _as_list(ys), _as_list(xs)
-    stops = [] if stop_gradients is None else _as_list(stop_gradients)
+    ys, xs = as_list(ys), as_list(xs)
+    stops = [] if stop_gradients is None else as_list(stop_gradients)
     if unconnected_gradients not in ("none", "zero"):
         raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}; it is 'none' or 'zero'.")
     if isinstance(grad_ys, dict):
         raise TypeError(f"grad_ys is a list of the gradients that arrive at ys, got {grad_ys!r}; rules are given by name: "
                         "gradients(ys, xs, overrides={...}).")
-    grad_ys = [None] * len(ys) if grad_ys is None else _as_list(grad_ys)
+    grad_ys = [None] * len(ys) if grad_ys is None else as_list(grad_ys)
     if len(grad_ys) != len(ys):
         raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
     if aggregation_method not in (None, 0, 1, 2):
@@ -84,13 +84,13 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
     graph = _graph_of(ys)
     with graph.as_default(), graph.name_scope(name):
         # A Variable as y is what a run reads; as x it stands for its storage and for every read of it.
-        ys = [convert_to_tensor(_sparse_values(y), name="y") for y in ys]
+        ys = [convert_to_tensor(values_of_slices(y), name="y") for y in ys]
         xs, stops = [element(x, "x") for x in xs], [element(s, "stop_gradients") for s in stops]
         for what, tensors in (("ys", ys[1:]), ("xs", xs), ("stop_gradients", stops)):
             for t in tensors:
-                _check_reachable(graph if what == "ys" else ys[0].graph, t, what)
+                check_reachable(graph if what == "ys" else ys[0].graph, t, what)
         options = {"overrides": None if overrides is None else as_overrides(overrides, graph, "this call"),
-                   "view": _checked_view(view), "through_gradients": through_gradients, "accumulate": accumulate}
+                   "view": checked_view(view), "through_gradients": through_gradients, "accumulate": accumulate}
         sums = Partials(accumulate, colocate_gradients_with_ops)
         for t, g in (known_gradients or {}).items():
             sums.know(element(t, "known_gradients"), g)
@@ -161,7 +161,7 @@ def _bridges(home, outer_xs):
     return {inner: outer for outer, inner in captured.items() if outer.op in reached}
 
 
-def _checked_view(view):
+def checked_view(view):
     if view is not None and not isinstance(view, View):
         raise TypeError(f"gradients: view is a tf.View(name, overrides), got {view!r}.")
     return view
@@ -191,7 +191,7 @@ class Walk:
         if not through_gradients:
             behind = {op for op in behind if op.forward_op is None}
         ops = sorted(behind, key=_creation)
-        view_overrides = () if _checked_view(view) is None else view.overrides
+        view_overrides = () if checked_view(view) is None else view.overrides
         call = as_overrides(overrides, graph, "this call")
         if outer is not None:
             call, view_overrides = outer.resolution.call, outer.resolution.view
@@ -389,11 +389,11 @@ def _blame(op, rule):
     return f"Rule: {rule.describe()}. Op made at {op.location}."
 
 
-def _as_list(x):
+def as_list(x):
     return list(x) if isinstance(x, (list, tuple)) else [x]
 
 
-def _sparse_values(y):
+def values_of_slices(y):
     return y.values if isinstance(y, IndexedSlices) else y
 
 
@@ -408,7 +408,7 @@ def _reachable(graph, t):
     return t.graph is graph or isinstance(graph, FuncGraph) and graph.encloses(t.graph)
 
 
-def _check_reachable(graph, t, what):
+def check_reachable(graph, t, what):
     if not _reachable(graph, t):
         raise ValueError(f"gradients: {t!r} in {what} belongs to another graph than {'the first of ' * (what == 'ys')}ys.")
 

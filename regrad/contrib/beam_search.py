@@ -2,7 +2,7 @@
 
 import collections
 
-from regrad.contrib.decoding import Decoder, _embedding, _ends
+from regrad.contrib.decoding import Decoder, embedding_function, first_and_last
 from regrad.core import dtypes, nest
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import Tensor
@@ -85,8 +85,8 @@ class BeamSearchDecoder(Decoder):
                  length_penalty_weight=0.0, coverage_penalty_weight=0.0, reorder_tensor_arrays=True):
         if coverage_penalty_weight:
             raise NotImplementedError("BeamSearchDecoder: coverage_penalty_weight is not offered.")
-        self._cell, self._embed, self._output_layer = cell, _embedding(embedding), output_layer
-        self._start_tokens, self._end_token = _ends(start_tokens, end_token)
+        self._cell, self._embed, self._output_layer = cell, embedding_function(embedding), output_layer
+        self._start_tokens, self._end_token = first_and_last(start_tokens, end_token)
         self._beam_width, self._penalty = int(beam_width), length_penalty_weight
         self._batch = self._start_tokens.dims[0] or array.size(self._start_tokens)
         self._initial_state = nest.map_structure(self._split, initial_state)

@@ -300,7 +300,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
     def __init__(self, inputs, sequence_length, embedding, sampling_probability, time_major=False, seed=None,
                  scheduling_seed=None, name=None):
         super().__init__(inputs, sequence_length, time_major)
-        self._embed = _embedding(embedding)
+        self._embed = embedding_function(embedding)
         self._probability = convert_to_tensor(sampling_probability, name="sampling_probability")
         self._seed, self._scheduling_seed = seed, scheduling_seed
 
@@ -318,11 +318,11 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
         return finished, _rows_where(sampled, self._embed(math.maximum(sample_ids, 0)), given), state
 
 
-def _embedding(embedding):
+def embedding_function(embedding):
     return embedding if callable(embedding) else lambda ids: embedding_lookup(embedding, ids)
 
 
-def _ends(start_tokens, end_token):
+def first_and_last(start_tokens, end_token):
     """Returns the tokens that begin and end sequences as tensors: a vector, one for each sequence, and a scalar."""
     start_tokens = convert_to_tensor(start_tokens, dtype=dtypes.int32, name="start_tokens")
     end_token = convert_to_tensor(end_token, dtype=dtypes.int32, name="end_token")
@@ -343,8 +343,8 @@ class GreedyEmbeddingHelper(Helper):
     """
 
     def __init__(self, embedding, start_tokens, end_token):
-        self._embed = _embedding(embedding)
-        self._start_tokens, self._end_token = _ends(start_tokens, end_token)
+        self._embed = embedding_function(embedding)
+        self._start_tokens, self._end_token = first_and_last(start_tokens, end_token)
 
     batch_size = property(lambda self: array.size(self._start_tokens))
 

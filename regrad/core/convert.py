@@ -81,7 +81,7 @@ def _convert(graph, value, dtype, name, preferred=None):
                 return result
     if isinstance(value, (TensorShape, Dimension)):
         return _shape_constant(graph, value, dtype, name)
-    if isinstance(value, (list, tuple)) and _holds_tensor(value):
+    if isinstance(value, (list, tuple)) and holds_tensor(value):
         return _pack(graph, value, dtype, name, preferred)
     if isinstance(value, Operation):
         raise TypeError(f"Can't convert Operation '{value.name}' to Tensor: it has {len(value.outputs)} outputs, and it "
@@ -131,7 +131,7 @@ def _shape_constant(graph, value, dtype, name):
     return make_constant(graph, np.array(array, dtype.as_numpy_dtype), dtype, name)
 
 
-def _holds_tensor(value):
+def holds_tensor(value):
     stack = [value]
     while stack:
         for v in stack.pop():
@@ -163,7 +163,7 @@ def _pack(graph, value, dtype, name, preferred):
     with graph.name_scope("packed" if name == "Const" else name) as scope:
         items = []
         for i, v in enumerate(value):  # TensorFlow names what it makes of an item by its place
-            if isinstance(v, (list, tuple)) and _holds_tensor(v):
+            if isinstance(v, (list, tuple)) and holds_tensor(v):
                 v = _pack(graph, v, wanted, str(i), preferred)
             elif not isinstance(v, Tensor):
                 v = _convert(graph, v, wanted, str(i))
@@ -175,8 +175,8 @@ def to_array(value, dtype):
     """Returns `value` as a NumPy array of `dtype`, or of TF1's type for it when `dtype` is None.
 
     Raises:
-      TypeError: a Python number of a kind that `dtype` cannot hold, None, or an object that is no value.
-      ValueError: a list whose rows differ in length, an int out of range.
+      TypeError: a Python number of a kind that `dtype` cannot hold, or an object that is no value.
+      ValueError: None, a list whose rows differ in length, an int out of range.
     """
     if isinstance(value, (np.ndarray, np.generic)):
         if value.dtype.kind in "SU":

@@ -6,7 +6,7 @@ what would happen, and the graph explained stays as it was. (Rules are called fo
 
 import contextlib
 
-from regrad.autodiff.gradients import Walk, _as_list, _check_reachable, _checked_view, _sparse_values, flows
+from regrad.autodiff.gradients import Walk, as_list, check_reachable, checked_view, flows, values_of_slices
 from regrad.autodiff.overrides import Override, as_overrides
 from regrad.autodiff.partials import Partials, element
 from regrad.autodiff.resolution import REGISTERED, Resolution
@@ -246,16 +246,16 @@ def explain_gradients(ys, xs, grad_ys=None, stop_gradients=None, overrides=None,
     Raises:
       TypeError, ValueError: ys or xs are no tensors, or belong to several graphs.
     """
-    ys = [element(_sparse_values(y), "y") for y in _as_list(ys)]
-    xs = [element(x, "x") for x in _as_list(xs)]
-    stops = [element(s, "stop_gradients") for s in ([] if stop_gradients is None else _as_list(stop_gradients))]
+    ys = [element(values_of_slices(y), "y") for y in as_list(ys)]
+    xs = [element(x, "x") for x in as_list(xs)]
+    stops = [element(s, "stop_gradients") for s in ([] if stop_gradients is None else as_list(stop_gradients))]
     if not ys:
         raise ValueError("explain_gradients: ys is empty.")
     graph = ys[0].graph
     for what, tensors in (("ys", ys[1:]), ("xs", xs), ("stop_gradients", stops)):
         for t in tensors:
-            _check_reachable(graph, t, what)
-    call, view = as_overrides(overrides, graph, "this call"), _checked_view(view)
+            check_reachable(graph, t, what)
+    call, view = as_overrides(overrides, graph, "this call"), checked_view(view)
     steps = []
     with _unchanged(graph, [*call, *Resolution((), view.overrides if view else (), graph).all]):
         scratch = FuncGraph("explained", graph)

@@ -5,7 +5,7 @@ import numbers
 import numpy as np
 
 from regrad.autodiff.derivatives import forward_gradients
-from regrad.autodiff.gradients import _as_list, gradients
+from regrad.autodiff.gradients import as_list, gradients
 from regrad.autodiff.overrides import as_overrides
 from regrad.autodiff.partials import element
 from regrad.autodiff.rules import rule_name
@@ -49,7 +49,7 @@ def ablate(ys, xs, overrides, feed_dict=None, session=None, **options):
       A `Study`, the most effective override first: `change` is |all - without| / |all| over all xs together, `cosine` the
       angle between the two.
     """
-    graph = element(_as_list(ys)[0], "y").graph
+    graph = element(as_list(ys)[0], "y").graph
     given = as_overrides(overrides, graph, "this call")
     kept = [given] + [[o for o in given if o is not left] for left in given]
     grads = [[whole(g) for g in gradients(ys, xs, overrides=some, name="ablate", **options)] for some in kept]
@@ -147,7 +147,7 @@ def bias(y, xs, feed_dict=None, session=None, scales=(0.01, 0.1, 1.0), direction
     scales = tuple(scales)
     if not all(isinstance(s, numbers.Real) and s > 0 for s in scales):
         raise ValueError(f"bias: scales are the sizes of steps, each above 0; got {scales!r}.")
-    xs = [element(x, "x") for x in _as_list(xs)]
+    xs = [element(x, "x") for x in as_list(xs)]
     total = reduce_sum(y)
     grads = [whole(g) for g in gradients(total, xs, name="bias", **options)]
     if any(g is None for g in grads):
@@ -192,7 +192,7 @@ def forward_against_reverse(ys, xs, feed_dict=None, session=None, directions=4, 
     Returns:
       A `Study`, a row per pair: `forward`, `reverse`, and their relative `difference`.
     """
-    ys, xs = [element(y, "y") for y in _as_list(ys)], [element(x, "x") for x in _as_list(xs)]
+    ys, xs = [element(y, "y") for y in as_list(ys)], [element(x, "x") for x in as_list(xs)]
     values = fetch([*ys, *xs], feed_dict, session)
     rng = np.random.RandomState(seed)
 

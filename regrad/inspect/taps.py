@@ -9,7 +9,7 @@ from bisect import bisect_left
 
 import numpy as np
 
-from regrad.autodiff.gradients import _as_list, _sparse_values, gradients
+from regrad.autodiff.gradients import as_list, gradients, values_of_slices
 from regrad.autodiff.overrides import Override, OverrideError, as_overrides
 from regrad.autodiff.partials import element
 from regrad.autodiff.rules import dense
@@ -38,7 +38,7 @@ class Taps:
         """Args: as of `gradients`; inside: called in the run for each operation inside a body and each turn, as
         `inside(operation, inputs, outputs, arriving, given)` with arrays, None for what is not there; all_inputs: what a rule
         gives to inputs counts also where no x is behind them, and slices are made whole."""
-        graph = element(_as_list(ys)[0], "y").graph
+        graph = element(as_list(ys)[0], "y").graph
         call = as_overrides(overrides, graph, "this call")
         self.explanation = explain_gradients(ys, xs, overrides=call, view=view, **options)
         if self.explanation.unused:
@@ -46,8 +46,8 @@ class Taps:
         for override in call:  # the tap stands before them all, so that none would seem to be the one that counts
             override.caught += 1
         self.at, self.log = {}, []
-        self.xs = [element(x, "x") for x in _as_list(xs)]
-        live = reached_from(self.xs, [element(_sparse_values(y), "y") for y in _as_list(ys)])
+        self.xs = [element(x, "x") for x in as_list(xs)]
+        live = reached_from(self.xs, [element(values_of_slices(y), "y") for y in as_list(ys)])
 
         def tap(op, *dys, default):
             grads = default()

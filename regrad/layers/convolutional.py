@@ -7,17 +7,17 @@ from regrad.ops.layout import pad
 from regrad.ops.nn import bias_add
 from regrad.variables.initializers import Zeros
 
-_FORMATS = {"channels_last": ("NWC", "NHWC", "NDHWC"), "channels_first": ("NCW", "NCHW", "NCDHW")}
+FORMATS = {"channels_last": ("NWC", "NHWC", "NDHWC"), "channels_first": ("NCW", "NCHW", "NCDHW")}
 
 
-def _data_format(value):
+def checked_data_format(value):
     value = value.lower()
-    if value not in _FORMATS:
+    if value not in FORMATS:
         raise ValueError(f'The `data_format` argument must be one of "channels_first", "channels_last". Received: {value}')
     return value
 
 
-def _padding(value, causal=False):
+def checked_padding(value, causal=False):
     value = value.lower()
     if value not in ("valid", "same") and not (causal and value == "causal"):
         raise ValueError(f'The `padding` argument must be a list/tuple or one of "valid", "same"'
@@ -77,8 +77,8 @@ class _Conv(Layer):
         self.filters = None if filters is None else as_int(filters, "filters")
         self.kernel_size = normalize(kernel_size, rank, "kernel_size")
         self.strides = normalize(strides, rank, "strides")
-        self.padding = _padding(padding, causal=rank == 1)
-        self.data_format = _data_format(data_format)
+        self.padding = checked_padding(padding, causal=rank == 1)
+        self.data_format = checked_data_format(data_format)
         self.dilation_rate = normalize(dilation_rate, rank, "dilation_rate")
         if max(self.strides) > 1 and max(self.dilation_rate) > 1:
             raise ValueError("strides > 1 not supported in conjunction with dilation_rate > 1: got "
@@ -96,7 +96,7 @@ class _Conv(Layer):
 
     @property
     def _tf_format(self):
-        return _FORMATS[self.data_format][self.rank - 1]
+        return FORMATS[self.data_format][self.rank - 1]
 
     def _channels(self, input_shape):
         size = TensorShape(input_shape).as_list()[self._channel_axis]
@@ -305,7 +305,7 @@ class _Separable(_Conv):
             depthwise, pointwise = array.expand_dims(depthwise, 0), array.expand_dims(pointwise, 0)
         outputs = conv.separable_conv2d(inputs, depthwise, pointwise,
                                         [1, 1, *strides] if self.data_format == "channels_first" else [1, *strides, 1],
-                                        padding.upper(), rate=rates, data_format=_FORMATS[self.data_format][1])
+                                        padding.upper(), rate=rates, data_format=FORMATS[self.data_format][1])
         return array.squeeze(outputs, [axis]) if self.rank == 1 else outputs
 
 

@@ -2,7 +2,7 @@
 
 from regrad.core.shapes import TensorShape
 from regrad.layers.base import InputSpec, Layer, functional, normalize
-from regrad.layers.convolutional import _FORMATS, _data_format, _padding, output_length
+from regrad.layers.convolutional import FORMATS, checked_data_format, checked_padding, output_length
 from regrad.ops import array, pool
 
 
@@ -26,8 +26,8 @@ class _Pooling(Layer):
             raise ValueError("Argument `strides` must not be None.")
         self.pool_size = normalize(pool_size, self.rank, "pool_size")
         self.strides = normalize(strides, self.rank, "strides")
-        self.padding = _padding(padding)
-        self.data_format = _data_format(data_format)
+        self.padding = checked_padding(padding)
+        self.data_format = checked_data_format(data_format)
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
     def call(self, inputs):
@@ -37,7 +37,7 @@ class _Pooling(Layer):
             inputs, size, strides = array.expand_dims(inputs, axis), (*size, 1), (*strides, 1)
         full = [[1, 1, *s] if first else [1, *s, 1] for s in (size, strides)]
         outputs = type(self).function(inputs, *full, self.padding.upper(),
-                                      data_format=_FORMATS[self.data_format][max(self.rank, 2) - 1])
+                                      data_format=FORMATS[self.data_format][max(self.rank, 2) - 1])
         return array.squeeze(outputs, [axis]) if self.rank == 1 else outputs
 
     def compute_output_shape(self, input_shape):

@@ -866,7 +866,7 @@ def scatter_nd_sub(ref, indices, updates, use_locking=False, name=None):
     return scatterndsub_op(_storage(ref), indices, updates, use_locking=use_locking, name=name)
 
 
-def _strided_assign_infer(ref, begin, end, strides, value, *, _known, **masks):
+def strided_assign_infer(ref, begin, end, strides, value, *, _known, **masks):
     part = _strided_slice_infer(ref, begin, end, strides, _known=_known, **masks)
     if part.dims is not None and value.dims is not None:
         try:
@@ -878,7 +878,7 @@ def _strided_assign_infer(ref, begin, end, strides, value, *, _known, **masks):
     return Spec(ref.dims, ref.dtype)
 
 
-def _strided_assign_lower(b, ref, begin, end, strides, value, *, _known, **masks):
+def strided_assign_lower(b, ref, begin, end, strides, value, *, _known, **masks):
     windows, items, indices = _run_windows(ref.shape, begin, end, strides, _known, masks)
     value = b.np.broadcast_to(value, tuple(1 if i is None else windows[i].count for i in items))
     value = b.np.reshape(value, tuple(w.count for w in windows))
@@ -905,7 +905,7 @@ stridedsliceassign_op = define_op("StridedSliceAssign",
                                   "ref: T, begin: Index, end: Index, strides: Index, value: T",
                                   writes=(0,), static=(1, 2, 3), types={"Index": INDEX},
                                   attrs={**MASKS, "_known": None},
-                                  infer=_strided_assign_infer, lower=_strided_assign_lower)
+                                  infer=strided_assign_infer, lower=strided_assign_lower)
 _stridedsliceassign_at_op = variant(stridedsliceassign_op, static=(3,))
 
 

@@ -10,7 +10,7 @@ from regrad.core.errors import ShapeError
 from regrad.core.opdef import Spec, define_op, same, spec_text
 from regrad.core.shapes import compatible
 from regrad.ops.array import expand_dims, reshape
-from regrad.ops.indexing import MASKS, _strided_assign_infer, _strided_assign_lower, update_at
+from regrad.ops.indexing import MASKS, strided_assign_infer, strided_assign_lower, update_at
 
 
 def _rows_infer(x, i, v):
@@ -37,8 +37,8 @@ deepcopy_op = define_op("DeepCopy", "x", infer=same, lower=lambda b, x: b.np.arr
 tensorstridedsliceupdate_op = define_op(
     "TensorStridedSliceUpdate", "input: T, begin: Index, end: Index, strides: Index, value: T", static=(1, 2, 3),
     types={"Index": INDEX}, attrs=MASKS,
-    infer=lambda *inputs, **masks: _strided_assign_infer(*inputs, _known=None, **masks),
-    lower=lambda b, *inputs, **masks: _strided_assign_lower(b, *inputs, _known=None, **masks))
+    infer=lambda *inputs, **masks: strided_assign_infer(*inputs, _known=None, **masks),
+    lower=lambda b, *inputs, **masks: strided_assign_lower(b, *inputs, _known=None, **masks))
 
 
 def _rows(op):

@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 
-from regrad.core.convert import _holds_tensor, convert_to_tensor, to_array
+from regrad.core.convert import convert_to_tensor, holds_tensor, to_array
 from regrad.core.dtypes import as_dtype, float32
 from regrad.core.errors import nearest
 from regrad.core.graph import Tensor, get_default_graph
@@ -381,7 +381,7 @@ class VariableScope:
             reuse = self._reuse
         full_name = self._name if name is None else f"{self._name}/{name}" if self._name else name
         with get_default_graph().name_scope(None):  # variable names know variable scopes alone
-            plain = isinstance(initializer, (int, float, complex, str, bytes, list, tuple)) and not _holds_tensor([initializer])
+            plain = isinstance(initializer, (int, float, complex, str, bytes, list, tuple)) and not holds_tensor([initializer])
             if plain and not hasattr(initializer, "dtype"):
                 initializer = to_array(initializer, dtype and as_dtype(dtype))  # a value has its own type, not the scope's
             has_type = initializer is not None and not callable(initializer) and hasattr(initializer, "dtype")
