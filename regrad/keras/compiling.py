@@ -164,6 +164,7 @@ class Compiled:
                  session_kwargs):
         self.model, self.optimizer, self.session_kwargs = model, optimizer, session_kwargs
         names, outputs = model.output_names, model.outputs
+        loss = losses.get(loss) if isinstance(loss, dict) and "class_name" in loss else loss
         given = of_outputs(loss, names, "loss")
         if given is None:
             given = [loss] * len(names)

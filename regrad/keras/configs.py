@@ -179,18 +179,22 @@ def model_of(kind, config):
     return kind(*(one[0] if len(one) == 1 else one for one in (inputs, outputs)), name=config.get("name"))
 
 
-def to_json(model, **kwargs):
-    """Returns a model's description as JSON; `kwargs` go to `json.dumps`.
+def plain(value):
+    """Returns what stands in JSON for a function, or for an object with a description.
 
     Raises:
-      TypeError: it contains a function that has no name, as of a Lambda.
+      TypeError: it has no name, as the function of a Lambda.
     """
-    def plain(value):
-        if hasattr(value, "__name__") and "<" not in value.__name__:
-            return value.__name__
-        raise TypeError(f"{value!r} cannot stand in JSON: give the function a name, and to `custom_objects` when the model "
-                        "is made again.")
+    if hasattr(value, "get_config"):
+        return {"class_name": type(value).__name__, "config": value.get_config()}
+    if not hasattr(value, "__name__") or "<" in value.__name__:
+        raise TypeError(f"{value!r} cannot stand in JSON: give the function a name, and to `custom_objects` when the model is "
+                        "made again.")
+    return value.__name__
 
+
+def to_json(model, **kwargs):
+    """Returns a model's description as JSON; `kwargs` go to `json.dumps`; TypeError for what `plain` refuses."""
     return json.dumps({**serialize(model), "keras_version": "2.2.4-tf", "backend": "tensorflow"}, default=plain, **kwargs)
 
 
@@ -219,4 +223,4 @@ def _input_like(t, given):
     return InputLayer(batch_input_shape=tuple(t.shape.as_list()), dtype=t.dtype, name=t._keras_history[0].name)
 
 
-__all__ = ["clone", "deserialize", "of_layer", "of_model", "serialize", "to_json"]
+__all__ = ["clone", "deserialize", "of_layer", "of_model", "plain", "serialize", "to_json"]

@@ -147,6 +147,14 @@ class Loss:
     def call(self, y_true, y_pred):
         raise NotImplementedError(f"{type(self).__name__} is a Loss: define call(y_true, y_pred).")
 
+    def get_config(self):
+        """Returns the arguments that make the same loss."""
+        return {"reduction": self.reduction, "name": self.name, **getattr(self, "_arguments", {})}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
     def __call__(self, y_true, y_pred, sample_weight=None):
         """Returns the losses, weighted and reduced; `sample_weight` is [batch], or of the shape of the losses."""
         with get_default_graph().name_scope(self.name or type(self).__name__.lower()):
@@ -199,13 +207,16 @@ CosineSimilarity = _class("CosineSimilarity", cosine_similarity, axis=-1)
 
 
 def get(identifier):
-    """Returns a loss for a name, a function, or None.
+    """Returns a loss for a name, a description {"class_name", "config"}, a function, or None.
 
     Raises:
       ValueError: there is none of that name.
     """
     if identifier is None or callable(identifier):
         return identifier
+    if isinstance(identifier, dict):
+        config = {key: value for key, value in identifier.get("config", {}).items() if key != "fn"}  # of later versions
+        return type(get(identifier["class_name"]))(**config)
     if isinstance(identifier, str) and identifier in _NAMES:
         found = globals()[identifier]
         return found() if isinstance(found, type) else found

@@ -74,6 +74,21 @@ class Model(Trained, Layer):
 
         return configs.to_json(self, **kwargs)
 
+    def save(self, filepath, overwrite=True, include_optimizer=True, save_format=None):
+        """Writes a model of layers into a file of HDF5 (h5py must be installed), for `load_model`, here and in TensorFlow.
+
+        Args:
+          overwrite: False refuses where there is such a file.
+          include_optimizer: write how the model is trained, too.
+
+        Raises:
+          ImportError: there is no h5py; `to_json` and `save_weights` need none.
+          NotImplementedError: the model is of a class of the program's own, or `save_format` is "tf".
+        """
+        from regrad.keras import saving
+
+        saving.save_model(self, filepath, overwrite, include_optimizer, save_format)
+
     def save_weights(self, filepath, overwrite=True, save_format=None):
         """Writes the values of all variables, in the session of Keras; not those of the optimizer.
 
@@ -290,4 +305,16 @@ def model_from_json(json_string, custom_objects=None):
     return model_from_config(json.loads(json_string), custom_objects)
 
 
-__all__ = ["Input", "Model", "Sequential", "clone_model", "model_from_config", "model_from_json"]
+def save_model(model, filepath, overwrite=True, include_optimizer=True, save_format=None):
+    """`Model.save`."""
+    model.save(filepath, overwrite, include_optimizer, save_format)
+
+
+def load_model(filepath, custom_objects=None, compile=True):
+    """Returns the model that `Model.save` wrote, here or in TensorFlow, compiled if it was; see `regrad.keras.saving`."""
+    from regrad.keras import saving
+
+    return saving.load_model(filepath, custom_objects, compile)
+
+
+__all__ = ["Input", "Model", "Sequential", "clone_model", "load_model", "model_from_config", "model_from_json", "save_model"]

@@ -3,6 +3,10 @@
 Sparse gradients are made dense, which changes nothing but SGD's momentum; there rows without a gradient stay as they are.
 """
 
+import inspect
+
+import numpy as np
+
 from regrad.autodiff.gradients import gradients
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import float32, int64
@@ -10,6 +14,7 @@ from regrad.core.graph import get_default_graph, is_tensor
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.framework import control_dependencies
 from regrad.keras import backend
+from regrad.keras.utils import custom_object
 from regrad.ops import array, compare, math
 from regrad.ops.clip import clip_by_norm, clip_by_value
 from regrad.ops.control import group
@@ -164,7 +169,22 @@ class Optimizer:
     @property
     def weights(self):
         """The variables: `iterations`, then the slots."""
-        return [self.iterations, *(s for own in self._of_variables.values() for s in own.values())]
+        return [self.iterations, *(own[slot] for slot in self._slots for own in self._of_variables.values())]
+
+    def get_config(self):
+        """Returns the arguments that make such an optimizer, with the values that settings have now."""
+        clips = {"clipnorm": self.clipnorm, "clipvalue": self.clipvalue}
+        config = {"name": self._name, **{n: value for n, value in clips.items() if value is not None}}
+        names = [n for n in inspect.signature(type(self).__init__).parameters if n not in ("self", "name", "kwargs")]
+        for n in dict.fromkeys([*names, *self._given]):
+            value = backend.get_value(self._made[n]) if n in self._made else self._given.get(n, self.__dict__.get(n))
+            config[n] = float(value) if isinstance(value, np.generic) else value
+        return config
+
+    @classmethod
+    def from_config(cls, config):
+        """Returns an optimizer by what `get_config` gave."""
+        return cls(**config)
 
     def get_weights(self):
         """Returns the values of `weights`."""
@@ -209,7 +229,8 @@ class RMSprop(Optimizer):
     def __init__(self, learning_rate=0.001, rho=0.9, momentum=0.0, epsilon=1e-7, centered=False, name="RMSprop", **kwargs):
         super().__init__(name, learning_rate=learning_rate, rho=rho, momentum=momentum, **kwargs)
         moving = {"momentum": 0.0} if is_tensor(momentum) or momentum else {}
-        self.__dict__.update(epsilon=epsilon, _slots={"rms": 0.0, **moving, **({"mg": 0.0} if centered else {})})
+        self.__dict__.update(epsilon=epsilon, centered=centered,
+                             _slots={"rms": 0.0, **moving, **({"mg": 0.0} if centered else {})})
 
     def _prepared(self, rate, step):
         return [rate, self.rho, self.momentum]
@@ -301,6 +322,20 @@ class Adamax(Optimizer):
         return w - rate * m / (v + self.epsilon), {"m": m, "v": v}
 
 
+def serialize(optimizer):
+    """Returns {"class_name": ..., "config": ...} of an optimizer of Keras."""
+    return {"class_name": type(optimizer).__name__, "config": optimizer.get_config()}
+
+
+def deserialize(config, custom_objects=None):
+    """Returns the optimizer that `serialize` described; ValueError for an unknown class."""
+    found = (custom_objects or {}).get(config["class_name"]) or custom_object(config["class_name"]) or _BY_NAME.get(
+        config["class_name"].lower())
+    if found is None:
+        raise ValueError(f"Unknown optimizer: {config['class_name']}; there are {', '.join(_BY_NAME)}.")
+    return found.from_config(config["config"])
+
+
 def get(identifier):
     """Returns an optimizer for a name ("adam"), or an optimizer itself, of Keras or of tf.train.
 
@@ -311,8 +346,10 @@ def get(identifier):
         return identifier
     if isinstance(identifier, str) and identifier.lower() in _BY_NAME:
         return _BY_NAME[identifier.lower()]()
+    if isinstance(identifier, dict):
+        return deserialize(identifier)
     raise ValueError(f"Could not interpret optimizer identifier: {identifier!r}; there are {', '.join(_BY_NAME)}.")
 
 
 _BY_NAME = {c.__name__.lower(): c for c in (Adadelta, Adagrad, Adam, Adamax, RMSprop, SGD)}
-__all__ = ["Adadelta", "Adagrad", "Adam", "Adamax", "Optimizer", "RMSprop", "SGD", "get"]
+__all__ = ["Adadelta", "Adagrad", "Adam", "Adamax", "Optimizer", "RMSprop", "SGD", "deserialize", "get", "serialize"]

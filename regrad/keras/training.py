@@ -381,6 +381,16 @@ class Trained:
                          "metrics": shown})
         return made
 
+    def _make_train_function(self):
+        self._function(TRAIN)
+
+    def _make_test_function(self):
+        self._function(TEST)
+
+    def _make_predict_function(self):
+        """Programs call it before threads call `predict`."""
+        self._function(PREDICT)
+
     # -- single batches --------------------------------------------------------------------------------------------
     def _on_batch(self, mode, x, y, sample_weight, class_weight, reset_metrics):
         self._ready(x)

@@ -35,8 +35,8 @@ def save(model, filepath, overwrite=True, save_format=None):
     if not overwrite and (os.path.exists(path) or checkpoint_exists(path)):
         raise FileExistsError(f"{path} is there already, and overwrite=False keeps it: give another path.")
     if _is_hdf5(path, save_format):
-        with _h5py().File(path, "w") as file:
-            _put_groups(file, model)
+        with h5py_module().File(path, "w") as file:
+            put_groups(file, model)
     else:
         _save_objects(model, path)
 
@@ -48,8 +48,8 @@ def load(model, filepath, by_name=False, skip_mismatch=False):
         raise ValueError("When calling model.load_weights, skip_mismatch can only be set to True when by_name is True.")
     if _is_hdf5(path) or os.path.isfile(path):
         _check_made(model)
-        with _h5py().File(path, "r") as file:
-            _take_groups(file["model_weights"] if "layer_names" not in file.attrs and "model_weights" in file else file, model,
+        with h5py_module().File(path, "r") as file:
+            take_groups(file["model_weights"] if "layer_names" not in file.attrs and "model_weights" in file else file, model,
                          by_name, skip_mismatch)
         return None
     if by_name:
@@ -177,7 +177,8 @@ def _stored(model, reader):
 
 
 # -- HDF5 ------------------------------------------------------------------------------------------------------
-def _h5py():
+def h5py_module():
+    """Returns h5py; ImportError with the remedy where it is not installed."""
     try:
         import h5py  # type: ignore[import-not-found]
     except ImportError:
@@ -186,11 +187,13 @@ def _h5py():
     return h5py
 
 
-def _texts(values):
+def texts(values):
+    """Returns strings for what HDF5 gives for them."""
     return [v.decode() if isinstance(v, bytes) else v for v in values]
 
 
-def _put_groups(file, model):
+def put_groups(file, model):
+    """Writes a group for each layer into a group of HDF5."""
     layers = model.layers
     file.attrs["layer_names"] = [layer.name.encode() for layer in layers]
     file.attrs["backend"], file.attrs["keras_version"] = b"tensorflow", b"2.2.4-tf"
@@ -201,8 +204,9 @@ def _put_groups(file, model):
             group.create_dataset(v.name, data=np.asarray(value))
 
 
-def _take_groups(file, model, by_name, skip_mismatch):
-    groups = [(name, _texts(file[name].attrs["weight_names"])) for name in _texts(file.attrs["layer_names"])]
+def take_groups(file, model, by_name=False, skip_mismatch=False):
+    """Gives a model's variables the values in a group of HDF5 that has a group for each layer."""
+    groups = [(name, texts(file[name].attrs["weight_names"])) for name in texts(file.attrs["layer_names"])]
     if by_name:
         of_name = {}
         for layer in model.layers:
@@ -227,4 +231,4 @@ def _take_groups(file, model, by_name, skip_mismatch):
     _set(model, triples)
 
 
-__all__ = ["Loaded", "load", "save"]
+__all__ = ["Loaded", "h5py_module", "load", "put_groups", "save", "take_groups", "texts"]

@@ -29,6 +29,16 @@ def test_a_batch_is_one_run(monkeypatch):
     assert len(runs) == 1 + 4
 
 
+def test_what_is_done_again_adds_nothing_to_the_graph():
+    model = _model("adam", metrics=["mae", K.metrics.AUC()])
+    for _ in range(2):
+        model.fit(X, Y, verbose=0, validation_data=(X, Y), callbacks=[C.ReduceLROnPlateau("loss")])
+        model.evaluate(X, Y, verbose=0)
+        model.predict(X)
+        model.set_weights(model.get_weights())
+        tf.get_default_graph().finalize()
+
+
 def test_masked_steps_count_nothing_and_all_steps_divide():
     steps = np.array([[[1.0], [2.0], [0.0]], [[3.0], [0.0], [0.0]]])
     model = K.Sequential([L.Masking(input_shape=(3, 1)), L.TimeDistributed(L.Dense(1, kernel_initializer="ones"))])

@@ -1,5 +1,6 @@
 """Variables of Keras's models in files: those that TensorFlow wrote are read, and what is written here, read again."""
 import pathlib
+import sys
 
 import numpy as np
 import pytest
@@ -45,6 +46,45 @@ def test_hdf5(folder, name):
     model.set_weights([0 * w for w in model.get_weights()])
     model.load_weights(str(folder / "again.hdf5"), by_name=True)
     _same(model)
+
+
+def apart(y_true, y_pred):
+    return tf.reduce_mean(tf.abs(y_true - y_pred), axis=-1)
+
+
+@pytest.mark.parametrize("loss", ["mse", apart, tf.keras.losses.Huber(0.5)])
+def test_whole_models(tmp_path, loss):
+    pytest.importorskip("h5py")
+    layers, x, path = tf.keras.layers, np.random.RandomState(0).randn(8, 3), str(tmp_path / "model.h5")
+    model = tf.keras.Sequential([layers.Dense(4, "tanh", input_shape=(3,)), layers.BatchNormalization(), layers.Dense(1)])
+    model.compile(tf.keras.optimizers.Adam(0.1, decay=0.1), loss, metrics=["mae"])
+    model.fit(x, x[:, :1], verbose=0)
+    model.save(path)
+    with pytest.raises(FileExistsError, match="overwrite"):
+        model.save(path, overwrite=False)
+    again = tf.keras.models.load_model(path, {"apart": apart})
+    histories = [m.fit(x, x[:, :1], epochs=2, verbose=0, shuffle=False).history for m in (model, again)]
+    for name, values in histories[0].items():
+        np.testing.assert_allclose(values, histories[1][name], rtol=1e-5, err_msg=name)
+    with pytest.raises(RuntimeError, match="compile"):
+        tf.keras.models.load_model(path, {"apart": apart}, compile=False).evaluate(x, x[:, :1])
+    model.save_weights(path)
+    with pytest.raises(ValueError, match="values of variables only"):
+        tf.keras.models.load_model(path)
+
+
+def test_without_h5py(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(5, input_shape=(3,))])
+    path = str(folder / "own.h5")
+    for call in (lambda: model.save(path), lambda: model.save_weights(path), lambda: model.load_weights(path),
+                 lambda: tf.keras.models.load_model(path)):
+        with pytest.raises(ImportError, match="pip install h5py"):
+            call()
+    with pytest.raises(NotImplementedError, match="simple_save"):
+        model.save("m", save_format="tf")
+    with pytest.raises(NotImplementedError, match="loader.load"):
+        tf.keras.models.load_model(str(folder))
 
 
 def test_variables_that_come_later(folder):
