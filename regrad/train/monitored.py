@@ -6,10 +6,10 @@ from regrad import logging
 from regrad.core import errors
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
-from regrad.ops.control import group, no_op
+from regrad.ops.control import group
 from regrad.ops.summary import merge_all
 from regrad.runtime.trace import RunMetadata, RunOptions
-from regrad.train.checkpoint import get_checkpoint_state, latest_checkpoint
+from regrad.train.checkpoint import latest_checkpoint
 from regrad.train.coordinator import Coordinator, start_queue_runners
 from regrad.train.hooks import (
     CheckpointSaverHook,
@@ -19,12 +19,12 @@ from regrad.train.hooks import (
     StepCounterHook,
     SummarySaverHook,
 )
-from regrad.train.saver import Saver
+from regrad.train.saver import Saver, restore
 from regrad.train.steps import get_global_step
 from regrad.variables.listing import (
     global_variables,
     global_variables_initializer,
-    local_variables_initializer,
+    local_state_initializer,
     report_uninitialized_variables,
 )
 
@@ -89,8 +89,7 @@ class Scaffold:
     @staticmethod
     def default_local_init_op():
         """Returns an operation that initialises local variables and tables."""
-        tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
-        return group(local_variables_initializer(), *(tables or [no_op()]))
+        return local_state_initializer()
 
 
 class SessionCreator:
@@ -118,9 +117,7 @@ class ChiefSessionCreator(SessionCreator):
         session = Session(config=self._config)
         path = self._path or (latest_checkpoint(self._directory) if self._directory else None)
         if path is not None:
-            scaffold.saver.restore(session, path)
-            if not self._path:
-                scaffold.saver.recover_last_checkpoints(get_checkpoint_state(self._directory).all_model_checkpoint_paths)
+            restore(scaffold.saver, session, path, None if self._path else self._directory)
         else:
             if scaffold.init_op is not None:
                 session.run(scaffold.init_op, scaffold.init_feed_dict)
@@ -350,6 +347,14 @@ class SingularMonitoredSession(MonitoredSession):
                          stop_grace_period_secs)
 
 
+def _how_often(secs, steps, default):
+    """Returns (seconds, None), (None, steps), or (None, None) for never; `default` where nothing is said."""
+    if secs is USE_DEFAULT and steps is USE_DEFAULT:
+        return default
+    secs, steps = (None if n is USE_DEFAULT else n or None for n in (secs, steps))
+    return secs, None if secs else steps
+
+
 def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaffold=None, hooks=None,
                              chief_only_hooks=None, save_checkpoint_secs=USE_DEFAULT, save_summaries_steps=USE_DEFAULT,
                              save_summaries_secs=USE_DEFAULT, config=None, stop_grace_period_secs=120,
@@ -367,14 +372,8 @@ def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaf
       save_graph_def: whether the graph is written beside the checkpoints, as text and into the event file.
       master, is_chief, config, max_wait_secs: accepted.
     """
-    if save_summaries_steps is USE_DEFAULT and save_summaries_secs is USE_DEFAULT:
-        save_summaries_steps, save_summaries_secs = 100, None
-    summary_secs = None if save_summaries_secs is USE_DEFAULT else save_summaries_secs
-    summary_steps = None if save_summaries_steps is USE_DEFAULT else save_summaries_steps
-    if save_checkpoint_secs is USE_DEFAULT and save_checkpoint_steps is USE_DEFAULT:
-        save_checkpoint_secs, save_checkpoint_steps = 600, None
-    secs = None if save_checkpoint_secs is USE_DEFAULT else save_checkpoint_secs
-    steps = None if save_checkpoint_steps is USE_DEFAULT else save_checkpoint_steps
+    summary_secs, summary_steps = _how_often(save_summaries_secs, save_summaries_steps, (None, 100))
+    secs, steps = _how_often(save_checkpoint_secs, save_checkpoint_steps, (600, None))
     scaffold = scaffold or Scaffold()
     every = list(chief_only_hooks or [])
     summary_dir = summary_dir or checkpoint_dir
@@ -382,11 +381,8 @@ def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaf
         if log_step_count_steps and get_global_step() is not None:
             every.append(StepCounterHook(every_n_steps=log_step_count_steps, output_dir=summary_dir))
         if (summary_secs or summary_steps) and get_global_step() is not None:
-            every.append(SummarySaverHook(None if summary_secs else summary_steps, summary_secs or None, summary_dir,
-                                          scaffold=scaffold))
-    if checkpoint_dir:
-        if secs or steps:
-            every.append(CheckpointSaverHook(checkpoint_dir, secs or None, None if secs else steps, scaffold=scaffold,
-                                             save_graph_def=save_graph_def))
+            every.append(SummarySaverHook(summary_steps, summary_secs, summary_dir, scaffold=scaffold))
+    if checkpoint_dir and (secs or steps):
+        every.append(CheckpointSaverHook(checkpoint_dir, secs, steps, scaffold=scaffold, save_graph_def=save_graph_def))
     creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
     return MonitoredSession(creator, [*every, *(hooks or [])], stop_grace_period_secs)

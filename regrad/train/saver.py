@@ -428,6 +428,13 @@ def _start_from(reader, stored, variables):
             v._begin_with(stored_value(reader.prefix, stored, v))
 
 
+def restore(saver, session, path, directory=None):
+    """Restores a session; of a folder whose latest checkpoint that is, the saver may delete the older ones from now on."""
+    saver.restore(session, path)
+    if directory:
+        saver.recover_last_checkpoints(checkpoint.get_checkpoint_state(directory).all_model_checkpoint_paths)
+
+
 def stored_value(prefix, name, variable, whole=False):
     """Returns a tensor of what a checkpoint has for a variable, or for the part that it is. The file is read when it runs, so
     that a graph does not hold the values, which may be large."""

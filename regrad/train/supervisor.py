@@ -14,18 +14,13 @@ from regrad.core import errors
 from regrad.core.graph import Graph, get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.messages import SessionLog, Summary
-from regrad.ops.control import group, no_op
 from regrad.ops.summary import merge_all
-from regrad.train.checkpoint import get_checkpoint_state, latest_checkpoint
+from regrad.train.checkpoint import latest_checkpoint
 from regrad.train.coordinator import Coordinator, LooperThread
 from regrad.train.event_files import FileWriter
-from regrad.train.saver import Saver
+from regrad.train.saver import Saver, restore
 from regrad.train.steps import get_global_step
-from regrad.variables.listing import (
-    global_variables_initializer,
-    local_variables_initializer,
-    report_uninitialized_variables,
-)
+from regrad.variables.listing import global_variables_initializer, local_state_initializer, report_uninitialized_variables
 
 
 class SessionManager:
@@ -51,9 +46,7 @@ class SessionManager:
 
         session = Session(graph=self._graph)
         if path and saver is not None:
-            saver.restore(session, path)
-            if directory:  # whose older checkpoints may go when there are too many
-                saver.recover_last_checkpoints(get_checkpoint_state(directory).all_model_checkpoint_paths)
+            restore(saver, session, path, directory)
         return session
 
     @staticmethod
@@ -160,10 +153,8 @@ class Supervisor:
                     self._graph.add_to_collection(key, made)
                 return made
 
-            tables = self._graph.get_collection(GraphKeys.TABLE_INITIALIZERS)
             self.init_op = kept(init_op, GraphKeys.INIT_OP, global_variables_initializer)
-            self.local_init_op = kept(local_init_op, GraphKeys.LOCAL_INIT_OP,
-                                      lambda: group(local_variables_initializer(), *(tables or [no_op()])))
+            self.local_init_op = kept(local_init_op, GraphKeys.LOCAL_INIT_OP, local_state_initializer)
             self.ready_op = kept(ready_op, GraphKeys.READY_OP, report_uninitialized_variables)
             self.summary_op = kept(summary_op, GraphKeys.SUMMARY_OP, merge_all)
             self.global_step = get_global_step(self._graph) if global_step is default else global_step

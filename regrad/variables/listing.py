@@ -62,6 +62,12 @@ def local_variables_initializer():
     return variables_initializer(local_variables())
 
 
+def local_state_initializer():
+    """Returns an operation that initialises all local variables and all tables."""
+    tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
+    return group(local_variables_initializer(), *(tables or [no_op()]))
+
+
 def all_variables():
     """Returns the global variables, by their oldest name."""
     return global_variables()
