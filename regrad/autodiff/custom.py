@@ -89,7 +89,7 @@ def _check_function(f, what):
 
 
 def _check_result(result, f, what):
-    if None in nest.flatten(result):
+    if any(r is None for r in nest.flatten(result)):
         raise ValueError(f"{what}: {_place(f)} returned {result!r}; None values not supported, it must return tensors.")
 
 
@@ -124,12 +124,12 @@ def _call(f, args, kwargs):
         if len(grads) == n_args and n_leaves > n_args:
             grads = grads + [None] * (n_leaves - n_args)  # nothing is said of keyword arguments: nothing flows there
         for wanted, got, of in ((n_leaves, grads, "arguments"), (len(variables), variable_grads, "variables")):
-            if len(got) != wanted and got != [None]:  # one None says that nothing flows anywhere
+            if len(got) != wanted and not _is_none(got):  # one None says that nothing flows anywhere
                 raise RuleError(f"custom_gradient function expected to return {wanted} gradients, but returned {len(got)} "
                                 f"instead: grad_fn of {_place(f)} returns one gradient, or None, for each of its {of}.")
-        if grads == [None]:
+        if _is_none(grads):
             grads = [None] * n_leaves
-        if variable_grads == [None]:
+        if _is_none(variable_grads):
             variable_grads = [None] * len(variables)
         return [None] * n_results + grads + variable_grads
 
@@ -159,6 +159,10 @@ def build_apart(f, args, kwargs):
            if not op.opdef.variable and op.type != "FuncInput" and not (op.type == "Identity" and variable_of(op.inputs[0]))}
     variables = [t for entries in _variables_used(graph, made_before, inputs).values() for t in entries]
     return nest.pack_sequence_as(result, results), inputs, results, variables, ops
+
+
+def _is_none(grads):
+    return len(grads) == 1 and grads[0] is None
 
 
 def _place(f):

@@ -2,6 +2,7 @@
 
 import contextlib
 import heapq
+import itertools
 import linecache
 import re
 import threading
@@ -290,7 +291,8 @@ class Operation:
 
     def colocation_groups(self):
         """Returns the groups of operations that belong together which this one is in: its own if none was asked for."""
-        return list(self.attrs.get("_class") or [f"loc:@{self.name}".encode()])
+        groups = self.attrs.get("_class") or [f"loc:@{self.name}"]
+        return [group.encode() if isinstance(group, str) else group for group in groups]
 
     def run(self, feed_dict=None, session=None):
         """Runs the operation in `session` or the default session."""
@@ -571,13 +573,31 @@ class Graph:
 
     def create_op(self, op_type, inputs, dtypes=None, input_types=None, name=None, attrs=None, op_def=None,
                   compute_shapes=True, compute_device=True):
-        """Makes an operation of type `op_type`: TF1's low-level entry, `inputs` being a flat list of Tensors."""
-        definition = opdefs.find_op(op_type)
-        if definition is None:
-            raise ValueError(f"Op type not registered '{op_type}'{nearest(op_type, opdefs.op_types())}")
+        """Makes an operation of type `op_type`: TF1's low-level entry.
+
+        Args:
+          inputs: the tensors, in one flat list.
+          attrs: {name: AttrValue, or what stands in one}. What the inputs say already ("T", "N") may be left out; what the op
+            type does not know is ignored, as in a GraphDef, but for names that begin with "_".
+
+        Raises:
+          ValueError: there is no such op type, or it does not take these inputs.
+        """
+        from regrad.core.graph_def import AttrValue, NodeDef
+        from regrad.importer.operations import described
+
+        node = NodeDef(op=op_type, name=name or op_type)
+        node.attr.update({k: v if isinstance(v, AttrValue) else AttrValue(v) for k, v in (attrs or {}).items()})
+        definition, groups, known = described(node, inputs)
+        rest = iter(inputs)
+        arguments = inputs if groups is None else [next(rest) if n is None else list(itertools.islice(rest, n)) for n in groups]
         with self.as_default():
-            result = definition(*inputs, name=name, **(attrs or {}))
-        return result if isinstance(result, Operation) else (result[0] if isinstance(result, list) else result).op
+            result = definition(*arguments, name=name, **{key: known[key] for key in definition.attrs})
+        op = result if isinstance(result, Operation) else (result[0] if isinstance(result, list) else result).op
+        for key, value in node.attr.items():
+            if key.startswith("_") and (key != "_gradient_op_type" or op.override_scope is None):
+                op._set_attr(key, value.value)
+        return op
 
     def unique_name(self, name, mark_as_used=True, absolute=False):
         """Returns `name` inside the current scope, with _1, _2 ... appended when it is taken."""

@@ -21,24 +21,36 @@ def shape_of(proto):
 
 
 class ListValue(list):
-    """The values of an attribute that is a list, also under TF's field names `s` (bytes), `i`, `f`, `b`, `type`, `shape`."""
+    """The values of an attribute that is a list, also under TF's field names `s` (bytes), `i`, `f`, `b`, `type`, `shape`.
+
+    Each of these is the list itself, which may be changed in place.
+    """
 
     def __init__(self, values=(), **field):
         super().__init__(*(field.values() or [values]))
+        if "type" in field:
+            self._become(as_dtype)
+
+    def _become(self, form):
+        self[:] = map(form, self)
+        return self
 
     @property
     def s(self):
-        return [v.encode() if isinstance(v, str) else v for v in self]
+        return self._become(lambda v: v.encode() if isinstance(v, str) else v)
 
     @property
     def shape(self):
-        return [v.as_proto() if isinstance(v, TensorShape) else v for v in self]
+        return self._become(lambda v: v.as_proto() if isinstance(v, TensorShape) else v)
 
-    i = f = b = type = property(list)
+    i = f = b = type = property(lambda self: self)
 
 
 class AttrValue:
-    """One attribute: `value`, also under TF's field names `s` (bytes), `i`, `f`, `b`, `type`, `shape`, `tensor`, `list`."""
+    """One attribute: `value`, also under TF's field names `s` (bytes), `i`, `f`, `b`, `type`, `shape`, `tensor`, `list`.
+
+    What `shape`, `tensor` and `list` give may be changed in place: that changes the attribute.
+    """
 
     ListValue = ListValue
 
@@ -46,6 +58,15 @@ class AttrValue:
         self.value = value
         for name, given in field.items():  # AttrValue(s=b"text")
             setattr(self, name, given)
+
+    @property
+    def value(self):
+        """A number, text, DType, TensorShape, array or TensorProto, function or structure of bodies; a tuple of a list's."""
+        return _read(self._held)
+
+    @value.setter
+    def value(self, value):
+        self._held = value
 
     @property
     def s(self):
@@ -57,12 +78,12 @@ class AttrValue:
 
     @property
     def tensor(self):
-        """The TensorProto of a constant's value; what is changed in it changes the attribute."""
-        if isinstance(self.value, np.ndarray):
+        """The TensorProto of a constant's value."""
+        if isinstance(self._held, np.ndarray):
             from regrad.core.messages import make_tensor_proto
 
-            self.value = make_tensor_proto(self.value)
-        return self.value
+            self._held = make_tensor_proto(self._held)
+        return self._held
 
     @tensor.setter
     def tensor(self, value):
@@ -78,7 +99,10 @@ class AttrValue:
 
     @property
     def shape(self):
-        return self.value.as_proto() if isinstance(self.value, TensorShape) else self.value
+        """The TensorShapeProto of a shape."""
+        if isinstance(self._held, TensorShape):
+            self._held = self._held.as_proto()
+        return self._held
 
     @shape.setter
     def shape(self, value):
@@ -87,17 +111,20 @@ class AttrValue:
     @property
     def list(self):
         """The values of a list, under the field name of their kind: `list.i`."""
-        return self.value if isinstance(self.value, ListValue) else ListValue(self.value or ())
+        if not isinstance(self._held, ListValue):
+            self._held = ListValue(self._held or ())
+        return self._held
 
     @list.setter
     def list(self, value):
-        self.value = tuple(value)
+        self.value = ListValue(value)
 
     i = f = b = property(lambda self: self.value, lambda self, value: setattr(self, "value", value))
 
     def CopyFrom(self, other):
         """Makes this attribute equal to `other`."""
-        self.value = copy.deepcopy(other.value) if isinstance(other.value, Message) else other.value
+        held = other._held
+        self._held = copy.deepcopy(held) if isinstance(held, (Message, ListValue)) else held
 
     MergeFrom = CopyFrom
 
@@ -108,6 +135,20 @@ class AttrValue:
 
     def __repr__(self):
         return "\n".join(_value_lines(self.value, "")) + "\n"
+
+
+def _read(held):
+    """Returns what an AttrValue holds in the form that operations have it in: nothing of it is a message but a tensor."""
+    if isinstance(held, ListValue):
+        return tuple(_text(v) if isinstance(v, bytes) else _read(v) for v in held)
+    return shape_of(held) if type(held).__name__ == "TensorShapeProto" else held
+
+
+def _text(value):
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
 
 
 class _Attributes(dict):
@@ -314,13 +355,13 @@ def _attributes(op):
 
 
 def plain(value):
-    """Returns a node's attribute as an operation keeps it: sizes of a shape, a constant's array."""
+    """Returns a node's attribute as an operation keeps it: sizes of a shape, a constant's array, text."""
+    if isinstance(value, bytes):
+        return _text(value)
     if type(value).__name__ == "TensorProto":
         from regrad.core.messages import make_ndarray
 
         return make_ndarray(value)
-    if isinstance(value, ListValue):
-        return tuple(value)
     return value.dims_ if isinstance(value, TensorShape) else value
 
 

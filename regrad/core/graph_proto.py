@@ -19,7 +19,7 @@ import numpy as np
 from regrad.core.dtypes import DType, as_dtype
 from regrad.core.errors import UnimplementedError
 from regrad.core.graph import FuncGraph, Operation, variable_of
-from regrad.core.graph_def import AttrValue, GraphVersions, ListValue, NodeDef, shape_of
+from regrad.core.graph_def import AttrValue, GraphVersions, NodeDef, shape_of
 from regrad.core.messages import TensorProto, make_ndarray, make_tensor_proto
 from regrad.core.proto import Message, fields, sized
 from regrad.core.shapes import TensorShape
@@ -416,7 +416,7 @@ def _plain_bytes(kind, value):
 
 def _attr_bytes(value):
     kind = type(value)
-    if kind is ListValue and all(type(v) is TensorShape for v in value):
+    if kind is tuple and value and all(type(v) is TensorShape for v in value):
         return _shapes_bytes(tuple(v.dims_ for v in value))
     return _plain_bytes(kind, value) if kind in (DType, bool, int, str) else _proto_of(value).SerializeToString()
 

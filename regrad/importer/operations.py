@@ -21,7 +21,7 @@ def add_operation(graph, node, inputs):
         attrs = {k: _attr(node, k, v) for k, v in old.attrs.items()}
         opdef, groups, attrs = old.opdef, old.groups, copied_bodies(old, attrs, graph, inputs)
     else:
-        old, (opdef, groups, attrs) = None, _described(node, inputs)
+        old, (opdef, groups, attrs) = None, described(node, inputs)
         attrs = _made_bodies(opdef, attrs, graph, inputs)
     if groups is None and len(inputs) != len(opdef.args):
         raise ValueError(f"NodeDef '{node.name}': {opdef.type} takes {len(opdef.args)} inputs, got {len(inputs)}.")
@@ -67,7 +67,7 @@ def _is_mark(key, opdef):
     return key.startswith("_") and key not in opdef.attrs and key not in ("_gradient_op_type", "_output_shapes")
 
 
-def _described(node, inputs):
+def described(node, inputs):
     """Returns (OpDef, groups, attributes) for a node that was read from bytes or made by hand.
 
     Raises:

@@ -44,7 +44,7 @@ def _flatten(inputs):
             out += _flatten(x)
         elif isinstance(x, dict):
             out += _flatten(x.values())
-        elif x is None or not (hasattr(x, "_as_graph_element") or hasattr(x, "graph")):
+        elif not _in_graph(x):
             raise TypeError(f"Expected tf.group() expected Tensor objects not None with type '{type(x)}'" if x is not None
                             else "tf.group: one of the inputs is None; group takes operations and tensors.")
         else:
@@ -52,13 +52,18 @@ def _flatten(inputs):
     return out
 
 
+def _in_graph(x):
+    return hasattr(x, "_as_graph_element") or hasattr(x, "graph")
+
+
 def tuple(tensors, name=None, control_inputs=None):
     """Returns tensors like `tensors` (None stays None) of which each has its value only when all have."""
     graph = get_default_graph()
-    given = [t for t in tensors if t is not None]
-    if not given:
-        raise ValueError("Must have at least one Tensor")
     with graph.name_scope(name or "tuple"):
+        tensors = [t if t is None or _in_graph(t) else convert_to_tensor(t) for t in tensors]
+        given = [t for t in tensors if t is not None]
+        if not given:
+            raise ValueError("Must have at least one Tensor")
         waits = [t if isinstance(t, Operation) else getattr(t, "values", t).op for t in given] + list(control_inputs or ())
         gate = group(*waits)
         return [None if t is None else t if isinstance(t, Operation) else with_dependencies([gate], t) for t in tensors]

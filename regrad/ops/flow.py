@@ -982,7 +982,7 @@ def _body_leaves(returned, structure, body):
                          f"returned {len(returned)} for {len(structure)} loop variables. It returns the new value of each, in "
                          "their order. The two structures don't have the same nested structure: they must have the same number "
                          "of elements.")
-    if None in nest.flatten(returned):
+    if any(x is None for x in nest.flatten(returned)):
         raise ValueError(f"while_loop: {_at('body', body)} returned None for a loop variable; it returns the new value of "
                          "each.")
     try:

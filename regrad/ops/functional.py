@@ -55,7 +55,7 @@ def _as_leaves(what, returned, like, dtypes):
     except (TypeError, ValueError) as error:
         raise type(error)(f"{what}: fn returned another structure than expected (for map_fn that of dtype, or else of elems; "
                           f"otherwise that of the initializer, or else of elems): {error}") from None
-    if None in nest.flatten(returned):
+    if any(x is None for x in nest.flatten(returned)):
         raise ValueError(f"{what}: fn returned {returned!r}; None values not supported, it must return tensors.")
     leaves = [convert_to_tensor(x, preferred_dtype=t) for x, t in zip(nest.flatten(returned), dtypes)]
     for i, (x, t) in enumerate(zip(leaves, dtypes)):

@@ -348,3 +348,11 @@ def test_second_order_in_a_body(inside):
         seconds.append(tf.gradients(first * first, x)[0])
     with tf.Session() as session:
         np.testing.assert_allclose(*session.run(seconds), rtol=1e-5)
+
+
+def test_arrays_as_gradients_and_results():
+    x, a = tf.constant([1.0, 2.0]), np.array([3.0, 4.0], np.float32)
+    y = tf.custom_gradient(lambda v: (a, lambda dy: a))(x)
+    z = tf.custom_gradient(lambda v, w: ([v, a], lambda dv, da: (a, None)))(x, 1.0)
+    with tf.Session() as session:
+        np.testing.assert_array_equal(session.run([*z, *tf.gradients(y, x), *tf.gradients(z, x)]), [[1.0, 2.0], a, a, a])

@@ -574,4 +574,10 @@ with tf.Session() as s:
         raises=("ValueError", "return value")),
     Row("an element of unknown shape, never written", "run(tf.TensorArray(tf.float32, 2).read(0))",
         raises=("InvalidArgumentError", "Could not read")),
+    Row("arrays that bodies return", """
+a, x = np.array([1.0, 2.0, 3.0], np.float32), tf.constant([4.0, 5.0, 6.0])
+result = [run(t) for t in (
+    tf.while_loop(lambda i, h: i < 2, lambda i, h: [i + 1, a], [0, x]), tf.map_fn(lambda e: a, x),
+    tf.scan(lambda h, e: a, x, initializer=a), tf.foldl(lambda h, e: a * 2.0, x, initializer=a),
+    tf.cond(x[0] > 0.0, lambda: [a, a], lambda: [x, x]), tf.tuple([a, None, x])[0])]"""),
 ]

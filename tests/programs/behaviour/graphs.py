@@ -240,4 +240,51 @@ def body(i):
     with tf.control_dependencies([up]):
         return i + 1
 result = [run(tf.while_loop(lambda i: i < 3, body, [0])), run(v)]"""),
+    Row("attributes of nodes, changed in place", """
+x = tf.placeholder(tf.float32, [1, 4, 4, 1], name='x')
+h = tf.nn.conv2d(x, tf.reshape(tf.range(8.0), [2, 2, 1, 2]), [1, 1, 1, 1], 'SAME', name='c')
+tf.nn.relu(h, name='r')
+rule = 'gradients by edited nodes'
+@tf.RegisterGradient(rule)
+def twice(op, dy):
+    return 2.0 * dy
+result = []
+def size(n): n['x'].attr['shape'].shape.dim[0].size = -1
+def strides(n): n['c'].attr['strides'].list.i[:] = [1, 2, 2, 1]
+def padding(n): n['c'].attr['padding'].s = b'VALID'
+def copied(n): n['c'].attr['strides'].CopyFrom(tf.AttrValue(list=tf.AttrValue.ListValue(i=[1, 2, 1, 1])))
+def gradient(n):
+    n['r'].attr['_gradient_op_type'].s = rule.encode()
+    n['r'].attr['_class'].list.s.append(b'loc:@c')
+for edit in (size, strides, padding, copied, gradient):
+    graph_def = tf.get_default_graph().as_graph_def()
+    edit({n.name: n for n in graph_def.node})
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        a, b, c = tf.import_graph_def(graph_def, return_elements=['x:0', 'c:0', 'r:0'], name='')
+        value = np.arange(16.0).reshape(1, 4, 4, 1)
+        result += [str(a.shape), str(b.shape), c.op.colocation_groups(), session.run(b, {a: value}).sum(),
+                   session.run(tf.gradients(c, a)[0], {a: value}).sum()]"""),
+    Row("create_op with attributes as messages", """
+x = tf.constant([[1.0, -2.0], [3.0, 4.0]])
+A, real, whole = tf.AttrValue, tf.float32.as_datatype_enum, tf.int32.as_datatype_enum
+graph = tf.get_default_graph()
+def made(op_type, inputs, dtypes, **attrs):
+    with graph.name_scope('made'):
+        op = graph.create_op(op_type, inputs, dtypes, attrs=attrs, name='y')
+    return [op.name, op.type] + run(list(op.outputs))
+result = [
+    made('Relu', [x], [tf.float32], T=A(type=real)),
+    made('MatMul', [x, x], [tf.float32], T=A(type=real), transpose_a=A(b=True), transpose_b=A(b=False)),
+    made('ConcatV2', [x, x, tf.constant(0)], [tf.float32], N=A(i=2), T=A(type=real), Tidx=A(type=whole)),
+    made('AddN', [x, x, x], [tf.float32], N=A(i=3), T=A(type=real)),
+    made('Split', [tf.constant(1), x], [tf.float32] * 2, T=A(type=real), num_split=A(i=2)),
+    made('IdentityN', [x, tf.constant(1)], [tf.float32, tf.int32], T=A(list=A.ListValue(type=[real, whole]))),
+    made('MaxPool', [x[None, :, :, None]], [tf.float32], T=A(type=real), ksize=A(list=A.ListValue(i=[1, 2, 1, 1])),
+         strides=A(list=A.ListValue(i=[1, 1, 1, 1])), padding=A(s=b'VALID'), data_format=A(s=b'NHWC')),
+]
+@tf.RegisterGradient('five times, by create_op')
+def five(op, dy):
+    return 5.0 * dy
+y = graph.create_op('Relu', [x], [tf.float32], attrs={'T': A(type=real), '_gradient_op_type': A(s=b'five times, by create_op')})
+result += [run(tf.gradients(y.outputs[0], x)[0]), y.colocation_groups(), y.get_attr('_gradient_op_type')]"""),
 ]
