@@ -11,7 +11,7 @@ import numpy as np
 
 from regrad.core.dtypes import DType, as_dtype, enum_name
 from regrad.core.opdef import SHAPED
-from regrad.core.proto import Message
+from regrad.core.proto import Message, Serialized
 from regrad.core.shapes import TensorShape
 
 
@@ -254,7 +254,7 @@ class _Nodes(list):
     MergeFrom = extend
 
 
-class GraphDef:
+class GraphDef(Serialized):
     """A list of NodeDefs, `node`; `gradient_rules` are the overrides of the whole graph it was made of."""
 
     versions = GraphVersions()
@@ -290,20 +290,12 @@ class GraphDef:
 
         return graph_bytes(self)
 
-    def ByteSize(self):
-        return len(self.SerializeToString())
-
-    def ParseFromString(self, data):
-        """Reads the graph from bytes, TensorFlow's too, in place of what it held; returns how many bytes those were.
+    def MergeFromString(self, data):
+        """Adds the nodes and functions that bytes, TensorFlow's too, hold; returns how many bytes those are.
 
         Raises:
           ValueError: `data` is no GraphDef.
         """
-        self.Clear()
-        return self.MergeFromString(data)
-
-    def MergeFromString(self, data):
-        """Adds the nodes and functions that bytes hold."""
         from regrad.core.graph_proto import ProtoGraphDef, read_nodes
 
         proto = ProtoGraphDef.FromString(data)
@@ -312,14 +304,8 @@ class GraphDef:
             self.library.MergeFrom(proto.library)
         return len(data)
 
-    @classmethod
-    def FromString(cls, data):
-        """Returns the GraphDef that bytes hold."""
-        made = cls()
-        made.MergeFromString(data)
-        return made
-
     def Clear(self):
+        """Takes out all nodes, functions and rules."""
         self.node, self.gradient_rules, self._library = _Nodes(), (), None
 
     def MergeFrom(self, other):
@@ -328,11 +314,6 @@ class GraphDef:
         if other._library is not None:
             self.library.MergeFrom(other._library)
         self.gradient_rules += other.gradient_rules
-
-    def CopyFrom(self, other):
-        """Makes this graph equal to `other`."""
-        self.Clear()
-        self.MergeFrom(other)
 
 
 def _attributes(op):

@@ -161,7 +161,38 @@ def _copied(value):
     return made
 
 
-class Message:
+class Serialized:
+    """What follows from `SerializeToString`, `MergeFromString`, `MergeFrom` and `Clear`."""
+
+    __slots__ = ()
+
+    def ByteSize(self):
+        """Returns how many bytes the message is."""
+        return len(self.SerializeToString())
+
+    def ParseFromString(self, data):
+        """Reads the message from bytes, in place of what it held; returns how many bytes that were.
+
+        Raises:
+          ValueError: `data` is no such message.
+        """
+        self.Clear()
+        return self.MergeFromString(data)
+
+    @classmethod
+    def FromString(cls, data):
+        """Returns the message that bytes hold; ValueError where that is none."""
+        message = cls()
+        message.MergeFromString(data)
+        return message
+
+    def CopyFrom(self, other):
+        """Makes this message a copy of `other`."""
+        self.Clear()
+        self.MergeFrom(other)
+
+
+class Message(Serialized):
     """A message; subclasses declare FIELDS. Unset fields give their default."""
 
     FIELDS: dict[str, Field] = {}
@@ -273,11 +304,6 @@ class Message:
         found = [(f, self._values[f.name]) for f in type(self).FIELDS.values() if f.name in self._values]
         return sorted(((f, v) for f, v in found if not (f.repeated or f.mapped) or len(v)), key=lambda p: p[0].number)
 
-    def CopyFrom(self, other):
-        """Makes this message a copy of `other`."""
-        self.Clear()
-        self.MergeFrom(other)
-
     def MergeFrom(self, other):
         """Adds what is set in `other`."""
         if type(other) is not type(self):
@@ -300,14 +326,6 @@ class Message:
         """Returns the message as bytes; maps by key."""
         return b"".join(_field_bytes(f, v) for f, v in self.ListFields())
 
-    def ByteSize(self):
-        return len(self.SerializeToString())
-
-    def ParseFromString(self, data):
-        """Reads the message from bytes, in place of what it held; returns how many bytes that were."""
-        self.Clear()
-        return self.MergeFromString(data)
-
     def MergeFromString(self, data):
         """Adds what bytes hold. Unknown fields are left out.
 
@@ -326,13 +344,6 @@ class Message:
         except (IndexError, struct.error, ValueError) as error:
             raise ValueError(f"Error parsing message with type '{type(self).__name__}': {error}") from None
         return len(data)
-
-    @classmethod
-    def FromString(cls, data):
-        """Returns the message that bytes hold."""
-        message = cls()
-        message.MergeFromString(data)
-        return message
 
     def _merge(self, field, value, wire):
         if field.mapped:

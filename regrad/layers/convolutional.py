@@ -303,9 +303,8 @@ class _Separable(_Conv):
             strides, rates = strides * 2, (1, *rates)
             inputs = array.expand_dims(inputs, axis)
             depthwise, pointwise = array.expand_dims(depthwise, 0), array.expand_dims(pointwise, 0)
-        outputs = conv.separable_conv2d(inputs, depthwise, pointwise,
-                                        [1, 1, *strides] if self.data_format == "channels_first" else [1, *strides, 1],
-                                        padding.upper(), rate=rates, data_format=FORMATS[self.data_format][1])
+        outputs = conv.separable_conv2d(inputs, depthwise, pointwise, self._with_ends(strides), padding.upper(), rate=rates,
+                                        data_format=FORMATS[self.data_format][1])
         return array.squeeze(outputs, [axis]) if self.rank == 1 else outputs
 
 
