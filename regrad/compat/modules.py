@@ -177,8 +177,8 @@ _NAMESPACES = """autograph bitwise contrib data distribute distributions errors 
     version
     saved_model saved_model.builder saved_model.constants saved_model.loader saved_model.main_op
     saved_model.signature_constants saved_model.signature_def_utils saved_model.tag_constants saved_model.utils
-    io.gfile nn.rnn_cell keras.activations keras.backend keras.callbacks keras.constraints keras.initializers keras.layers
-    keras.losses keras.metrics keras.models keras.optimizers keras.preprocessing keras.preprocessing.sequence
+    io.gfile nn.rnn_cell keras.activations keras.backend keras.callbacks keras.constraints keras.datasets keras.initializers
+    keras.layers keras.losses keras.metrics keras.models keras.optimizers keras.preprocessing keras.preprocessing.sequence
     keras.preprocessing.text keras.regularizers keras.utils""".split()
 
 _STANDARD = {"contextlib", "inspect", "generated", "regrad"}  # targets that are no parts of Regrad

@@ -9,7 +9,6 @@ ABSENT = {
     "examples": "load the data with NumPy, and feed it; sklearn.datasets.load_digits() has digits",
     "function": "the graph is built once, by calling the function once, and tf.Session().run runs it",
     "GradientTape": "tf.gradients differentiates graphs",
-    "keras.datasets": "load the data with NumPy, and feed it; sklearn.datasets.load_digits() has digits",
     "load_op_library": "tf.define_op makes op types, in Python or in C++",
     "optimizers": "tf.train has the optimizers",
     "ragged": "pad the rows to one length, and mask",
