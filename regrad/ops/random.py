@@ -485,19 +485,25 @@ def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None
 
     Gradient: flows to `minval` and `maxval`, not into the draw.
     """
+    return _uniform("random_uniform", randomuniform_op, randomuniformint_op, shape, minval, maxval, dtype, name,
+                    seeds=lambda: _seeds(seed))
+
+
+def _uniform(function, floats, integers, shape, minval, maxval, dtype, name, *seed, seeds=dict):
+    """Returns numbers drawn evenly by one of two ops, which take `seed` behind the shape, or `seeds()` as attributes."""
     dtype = as_dtype(dtype)
-    _check_dtype(dtype, FLOATING | INDEX, "random_uniform")
+    _check_dtype(dtype, FLOATING | INDEX, function)
     if maxval is None:
         if dtype.is_integer:
             raise ValueError(f"Must specify maxval for integer dtype {dtype!r}")
         maxval = 1
-    with get_default_graph().name_scope(name or "random_uniform") as scope:
+    with get_default_graph().name_scope(name or function) as scope:
         shape = _shape_tensor(shape)
         minval = convert_to_tensor(minval, dtype=dtype, name="min")
         maxval = convert_to_tensor(maxval, dtype=dtype, name="max")
         if dtype.is_integer:
-            return randomuniformint_op(shape, minval, maxval, name=scope, **_seeds(seed))
-        draw = randomuniform_op(shape, dtype=dtype, **_seeds(seed))
+            return integers(shape, *seed, minval, maxval, name=scope, **seeds())
+        draw = floats(shape, *seed, dtype=dtype, **seeds())
         return math.add_op(draw * (maxval - minval), minval, name=scope)
 
 
@@ -515,8 +521,7 @@ def random_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, 
       dtype: a floating type.
       seed: op seed; see `set_random_seed`.
     """
-    with get_default_graph().name_scope(name or "random_normal") as scope:
-        return _scaled(randomstandardnormal_op, shape, mean, stddev, dtype, seed, scope)
+    return _scaled(randomstandardnormal_op, shape, mean, stddev, dtype, name or "random_normal", seeds=lambda: _seeds(seed))
 
 
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
@@ -524,55 +529,34 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=Non
 
     Args: as for `random_normal`.
     """
-    with get_default_graph().name_scope(name or "truncated_normal") as scope:
-        return _scaled(truncatednormal_op, shape, mean, stddev, dtype, seed, scope)
+    return _scaled(truncatednormal_op, shape, mean, stddev, dtype, name or "truncated_normal", seeds=lambda: _seeds(seed))
 
 
-def _scaled(op, shape, mean, stddev, dtype, seed, scope):
-    dtype = as_dtype(dtype)
-    shape = _shape_tensor(shape)
-    mean = convert_to_tensor(mean, dtype=dtype, name="mean")
-    stddev = convert_to_tensor(stddev, dtype=dtype, name="stddev")
-    draw = op(shape, dtype=dtype, **_seeds(seed))
-    return math.add_op(draw * stddev, mean, name=scope)
-
-
-def stateless_random_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, name=None):
-    """Returns numbers as `random_uniform` does, a function of `seed` (two integers) alone."""
-    dtype = as_dtype(dtype)
-    _check_dtype(dtype, FLOATING | INDEX, "stateless_random_uniform")
-    if maxval is None:
-        if dtype.is_integer:
-            raise ValueError(f"Must specify maxval for integer dtype {dtype!r}")
-        maxval = 1
-    with get_default_graph().name_scope(name or "stateless_random_uniform") as scope:
-        shape = _shape_tensor(shape)
-        minval = convert_to_tensor(minval, dtype=dtype, name="min")
-        maxval = convert_to_tensor(maxval, dtype=dtype, name="max")
-        if dtype.is_integer:
-            return statelessrandomuniformint_op(shape, seed, minval, maxval, name=scope)
-        draw = statelessrandomuniform_op(shape, seed, dtype=dtype)
-        return math.add_op(draw * (maxval - minval), minval, name=scope)
-
-
-def stateless_random_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
-    """Returns numbers as `random_normal` does, a function of `seed` (two integers) alone."""
-    return _stateless_scaled(statelessrandomnormal_op, shape, seed, mean, stddev, dtype, name or "stateless_random_normal")
-
-
-def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
-    """Returns numbers as `truncated_normal` does, a function of `seed` (two integers) alone."""
-    return _stateless_scaled(statelesstruncatednormal_op, shape, seed, mean, stddev, dtype,
-                             name or "stateless_truncated_normal")
-
-
-def _stateless_scaled(op, shape, seed, mean, stddev, dtype, name):
+def _scaled(op, shape, mean, stddev, dtype, name, *seed, seeds=dict):
+    """Returns what an op draws times `stddev` plus `mean`; for `seed` and `seeds` see `_uniform`."""
     dtype = as_dtype(dtype)
     with get_default_graph().name_scope(name) as scope:
         shape = _shape_tensor(shape)
         mean = convert_to_tensor(mean, dtype=dtype, name="mean")
         stddev = convert_to_tensor(stddev, dtype=dtype, name="stddev")
-        return math.add_op(op(shape, seed, dtype=dtype) * stddev, mean, name=scope)
+        return math.add_op(op(shape, *seed, dtype=dtype, **seeds()) * stddev, mean, name=scope)
+
+
+def stateless_random_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, name=None):
+    """Returns numbers as `random_uniform` does, a function of `seed` (two integers) alone."""
+    return _uniform("stateless_random_uniform", statelessrandomuniform_op, statelessrandomuniformint_op, shape, minval, maxval,
+                    dtype, name, seed)
+
+
+def stateless_random_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
+    """Returns numbers as `random_normal` does, a function of `seed` (two integers) alone."""
+    return _scaled(statelessrandomnormal_op, shape, mean, stddev, dtype, name or "stateless_random_normal", seed)
+
+
+def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
+    """Returns numbers as `truncated_normal` does, a function of `seed` (two integers) alone."""
+    return _scaled(statelesstruncatednormal_op, shape, mean, stddev, dtype, name or "stateless_truncated_normal", seed)
+
 
 # -- RandomShuffle -----------------------------------------------------------------------------------
 def _shuffle_infer(x, **attrs):
