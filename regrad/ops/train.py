@@ -12,12 +12,13 @@ import numpy as np
 
 from regrad.core.dtypes import INDEX, NUMERIC
 from regrad.core.errors import ShapeError
-from regrad.core.opdef import Bounds, Spec, define_op, spec_text
+from regrad.core.opdef import Bounds, OpDef, Spec, define_op, spec_text
 from regrad.core.shapes import compatible, merge
 from regrad.ops.state import refuse_rows
 from regrad.runtime import foreign, native
+from regrad.runtime.products import product
 
-_TARGET = "regrad_update"  # runtime/updates.c
+_TARGET, _BY_PRODUCT = "regrad_update", "regrad_update_by_product"  # runtime/updates.c
 _LEAST_ALONE = 16_384  # elements
 
 
@@ -165,6 +166,8 @@ def _define(op_type, refs, operands, attrs, rule):
     shared = {"attrs": {"use_locking": False, **attrs}, "types": {"T": NUMERIC}, "writes": tuple(range(n)),
               "static": tuple(n + i for i, name in enumerate(operands) if name == "lr_power")}  # fmt: skip
     dense = define_op(op_type, signature, infer=infer, lower=lower, **shared)
+    if any(key[0] == op_type for key in _BY_C):
+        dense.extra["by_product"] = _by_product(dense, n, operands)
     if op_type in _DENSE_ONLY:
         return dense
 
@@ -193,6 +196,27 @@ def _define(op_type, refs, operands, attrs, rule):
     sparse.extra["rows_of"] = tuple(range(n))
     sparse.extra["bounds"] = Bounds(at, lambda ref, *_, **attrs: ref.dims[0], refuse_rows)
     return dense
+
+
+def _by_product(dense, n, operands):
+    """Returns the OpDef of a step by the gradient x' y, which has x and y in the gradient's place; it is in no graph.
+
+    `runtime/rewriting.py` has it for a weight's step where nothing else reads the gradient: that need not be written to memory.
+    """
+    at = n + next(i for i, name in enumerate(operands) if name in ("grad", "delta"))
+    names = [arg.name for arg in dense.args]
+
+    def lower(b, *inputs, use_locking, **rest):
+        x, y = inputs[at:at + 2]
+        number = None if b.is_host or x.dtype != np.float32 else _BY_C.get((dense.type, *rest.values()))
+        if number is not None and native.serves(_BY_PRODUCT):
+            return foreign.overwrite(_BY_PRODUCT, n, *inputs, *b.readers, gradient=np.int32(at), rule=np.int32(number))
+        grad = product(b, x, y, transpose_x=True)
+        return dense.lower(b, *inputs[:at], grad, *inputs[at + 2:], use_locking=use_locking, **rest)
+
+    return OpDef(dense.type + "ByProduct", ", ".join([*names[:at], "x", "y", *names[at + 1:]]), lambda var, *_, **attrs: Spec(
+        var.dims, var.dtype), lower, attrs=dense.attrs, types={}, stateful=False, host=False, static=(), writes=dense.writes,
+        reads=True, xla_only=False, shape_only=(), partial=False, variable=False, random=False, single=True)
 
 
 def take_rows(b, ref, indices):

@@ -10,7 +10,7 @@ A product is cut into blocks of the result, which are shared out (sharing.c). */
 #include "xla.h"
 
 #define INLINE static inline __attribute__((always_inline))
-enum { MOST_TALL = 12, MOST_WIDE = 48, DEPTH = 256, STRIP = 16, MOST_HIGH = 192, LEAST_HIGH = 24, TILE = 8 /* rows of a block */ };
+enum { MOST_TALL = 12, DEPTH = 256, STRIP = 16 };
 
 /* -- a block by one thread ------------------------------------------------------------------------------------------- */
 
@@ -52,14 +52,6 @@ const Kernel *kernel_of_processor(void)
     return &any_kernel;
 }
 
-typedef struct {
-    const float *x, *y; /* [rows, inner] by steps; [inner, columns], or [columns, inner] if y is transposed */
-    float *z;
-    int64_t rows, columns, inner, x_row, x_inner, y_transposed;
-    const Kernel *kernel;
-    int64_t high, wide, panels; /* rows and columns of a block; how many blocks beside each other */
-} Task;
-
 INLINE int64_t ceil_div(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
@@ -71,17 +63,17 @@ INLINE int64_t least(int64_t a, int64_t b)
 }
 
 /* Copies y[from:from+depth, column:column+n] to `panel`, row by row, filled up with zeros to `width`. */
-static void pack(const Task *t, int64_t from, int64_t depth, int64_t column, int n, int width, float *panel)
+static void pack(const Matrices *m, int64_t from, int64_t depth, int64_t column, int n, int width, float *panel)
 {
     if (n < width)
         memset(panel, 0, depth * width * sizeof(float));
-    if (!t->y_transposed)
+    if (!m->y_transposed)
         for (int64_t k = 0; k < depth; k++)
-            memcpy(panel + k * width, t->y + (from + k) * t->columns + column, n * sizeof(float));
+            memcpy(panel + k * width, m->y + (from + k) * m->columns + column, n * sizeof(float));
     else
         for (int64_t k0 = 0; k0 < depth; k0 += STRIP)
             for (int c = 0; c < n; c++) {
-                const float *y = t->y + (column + c) * t->inner + from + k0;
+                const float *y = m->y + (column + c) * m->inner + from + k0;
                 float *to = panel + k0 * width + c;
                 if (depth - k0 >= STRIP)
                     for (int k = 0; k < STRIP; k++)
@@ -92,45 +84,52 @@ static void pack(const Task *t, int64_t from, int64_t depth, int64_t column, int
             }
 }
 
-/* Computes a block of the result. Of y, what has whole vectors is read where it lies. */
-static void compute_block(const void *task, int64_t block)
+/* Of y, what has whole vectors is read where it lies. */
+void multiply(const Matrices *m, int64_t row, int64_t rows, int64_t column, int64_t columns, float *z, int64_t z_row)
 {
-    const Task *t = task;
-    int64_t row = block / t->panels * t->high, column = block % t->panels * t->wide, high = least(t->rows - row, t->high);
-    int width = t->kernel->width, n = least(t->columns - column, t->wide), vectors = (n + width - 1) / width;
-    float panel[DEPTH * MOST_WIDE] __attribute__((aligned(64))), rest[MOST_WIDE * MOST_HIGH];
-    int whole = n == vectors * width;
-    float *z = whole ? t->z + row * t->columns + column : rest;
-    int64_t z_row = whole ? t->columns : vectors * width;
-    for (int64_t from = 0; from < t->inner; from += DEPTH) {
-        int64_t depth = least(t->inner - from, DEPTH), y_row = vectors * width;
-        const float *y = panel;
-        if (whole && !t->y_transposed) {
-            y = t->y + from * t->columns + column;
-            y_row = t->columns;
-        } else
-            pack(t, from, depth, column, n, vectors * width, panel);
-        t->kernel->product[vectors - 1](t->x + row * t->x_row + from * t->x_inner, t->x_row, t->x_inner, high, y, y_row, depth, z,
-                                        z_row, from > 0);
+    const Kernel *kernel = kernel_of_processor();
+    int vectors = ceil_div(columns, kernel->width), width = vectors * kernel->width, whole = width == columns;
+    float panel[DEPTH * MOST_WIDE] __attribute__((aligned(64))), rest[MOST_WIDE * MOST_HIGH], *to = whole ? z : rest;
+    for (int64_t from = 0; from < m->inner; from += DEPTH) {
+        int64_t depth = least(m->inner - from, DEPTH);
+        const float *x = m->x + row * m->x_row + from * m->x_inner, *y = m->y + from * m->columns + column;
+        int in_place = whole && !m->y_transposed;
+        if (!in_place)
+            pack(m, from, depth, column, columns, width, panel);
+        kernel->product[vectors - 1](x, m->x_row, m->x_inner, rows, in_place ? y : panel, in_place ? m->columns : width, depth, to,
+                                     whole ? z_row : width, from > 0);
     }
-    for (int64_t i = 0; !whole && i < high; i++)
-        memcpy(t->z + (row + i) * t->columns + column, rest + i * z_row, n * sizeof(float));
+    for (int64_t i = 0; !whole && i < rows; i++)
+        memcpy(z + i * z_row, rest + i * width, columns * sizeof(float));
 }
 
 /* -- sharing the blocks ---------------------------------------------------------------------------------------------- */
 
-enum { LEAST = 500000 /* products of numbers that are worth a thread: some 10 us */, BLOCKS = 16 };
+enum { LEAST = 500000 /* products of numbers that are worth a thread: some 10 us */, BLOCKS = 16, LEAST_HIGH = 24, TILE = 8 };
+
+typedef struct {
+    Matrices m;
+    float *z;
+    int64_t high, wide, panels; /* rows and columns of a block; how many blocks beside each other */
+} Task;
+
+static void compute_block(const void *task, int64_t block)
+{
+    const Task *t = task;
+    int64_t row = block / t->panels * t->high, column = block % t->panels * t->wide;
+    multiply(&t->m, row, least(t->m.rows - row, t->high), column, least(t->m.columns - column, t->wide),
+             t->z + row * t->m.columns + column, t->m.columns);
+}
 
 static void run(const Frame *frame, Task *t)
 {
-    t->kernel = kernel_of_processor();
-    t->wide = WIDEST * t->kernel->width;
-    t->panels = ceil_div(t->columns, t->wide);
+    t->wide = WIDEST * kernel_of_processor()->width;
+    t->panels = ceil_div(t->m.columns, t->wide);
     t->high = MOST_HIGH;
-    while (t->high > LEAST_HIGH && ceil_div(t->rows, t->high) * t->panels < BLOCKS)
+    while (t->high > LEAST_HIGH && ceil_div(t->m.rows, t->high) * t->panels < BLOCKS)
         t->high -= LEAST_HIGH;
-    t->high = ceil_div(ceil_div(t->rows, ceil_div(t->rows, t->high)), TILE) * TILE; /* all alike */
-    share(frame, ceil_div(t->rows, t->high) * t->panels, t->rows * t->columns * t->inner / LEAST, compute_block, t);
+    t->high = ceil_div(ceil_div(t->m.rows, ceil_div(t->m.rows, t->high)), TILE) * TILE; /* all alike */
+    share(frame, ceil_div(t->m.rows, t->high) * t->panels, t->m.rows * t->m.columns * t->m.inner / LEAST, compute_block, t);
 }
 
 /* Returns the matrix that is an operand, or the one of a stack of matrices at the index that is the operand `at`. */
@@ -150,8 +149,8 @@ void *regrad_product(Frame *frame)
         Buffer *x = frame->operands.items[0], *y = frame->operands.items[1], *z = frame->results.items[0];
         int transposed = *(int32_t *)((Scalar *)frame->attributes.items[0])->value, x_transposed = transposed & 1;
         const int64_t *dims = x->dims + x->rank - 2, rows = z->dims[0], inner = dims[!x_transposed];
-        Task task = {.x = matrix(frame, 0, 2), .y = y->data, .z = z->data, .rows = rows, .columns = z->dims[1], .inner = inner,
-                     .x_row = x_transposed ? 1 : inner, .x_inner = x_transposed ? rows : 1, .y_transposed = transposed & 2};
+        Task task = {{matrix(frame, 0, 2), y->data, rows, z->dims[1], inner, x_transposed ? 1 : inner, x_transposed ? rows : 1,
+                      transposed & 2}, .z = z->data};
         run(frame, &task);
     }
     return NULL;

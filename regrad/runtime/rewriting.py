@@ -33,6 +33,8 @@ def rewritten(nodes, infos, outside):
     for n in reversed(nodes):
         if n.op.type in ("Split", "SplitV"):
             replaced[n] = _part_of_product(n, producer, users, infos) or n
+        elif "by_product" in n.opdef.extra:
+            replaced[n] = _step_by_product(n, producer, users, infos) or n
         elif several and n.op.type in _SUMS and n not in parts:
             replaced[n] = _sum_of_products(n, producer, users, infos, parts) or n
         # Without products what repeats itself is too small for a loop, and sums of many terms are slower than partial ones.
@@ -43,12 +45,18 @@ def rewritten(nodes, infos, outside):
 
 
 def _instead(node, opdef, inputs, attrs, groups, output=0):
-    """Returns a node that makes one value of `node` by another operation, of inputs given as (value number, tensor)."""
+    """Returns a node that makes one value of `node`, or the variables that it assigns, by another operation.
+
+    Args:
+      inputs: (value number, tensor) of each.
+    """
     old = node.op
     op = Operation(old.graph, old.name, opdef, tuple(t for _, t in inputs), attrs, groups)
-    op.frames, op.forward_op, op.id, op.outputs = old.frames, old.forward_op, old.id, (old.outputs[output],)
+    op.frames, op.forward_op, op.id = old.frames, old.forward_op, old.id
+    op.outputs = tuple(old.outputs) if opdef.writes else (old.outputs[output],)
     op._controls, op.override_scope, op._device = (), None, old._device
-    made = Node(op, tuple(v for v, _ in inputs), (node.outs[output],), False, ())
+    outs = node.outs if opdef.writes else (node.outs[output],)
+    made = Node(op, tuple(v for v, _ in inputs), outs, False, node.written)
     made.stage = node.stage
     return made
 
@@ -218,3 +226,25 @@ def _part_of_product(node, producer, users, infos):
     attrs = {name: bool(product.op.attrs[name]) for name in ("transpose_a", "transpose_b")}
     return _instead(node, part_op, [*zip(product.ins, product.op.inputs)],
                     {**attrs, "axis": axis, "start": start, "stop": start + widths[read[0]]}, None, read[0])
+
+
+# -- steps of weights by products: the gradient x' y need not be written where nothing but the step reads it ---------------
+
+_LEAST_STEP = 65_536  # elements
+_MOST_TERMS = 2_048  # a longer product takes long enough for its result's way to memory not to matter
+
+
+def _step_by_product(node, producer, users, infos):
+    """Returns a node that computes an optimizer's step and its gradient as one; None where something else reads that."""
+    opdef = node.opdef.extra["by_product"]
+    at = next(i for i, arg in enumerate(opdef.args) if arg.name == "x")
+    v = node.ins[at]
+    made = producer.get(v)
+    if made is None or made.op.type != "MatMul" or users[v] != 1 or infos[v].dtype.name != "float32":
+        return None
+    if not made.op.attrs["transpose_a"] or made.op.attrs["transpose_b"] or infos[v].dims != infos[node.ins[0]].dims:
+        return None
+    if size_of(infos[v].dims) < _LEAST_STEP or not 0 < infos[made.ins[0]].dims[0] <= _MOST_TERMS:
+        return None
+    inputs = [*zip(node.ins, node.op.inputs)]
+    return _instead(node, opdef, inputs[:at] + [*zip(made.ins, made.op.inputs)] + inputs[at + 1:], node.op.attrs, None)

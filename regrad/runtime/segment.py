@@ -950,6 +950,8 @@ _OF_PRODUCTS = ("MatMul", "BatchMatMul", "PartOfProduct", "SumOfProducts", "Conv
 def _products(op, ins, infos, out):
     """Returns how many products of numbers an op adds up, those of a convolution weighed."""
     kind = op.opdef.type
+    if kind.endswith("ByProduct"):  # of x' y, an optimizer's step
+        return size_of(infos[ins[0]].dims) * infos[next(v for arg, v in zip(op.opdef.args, ins) if arg.name == "x")].dims[0]
     if not kind.startswith(_OF_PRODUCTS):
         return 0
     dims = [infos[v].dims for v in ins]

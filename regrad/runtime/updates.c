@@ -4,13 +4,17 @@ XLA makes a function of its own for each result of each size of variables: compi
 compilation, and running them reads the gradient and the slots again for each. The formulas are those of ops/train.py. */
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdint.h>
+#include <stdlib.h>
 
+#include "products.h"
 #include "sharing.h"
 #include "xla.h"
 
 enum { GRADIENT_DESCENT, MOMENTUM, NESTEROV_MOMENTUM, ADAM, ADAGRAD, RMSPROP }; /* the attribute: which rule */
 enum { REFS = 3, NUMBERS = 6, BLOCK = 16384, COSTLY = 65536 /* elements that are worth a thread */ };
+enum { ROOM = 49152, TILE = 8 /* elements of a gradient, and rows, that are computed at a time */ };
 
 typedef struct {
     int rule;
@@ -101,23 +105,73 @@ static void compute_block(const void *task, int64_t block)
     t->compute(t->update, from, size - from < BLOCK ? size : from + BLOCK);
 }
 
-/* One step. Operands: a variable and its slots, for each of which there is a result; then numbers, and the gradient at the place
-   that one attribute says; the other says which rule. Behind them arrays that have to be there before anything is overwritten. */
+/* Reads the operands: a variable and its slots, for each of which there is a result; then numbers, and the gradient, or two arrays
+   of which it is made, from the place on that one attribute says; the other says which rule. Behind them are arrays that have to be
+   there before anything is overwritten. */
+static int64_t read_update(const Frame *frame, int arrays, Update *u)
+{
+    Buffer **operands = frame->operands.items, **results = frame->results.items;
+    int64_t refs = frame->results.count, numbers = 0, grad = *(int32_t *)((Scalar *)frame->attributes.items[0])->value;
+    *u = (Update){.rule = *(int32_t *)((Scalar *)frame->attributes.items[1])->value, .size = 1};
+    for (int64_t i = 0; i < refs; i++)
+        u->old[i] = operands[i]->data, u->new[i] = results[i]->data;
+    for (int64_t i = refs; i < frame->operands.count && numbers < NUMBERS; i++)
+        if ((i < grad || i >= grad + arrays) && operands[i]->rank == 0)
+            u->number[numbers++] = *(float *)operands[i]->data;
+    for (int64_t i = 0; i < results[0]->rank; i++)
+        u->size *= results[0]->dims[i];
+    return grad;
+}
+
+/* One step by a gradient. */
 void *regrad_update(Frame *frame)
 {
     if (to_execute(frame)) {
-        Buffer **operands = frame->operands.items, **results = frame->results.items;
-        int64_t refs = frame->results.count, numbers = 0;
-        int grad = *(int32_t *)((Scalar *)frame->attributes.items[0])->value;
-        Update u = {.rule = *(int32_t *)((Scalar *)frame->attributes.items[1])->value, .size = 1, .grad = operands[grad]->data};
-        for (int64_t i = 0; i < refs; i++)
-            u.old[i] = operands[i]->data, u.new[i] = results[i]->data;
-        for (int64_t i = refs; i < frame->operands.count && numbers < NUMBERS; i++)
-            if (i != grad && operands[i]->rank == 0)
-                u.number[numbers++] = *(float *)operands[i]->data;
-        for (int64_t i = 0; i < results[0]->rank; i++)
-            u.size *= results[0]->dims[i];
+        Update u;
+        u.grad = frame->operands.items[read_update(frame, 1, &u)]->data;
         share(frame, (u.size + BLOCK - 1) / BLOCK, u.size / COSTLY, compute_block, &(Task){&u, kernel()});
     }
     return NULL;
+}
+
+/* -- by a product -------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const Update *update;
+    Compute *compute;
+    Matrices m;
+    int64_t high, wide; /* rows that are taken at a time, columns of a product */
+    atomic_int failed;
+} ProductTask;
+
+static void compute_rows(const void *task, int64_t block)
+{
+    ProductTask *t = (ProductTask *)task;
+    int64_t row = block * t->high, rows = t->m.rows - row < t->high ? t->m.rows - row : t->high, columns = t->m.columns;
+    float *grad = malloc(rows * columns * sizeof(float));
+    if (!grad) {
+        atomic_store(&t->failed, 1);
+        return;
+    }
+    for (int64_t c = 0; c < columns; c += t->wide)
+        multiply(&t->m, row, rows, c, columns - c < t->wide ? columns - c : t->wide, grad + c, columns);
+    Update u = *t->update;
+    u.grad = grad - row * columns;
+    t->compute(&u, row * columns, (row + rows) * columns);
+    free(grad);
+}
+
+/* One step of a matrix by the gradient x' y: some rows of it are computed, and used up before they have left the caches. */
+void *regrad_update_by_product(Frame *frame)
+{
+    if (!to_execute(frame))
+        return NULL;
+    Update u;
+    int64_t grad = read_update(frame, 2, &u);
+    Buffer *x = frame->operands.items[grad], *y = frame->operands.items[grad + 1];
+    int64_t inner = x->dims[0], rows = x->dims[1], columns = y->dims[1], high = ROOM / columns / TILE * TILE;
+    ProductTask t = {&u, kernel(), {x->data, y->data, rows, columns, inner, 1, rows, 0}, .wide = WIDEST * kernel_of_processor()->width};
+    t.high = high < TILE ? TILE : high > MOST_HIGH ? MOST_HIGH : high;
+    share(frame, (rows + t.high - 1) / t.high, rows * columns / COSTLY, compute_rows, &t);
+    return atomic_load(&t.failed) ? failure(frame->xla, "there is not enough memory for a gradient") : NULL;
 }

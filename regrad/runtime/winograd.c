@@ -24,7 +24,6 @@ some at a time, or, where there are fewer of them than the filter has columns, t
 enum {
     SIDE = 6, PLACES = SIDE * SIDE, MOST_TAPS = 25,
     LINE = 16,               /* numbers of a cache line, and of the longest vectors */
-    MOST_WIDE = WIDEST * LINE,
     TALL = 12,               /* rows that a product takes at once */
     CACHE = 150000,          /* numbers of the tiles that are taken at a time: half of a cache of the second level */
     FEW = 24, MOST = 48,     /* of them, where that says otherwise */
@@ -196,7 +195,7 @@ static void transform_panel(const Task *t, int64_t panel, int64_t first, int64_t
 }
 
 /* Adds to z, or writes there, the products of `count` tiles and `depth` rows of a panel at all places. */
-static void multiply(const Task *t, int64_t count, const float *v, int64_t place, const float *u, int64_t depth, float *z,
+static void multiply_tiles(const Task *t, int64_t count, const float *v, int64_t place, const float *u, int64_t depth, float *z,
                      int64_t z_place, int add)
 {
     for (int p = 0; p < PLACES; p++)
@@ -238,7 +237,7 @@ static void job_of_tiles(const void *task, int64_t block)
         return;
     transform_tiles(t, first, count, 0, depth, v, t->padded, place);
     for (int64_t panel = 0; panel < t->panels; panel++) {
-        multiply(t, count, v, place, t->shared + panel * PLACES * depth * t->wide, depth, z, z_place, 0);
+        multiply_tiles(t, count, v, place, t->shared + panel * PLACES * depth * t->wide, depth, z, z_place, 0);
         write_results(t, first, count, panel, z, z_place);
     }
     free(v);
@@ -263,7 +262,7 @@ static void job_of_columns(const void *task, int64_t panel)
     for (int64_t d = 0; d < t->x.channels; d += most) {
         int64_t depth = least(t->x.channels - d, most);
         transform_panel(t, panel, d, depth, u, u + PLACES * most * t->wide);
-        multiply(t, t->tiles, t->shared + d, place, u, depth, z, z_place, d > 0);
+        multiply_tiles(t, t->tiles, t->shared + d, place, u, depth, z, z_place, d > 0);
     }
     write_results(t, 0, t->tiles, panel, z, z_place);
     free(z);

@@ -12,9 +12,9 @@ import pytest
 import regrad as tf
 from regrad.core.host import HOST
 from regrad.ops import train
-from regrad.runtime import backend, foreign, native
+from regrad.runtime import backend, foreign, native, program
 
-SOURCES = [str(Path(native.__file__).parent / name) for name in ("updates.c", "sharing.c")]
+SOURCES = [str(Path(native.__file__).parent / name) for name in ("updates.c", "products.c", "sharing.c")]
 KERNELS = {"this processor's": (), "vectors of 8": ("-DNO_AVX512",), "vectors of 4": ("-DNO_AVX512", "-DNO_AVX2")}
 NUMBERS = {"beta1_power": 0.5, "beta2_power": 0.9, "lr": 0.1, "beta1": 0.7, "beta2": 0.9, "epsilon": 1e-3, "alpha": 0.1,
            "momentum": 0.9, "rho": 0.8}  # fmt: skip
@@ -105,3 +105,75 @@ def test_weights_are_overwritten_without_copies(monkeypatch):
         session.run(tf.global_variables_initializer())
         session.run(step, {x: np.ones((8, 33))})
     assert not [line for line in compiled[-1].as_text().splitlines() if "f32[33,33]" in line and " copy(" in line]
+
+
+# Small gradients are not divided by themselves, which would make rounding errors large.
+OPTIMIZERS = {
+    "gradient descent": lambda: tf.train.GradientDescentOptimizer(0.1),
+    "momentum": lambda: tf.train.MomentumOptimizer(0.1, 0.9),
+    "Nesterov": lambda: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True),
+    "Adam": lambda: tf.train.AdamOptimizer(0.01, epsilon=0.01),
+    "Adagrad": lambda: tf.train.AdagradOptimizer(0.1),
+    "RMSProp": lambda: tf.train.RMSPropOptimizer(0.01, momentum=0.5, epsilon=0.01),
+}
+
+
+def _two_layers(monkeypatch, optimizer, **settings):
+    """Returns the weights of two layers after three steps, and the op types of steps that the program has."""
+    for name, value in {"cache_dir": None, "host_runs": 0, "native": True, **settings}.items():
+        monkeypatch.setattr(tf.config, name, value)
+    seen, rewritten = set(), program.rewritten
+
+    def noted(*args):
+        nodes = rewritten(*args)
+        seen.update(n.op.type for n in nodes if n.op.type.startswith("Apply") and n.op.inputs[0].shape.ndims == 2)
+        return nodes
+
+    with monkeypatch.context() as m, tf.Graph().as_default(), tf.Session() as session:
+        m.setattr(program, "rewritten", noted)
+        rng = np.random.default_rng(1)
+        x = tf.placeholder(tf.float32, [50, 300])
+        weights = [tf.Variable(rng.standard_normal(shape, np.float32) / 20) for shape in ((300, 333), (333, 200))]
+        h = tf.tanh(tf.matmul(x, weights[0]) + tf.Variable(tf.zeros([333])))
+        step = optimizer().minimize(tf.reduce_mean(tf.square(tf.matmul(h, weights[1]) - 1)))
+        session.run(tf.global_variables_initializer())
+        for _ in range(3):
+            session.run(step, {x: rng.standard_normal((50, 300), np.float32)})
+        return session.run(weights), seen
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_steps_of_weights_by_the_product_that_is_their_gradient(name, monkeypatch):
+    plain, _ = _two_layers(monkeypatch, OPTIMIZERS[name], native=False)
+    for settings in ({}, {"host_runs": 9}):
+        found, types = _two_layers(monkeypatch, OPTIMIZERS[name], **settings)
+        assert types and all(t.endswith("ByProduct") for t in types)
+        for got, wanted in zip(found, plain):
+            np.testing.assert_allclose(got, wanted, rtol=2e-5, atol=2e-6)
+
+
+def test_a_gradient_that_something_else_reads_is_made(monkeypatch):
+    monkeypatch.setattr(tf.config, "cache_dir", None)
+    monkeypatch.setattr(tf.config, "host_runs", 0)
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, w = tf.constant(np.ones((4, 300), np.float32)), tf.Variable(tf.ones([300, 300]))
+        optimizer = tf.train.GradientDescentOptimizer(1.0)
+        ((grad, _),) = pairs = optimizer.compute_gradients(tf.reduce_sum(tf.matmul(x, w)), [w])
+        step = optimizer.apply_gradients(pairs)
+        session.run(tf.global_variables_initializer())
+        got, _ = session.run([grad, step])
+        assert (got == 4).all() and (session.run(w) == -3).all()
+
+
+@pytest.mark.skipif(not native.available(train._BY_PRODUCT), reason="there was no C compiler")
+def test_weights_that_a_step_by_a_product_overwrites_are_read_before(monkeypatch):
+    """What reads the old weights, beside or after the step, gets the old ones."""
+    monkeypatch.setattr(tf.config, "cache_dir", None)
+    monkeypatch.setattr(tf.config, "host_runs", 0)
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, w = tf.placeholder(tf.float32, [8, 300]), tf.Variable(tf.ones([300, 300]))
+        y, old = tf.matmul(tf.tanh(tf.matmul(x, w)), w), w * 2
+        step = tf.train.MomentumOptimizer(0.1, 0.9).minimize(tf.reduce_sum(tf.matmul(y, w)), var_list=[w])
+        session.run(tf.global_variables_initializer())
+        before, got, _ = session.run([w.read_value(), old, step], {x: np.ones((8, 300))})
+        np.testing.assert_array_equal(got, 2 * before)
