@@ -176,3 +176,21 @@ assert before == (np.random.get_state()[2], np.random.rand)
 """)
 
     assert done.returncode == 0, done.stderr
+
+
+def test_threads_that_load_jax_at_once_leave_the_random_numbers_of_numpy_alone():
+    done = _alone("""
+import sys, threading
+import numpy as np
+from regrad.runtime.loading import import_jax
+sys.setswitchinterval(1e-6)
+before = np.random.rand
+threads = [threading.Thread(target=lambda: [import_jax() for _ in range(200)]) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert np.random.rand == before
+""")
+
+    assert done.returncode == 0, done.stderr

@@ -5,14 +5,26 @@ batches there would get other ones from that run on.
 """
 
 import threading
+from typing import Any
 
 import numpy as np
 
 from regrad.core import collecting
 
+_lock = threading.RLock()
+_jax: Any = None
+
 
 def import_jax():
     """Returns the module `jax`, loaded without a trace in `np.random`, whatever other threads draw meanwhile."""
+    global _jax
+    if _jax is None:
+        with _lock:  # two threads that both put another `rand` there would leave one of them behind
+            _jax = _jax or _load()
+    return _jax
+
+
+def _load():
     here, own, drawn = threading.get_ident(), np.random.RandomState(), np.random.rand
 
     def rand(*shape):
