@@ -485,11 +485,11 @@ def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None
 
     Gradient: flows to `minval` and `maxval`, not into the draw.
     """
-    return _uniform("random_uniform", randomuniform_op, randomuniformint_op, shape, minval, maxval, dtype, name,
-                    seeds=lambda: _seeds(seed))
+    return _drawn_evenly("random_uniform", randomuniform_op, randomuniformint_op, shape, minval, maxval, dtype, name,
+                         seeds=lambda: _seeds(seed))
 
 
-def _uniform(function, floats, integers, shape, minval, maxval, dtype, name, *seed, seeds=dict):
+def _drawn_evenly(function, floats, integers, shape, minval, maxval, dtype, name, *seed, seeds=dict):
     """Returns numbers drawn evenly by one of two ops, which take `seed` behind the shape, or `seeds()` as attributes."""
     dtype = as_dtype(dtype)
     _check_dtype(dtype, FLOATING | INDEX, function)
@@ -533,7 +533,7 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=Non
 
 
 def _scaled(op, shape, mean, stddev, dtype, name, *seed, seeds=dict):
-    """Returns what an op draws times `stddev` plus `mean`; for `seed` and `seeds` see `_uniform`."""
+    """Returns what an op draws times `stddev` plus `mean`; for `seed` and `seeds` see `_drawn_evenly`."""
     dtype = as_dtype(dtype)
     with get_default_graph().name_scope(name) as scope:
         shape = _shape_tensor(shape)
@@ -544,8 +544,8 @@ def _scaled(op, shape, mean, stddev, dtype, name, *seed, seeds=dict):
 
 def stateless_random_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, name=None):
     """Returns numbers as `random_uniform` does, a function of `seed` (two integers) alone."""
-    return _uniform("stateless_random_uniform", statelessrandomuniform_op, statelessrandomuniformint_op, shape, minval, maxval,
-                    dtype, name, seed)
+    return _drawn_evenly("stateless_random_uniform", statelessrandomuniform_op, statelessrandomuniformint_op, shape, minval,
+                         maxval, dtype, name, seed)
 
 
 def stateless_random_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
