@@ -68,9 +68,19 @@ class AttrValue:
     def value(self, value):
         self._held = value
 
+    def WhichOneof(self, oneof):
+        """Returns the field name of what is held, None where nothing is."""
+        from regrad.core.graph_proto import attr_proto
+
+        return None if self.value is None else attr_proto(self.value).WhichOneof(oneof)
+
+    def HasField(self, name):
+        """Returns whether what is held is of the kind that the field `name` is for."""
+        return self.WhichOneof("value") == name
+
     @property
     def s(self):
-        return self.value.encode() if isinstance(self.value, str) else self.value
+        return b"" if self.value is None else self.value.encode() if isinstance(self.value, str) else self.value
 
     @s.setter
     def s(self, value):
@@ -119,7 +129,9 @@ class AttrValue:
     def list(self, value):
         self.value = ListValue(value)
 
-    i = f = b = property(lambda self: self.value, lambda self, value: setattr(self, "value", value))
+    # What was never set is 0 or False, as in a message.
+    i = f = property(lambda self: 0 if self.value is None else self.value, lambda self, value: setattr(self, "value", value))
+    b = property(lambda self: False if self.value is None else self.value, lambda self, value: setattr(self, "value", value))
 
     def CopyFrom(self, other):
         """Makes this attribute equal to `other`."""

@@ -255,6 +255,9 @@ class MonitoredSession:
         """Returns the session without hooks."""
         return self._session
 
+    _tf_sess = raw_session
+    _sess = property(raw_session)  # TensorFlow has several layers; programs go down until they find a Session
+
     def should_stop(self):
         """Returns whether the loop should end: a hook asked for it, a thread failed, or the session is closed."""
         return self._session is None or self._hooked.should_stop() or self._coord.should_stop()

@@ -287,4 +287,19 @@ def five(op, dy):
     return 5.0 * dy
 y = graph.create_op('Relu', [x], [tf.float32], attrs={'T': A(type=real), '_gradient_op_type': A(s=b'five times, by create_op')})
 result += [run(tf.gradients(y.outputs[0], x)[0]), y.colocation_groups(), y.get_attr('_gradient_op_type')]"""),
+    Row("kinds of attributes, and those that were never set", """
+c = tf.nn.conv2d(tf.zeros([1, 4, 4, 1]), tf.zeros([2, 2, 1, 1]), [1, 2, 2, 1], 'SAME', name='c')
+tf.placeholder(tf.float32, [2], name='x')
+n = {n.name: n for n in tf.get_default_graph().as_graph_def().node}
+pairs = [('c', 'T'), ('c', 'strides'), ('c', 'padding'), ('x', 'shape'), ('zeros', 'value'), ('c', 'nothing')]
+a = tf.AttrValue()
+result = [[n[node].attr[key].WhichOneof('value') for node, key in pairs], a.s, a.i, a.f, a.b, list(a.list.i), a.HasField('b'),
+          n['c'].attr['T'].HasField('type'), n['c'].attr['T'].HasField('s')]"""),
+    Row("the session within a MonitoredSession", """
+step = tf.train.get_or_create_global_step()
+with tf.train.MonitoredTrainingSession() as session:
+    raw = session
+    while type(raw).__name__ != 'Session':
+        raw = raw._sess
+    result = [raw.run(step), session._tf_sess() is raw, raw is session]"""),
 ]
