@@ -671,7 +671,7 @@ EXTRAS = {
         "conv_input_length": "regrad.layers.convolutional:input_length",
         "deconv_output_length": "regrad.layers.convolutional:transposed_length",
         "convert_data_format": "regrad.layers.convolutional:tf_data_format",
-        "normalize_data_format": "regrad.layers.convolutional:_data_format",
+        "normalize_data_format": "regrad.layers.convolutional:checked_data_format",
         "normalize_padding": "regrad.layers.convolutional:_padding"},
     "tensorflow.python.ops.control_flow_util": _CONTROL_FLOW_UTIL,
     "tensorflow.python.ops.control_flow_v2_toggles": {"enable_control_flow_v2": _nothing, "disable_control_flow_v2": _nothing,

@@ -172,15 +172,15 @@ class Layer(base.Layer):
         """
         from regrad.keras.metrics import Mean
 
-        metric = getattr(value, "_metric_obj", None)
+        metric, source = getattr(value, "_metric_obj", None), value
         if aggregation not in (None, "mean") or metric is None and (aggregation is None or name is None):
             raise ValueError("add_metric takes a tensor with a `name` and `aggregation='mean'`, or the result of a "
                              f"tf.keras.metrics.Metric, got aggregation={aggregation!r}, name={name!r}.")
         values = self.__dict__.setdefault("_metric_values", [])
         if metric is None:
-            metric = next((m for m, _ in values if m.name == name), None) or Mean(name=name)
+            metric = next((m for m, *_ in values if m.name == name), None) or Mean(name=name)
             value = metric(value)
-        values.append((metric, value))
+        values.append((metric, value, source))
 
     def get_config(self):
         """Returns a dict from which `from_config` makes such a layer; a class with further arguments adds them."""

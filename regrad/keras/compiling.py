@@ -334,8 +334,9 @@ def _metric_of(given, endpoint, prefix):
 # -- what belongs to a model ---------------------------------------------------------------------------------------
 def added_metrics(model):
     """Returns [(metric, value after a batch)] of `add_metric`, of the model's layers and its own, each once."""
-    found = dict(pair for layer in _within(model) for pair in getattr(layer, "_metric_values", ()))
-    return sorted(found.items(), key=lambda pair: pair[1].op.id)
+    there = [entry for layer in _within(model) for entry in getattr(layer, "_metric_values", ())]
+    ours = set(relevant(model, [source for *_, source in there]))
+    return sorted({m: value for m, value, source in there if source in ours}.items(), key=lambda pair: pair[1].op.id)
 
 
 def _within(model):

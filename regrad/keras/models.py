@@ -11,6 +11,17 @@ from regrad.keras.utils import custom_object_scope
 from regrad.layers import base
 
 
+def _of_model(kept, listed):
+    """Returns the property `input` or `output`: what the model was made of, whatever it was called with since."""
+    def get(self):
+        tensors = self.__dict__.get(listed)
+        if kept in self.__dict__ or tensors is None:
+            return self.__dict__.get(kept, self.__dict__.get(f"_called{kept}"))
+        return tensors[0] if len(tensors) == 1 else tensors
+
+    return property(get, lambda self, value: self.__dict__.update({f"_called{kept}": value}))
+
+
 class Model(Trained, Layer):
     """Layers that are called together.
 
@@ -28,6 +39,8 @@ class Model(Trained, Layer):
       ValueError: `outputs` depend on something else than `inputs`, or on operations that are in no layer.
     """
 
+    input, output = _of_model("_in", "inputs"), _of_model("_out", "outputs")
+
     def __init__(self, inputs=None, outputs=None, name=None, **kwargs):
         super().__init__(name=name, **kwargs)
         self.inputs = self.outputs = self._chain = None  # the latter the layers of a model that is not a class of its own
@@ -38,7 +51,7 @@ class Model(Trained, Layer):
         self._in, self._out = inputs, outputs
         self.inputs, self.outputs = nest.flatten(inputs), nest.flatten(outputs)
         self._steps, self._chain = _network(self.inputs, self.outputs)
-        self.input, self.output, self.built = inputs, outputs, True
+        self.built = True
 
     @property
     def layers(self):
@@ -151,9 +164,9 @@ class Model(Trained, Layer):
         write("_" * width)
         row("Layer (type)", "Output Shape", "Param #")
         write("=" * width)
-        layers = self.layers
+        layers, gave = self.layers, {step[0]: step[4] for step in reversed(getattr(self, "_steps", ()))}
         for i, layer in enumerate(layers):
-            given = [t for t in nest.flatten(layer.output) if t is not None and t.shape.ndims is not None]
+            given = [t for t in nest.flatten(gave.get(layer, layer.output)) if t is not None and t.shape.ndims is not None]
             shapes = [tuple(t.shape.as_list()) for t in given]
             shape = shapes[0] if len(shapes) == 1 else shapes or "?"
             row(f"{layer.name} ({type(layer).__name__})", shape, base.count_elements(layer.weights))

@@ -6,6 +6,8 @@ import time
 
 import numpy as np
 
+from regrad.core.lazy import names_of
+
 
 def to_categorical(y, num_classes=None, dtype="float32"):
     """Returns labels, ints [..., 1] or [...], as rows with a 1 at their place: [..., num_classes]."""
@@ -117,5 +119,6 @@ class Progbar:
         self.update(self._seen + n, values)
 
 
+__getattr__, __dir__, _ = names_of(__name__, {})  # which says of names that are left out what to do
 __all__ = ["CustomObjectScope", "Progbar", "Sequence", "custom_object_scope", "get_custom_objects", "normalize",
            "to_categorical"]

@@ -39,6 +39,19 @@ def test_what_is_done_again_adds_nothing_to_the_graph():
         tf.get_default_graph().finalize()
 
 
+def test_what_a_shared_layer_measures_is_each_models_own():
+    class Seen(L.Layer):
+        def call(self, inputs):
+            self.add_metric(tf.reduce_mean(inputs), aggregation="mean", name="seen")
+            return inputs * 2.0
+
+    seen, a, b = Seen(), K.Input([3]), K.Input([3])
+    for model, value in ((K.Model(a, seen(a)), 1.0), (K.Model(b, seen(b)), 3.0)):
+        model.compile("sgd", "mse")
+        assert model.metrics_names == ["loss", "seen"]
+        assert model.evaluate(np.full((2, 3), value), np.zeros((2, 3)), verbose=0) == [4.0 * value ** 2, value]
+
+
 def test_masked_steps_count_nothing_and_all_steps_divide():
     steps = np.array([[[1.0], [2.0], [0.0]], [[3.0], [0.0], [0.0]]])
     model = K.Sequential([L.Masking(input_shape=(3, 1)), L.TimeDistributed(L.Dense(1, kernel_initializer="ones"))])

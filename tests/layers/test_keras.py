@@ -31,6 +31,19 @@ def test_a_model_of_several_inputs_outputs_and_models_is_called_anew():
     assert model.get_layer(inner.name) is inner and model.get_layer(index=0).output is a
 
 
+def test_inputs_and_outputs_of_a_model_stay(capsys):
+    first = K.Sequential([L.Dense(3, input_shape=(2,))])
+    a = K.Input([2])
+    model = K.Model(a, [L.Dense(4)(a), first(a)])
+    before = model.input, model.output, first.input, first.output
+    model(tf.ones([5, 2]))
+    assert all(x is y for x, y in zip(before, (model.input, model.output, first.input, first.output)))
+    assert K.Model(first.input, L.Dense(1)(first.output)).output_shape.as_list() == [None, 1]
+    assert model.output_shape[0].as_list() == [None, 4]
+    model.summary()
+    assert "(None, 4)" in capsys.readouterr().out
+
+
 def test_what_is_in_no_layer_is_refused():
     a, b = K.Input([4]), K.Input([4])
     with pytest.raises(ValueError, match="no layer made: put the operation into a tf.keras.layers.Lambda"):

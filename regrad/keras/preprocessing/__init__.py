@@ -1,5 +1,5 @@
 """`tf.keras.preprocessing`: sequences of numbers and words, made ready with NumPy."""
 
-from regrad.keras.preprocessing import sequence, text
+from regrad.core.lazy import names_of
 
-__all__ = ["sequence", "text"]
+__getattr__, __dir__, __all__ = names_of(__name__, {}, modules="sequence text")
