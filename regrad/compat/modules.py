@@ -672,7 +672,7 @@ EXTRAS = {
         "deconv_output_length": "regrad.layers.convolutional:transposed_length",
         "convert_data_format": "regrad.layers.convolutional:tf_data_format",
         "normalize_data_format": "regrad.layers.convolutional:checked_data_format",
-        "normalize_padding": "regrad.layers.convolutional:_padding"},
+        "normalize_padding": "regrad.layers.convolutional:checked_padding"},
     "tensorflow.python.ops.control_flow_util": _CONTROL_FLOW_UTIL,
     "tensorflow.python.ops.control_flow_v2_toggles": {"enable_control_flow_v2": _nothing, "disable_control_flow_v2": _nothing,
                                                       "control_flow_v2_enabled": lambda: True},

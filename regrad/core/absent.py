@@ -10,8 +10,6 @@ ABSENT = {
     "function": "the graph is built once, by calling the function once, and tf.Session().run runs it",
     "GradientTape": "tf.gradients differentiates graphs",
     "keras.applications": "it has no weights to download; a model's description and weights in HDF5 are loaded",
-    "keras.estimator": "tf.estimator.Estimator takes model functions",
-    "keras.preprocessing.image": "tf.image has the operations; a tf.keras.utils.Sequence gives batches of arrays",
     "keras.utils.get_file": "it downloads nothing; urllib.request.urlretrieve does",
     "keras.utils.HDF5Matrix": "`fit` takes data sets of h5py, with shuffle='batch'",
     "keras.utils.multi_gpu_model": "one process computes, with the model as it is",
