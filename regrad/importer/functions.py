@@ -1,6 +1,6 @@
 """Functions of a GraphDef: their bodies as nodes whose inputs are written as those of a graph are."""
 
-from regrad.core.graph_def import AttrValue, NodeDef
+from regrad.core.graph_def import AttrValue, NodeDef, source
 from regrad.importer.output_names import OUTPUTS
 
 
@@ -40,7 +40,7 @@ class Function:
         self.results = []
         for arg in signature.output_arg:
             text = definition.ret[arg.name]
-            name, _, rest = text.partition(":")
+            name = source(text)
             size = _size(arg, attrs)
             if name in given:
                 self.results += given[name]

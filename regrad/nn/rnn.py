@@ -72,7 +72,7 @@ def _check_state(cell, state):
                              f"[batch, {size}].")
 
 
-def _start(cell, flat, batch, initial_state, dtype):
+def _start(cell, batch, initial_state, dtype):
     """Returns the first state as a structure of tensors."""
     if initial_state is not None:
         state = nest.map_structure(lambda s: s if hasattr(s, "_loop_parts") else convert_to_tensor(s), initial_state)
@@ -176,7 +176,7 @@ def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=No
                 raise ValueError("Input size (depth of inputs) must be accessible via shape inference, but saw value None.")
         batch, steps = _axis_size(flat, 1), _axis_size(flat, 0)
         lengths = _lengths(sequence_length, batch)
-        state = _start(cell, flat, batch, initial_state, dtype)
+        state = _start(cell, batch, initial_state, dtype)
         types = _dtypes_of(cell, flat, state, dtype)
         sources = [TensorArray(x.dtype, size=steps, tensor_array_name="dynamic_rnn/input").unstack(x) for x in flat]
         targets = [TensorArray(t, size=steps, tensor_array_name="dynamic_rnn/output") for t in types]
@@ -229,7 +229,7 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
         flat = nest.flatten(inputs[0])
         batch = _axis_size(flat, 0)
         lengths = _lengths(sequence_length, batch)
-        state = _start(cell, flat, batch, initial_state, dtype)
+        state = _start(cell, batch, initial_state, dtype)
         outputs = []
         for time, x in enumerate(inputs):
             if time > 0:

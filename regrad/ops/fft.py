@@ -11,6 +11,8 @@ from regrad.core.dtypes import COMPLEX, as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
+from regrad.ops import array, compare, generate, layout, math
+from regrad.ops import complex as c
 
 _NAMES = {1: "", 2: "2D", 3: "3D"}
 
@@ -118,8 +120,6 @@ def ifft3d(input, name=None):
 
 def _default_length(x, axes, inverse):
     """Returns the lengths of a transform that neither pads nor crops `x`, a constant where they are known."""
-    from regrad.ops import array
-
     if x.dims is not None and None not in x.dims[-axes:]:
         lengths = list(x.dims[-axes:])
         if inverse and lengths[-1]:
@@ -196,8 +196,6 @@ def irfft3d(input_tensor, fft_length=None, name=None, Treal=None):
 
 # -- orders of frequencies ----------------------------------------------------------------------
 def _shifted(x, axes, halves, name):
-    from regrad.ops import array, layout
-
     with get_default_graph().name_scope(name):
         x = convert_to_tensor(x)
         if axes is None:
@@ -250,9 +248,6 @@ def dct(input, type=2, n=None, axis=-1, norm=None, name=None):
     Raises:
       ValueError: an unknown type or norm; fewer than two samples for type 1.
     """
-    from regrad.ops import array, compare, generate, layout, math
-    from regrad.ops import complex as c
-
     _check_dct(type, norm, axis)
     with get_default_graph().name_scope(name or "dct"):
         x = convert_to_tensor(input, preferred_dtype=dtypes.float32)
@@ -278,7 +273,7 @@ def dct(input, type=2, n=None, axis=-1, norm=None, name=None):
         if type == 2:
             turn = _unit(-k * np.pi * 0.5 / count)
             y = c.real(rfft(x, fft_length=[2 * size])[..., :size] * (2.0 * turn))
-            return y * _ortho(k, count, real) if norm == "ortho" else y
+            return y * _ortho(k, count) if norm == "ortho" else y
         if type == 3:
             if norm == "ortho":
                 first = compare.equal(k, array.zeros_like(k))
@@ -295,16 +290,11 @@ def dct(input, type=2, n=None, axis=-1, norm=None, name=None):
 
 
 def _unit(angle):
-    from regrad.ops import complex as c
-    from regrad.ops import math
-
     return c.complex(math.cos(angle), math.sin(angle))
 
 
-def _ortho(k, count, real):
+def _ortho(k, count):
     """Returns the factors that make a transform of type 2 orthonormal: sqrt(1/4n) for term 0, sqrt(1/2n) for others."""
-    from regrad.ops import array, compare, math
-
     first = compare.equal(k, array.zeros_like(k))
     return math.rsqrt(count) * compare.select(first, 0.5 * array.ones_like(k), np.sqrt(0.5) * array.ones_like(k))
 
