@@ -431,6 +431,15 @@ class Odd(tf.nn.rnn_cell.RNNCell):
 _RUN_ODD = "\ntf.nn.dynamic_rnn(Odd(), tf.zeros([2, 3, 4]), dtype=tf.float32) #!"
 
 OPERATIONS = {
+    "datasets without a bracket": ("TypeError", r"zip\(\(first, second\)\)", """
+tf.data.Dataset.zip(tf.data.Dataset.range(3), tf.data.Dataset.range(3)) #!"""),
+    "data for an input function": ("TypeError", "input_fn must be a function", """
+model = tf.estimator.Estimator(lambda features, labels, mode: None, 'folder')
+model.train((np.zeros([2, 3]), np.zeros(2)), steps=1) #!"""),
+    "a number for a model function": ("TypeError", "model_fn must be a function", "tf.estimator.Estimator(3, 'folder') #!"),
+    "a picture that is none": ("InvalidArgumentError", "size 3: cannot identify image file\n", """
+y = tf.image.decode_png(tf.constant('abc')) #!
+tf.Session().run(y)"""),
     "a class for a cell": ("TypeError", r"LSTMCell\(units\)", _CELL + "tf.nn.dynamic_rnn(tf.nn.rnn_cell.LSTMCell, x) #!"),
     "text for a cell's units": ("TypeError", "GRUCell: num_units must be an integer", "tf.nn.rnn_cell.GRUCell('4') #!"),
     "negative units of a cell": ("ValueError", "must not be negative", "tf.nn.rnn_cell.GRUCell(-4) #!"),

@@ -191,6 +191,8 @@ class Dataset:
     @staticmethod
     def zip(datasets, name=None):
         """Returns a dataset of structures of elements, given a structure of datasets; it ends with the shortest."""
+        if isinstance(name, Dataset):
+            raise TypeError("Dataset.zip takes one structure of datasets: Dataset.zip((first, second)).")
         return ZipDataset(datasets)
 
     @staticmethod

@@ -86,6 +86,8 @@ class Estimator:
         logging.info("Using config: %s", vars(self._config))
         if model_fn is None:
             raise ValueError("model_fn must be provided to Estimator.")
+        if not callable(model_fn):
+            raise TypeError(f"model_fn must be a function of (features, labels, mode ...), got {model_fn!r}.")
         _check_arguments(model_fn, params)
         self._model_fn = model_fn
         self._params = copy.deepcopy(params or {})
@@ -402,6 +404,9 @@ class Estimator:
 
     def _call_input_fn(self, input_fn, mode):
         """Returns what the input function gives, called with those of mode, params and config that it takes."""
+        if not callable(input_fn):
+            raise TypeError("input_fn must be a function that returns (features, labels) or a Dataset, so that they are made "
+                            f"in the estimator's graph; got {input_fn!r}.")
         return input_fn(**taken(input_fn, mode=mode, params=self._params_for(mode), config=self.config))
 
     def _params_for(self, mode, of_model=False):

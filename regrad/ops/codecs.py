@@ -38,7 +38,8 @@ def _opened(contents, kinds):
             raise UnimplementedError("Colour PNGs of 16 bits are not read: Pillow would give 8 of them.")
         picture.load()
     except (OSError, SyntaxError) as error:
-        raise InvalidArgumentError(f"Invalid {'/'.join(kinds)} data, size {len(data)}: {error}") from None
+        words = str(error).partition(" <")[0]  # Pillow goes on with the address of the object that held the bytes
+        raise InvalidArgumentError(f"Invalid {'/'.join(kinds)} data, size {len(data)}: {words}") from None
     if picture.format != kinds[0] and getattr(picture, "n_frames", 1) > 1 and "BMP" not in kinds:
         raise InvalidArgumentError(f"Got {picture.n_frames} frames, but animated gifs can only be decoded by tf.io.decode_gif "
                                    "or tf.io.decode_image")
