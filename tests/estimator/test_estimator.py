@@ -58,6 +58,7 @@ def test_optimizers_of_programs_for_tpus():
 
 
 def test_a_tpu_that_is_not_there_is_mentioned(capsys, caplog):
+    tf.logging.set_verbosity(tf.logging.WARN)  # programs of other tests set it
     made = tf.contrib.tpu.TPUEstimator(lambda features, params: None, recorded.folder(), tf.contrib.tpu.RunConfig(),
                                        train_batch_size=8)
     assert "there is no TPU here" in caplog.text + capsys.readouterr().err
