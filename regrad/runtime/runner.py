@@ -28,6 +28,7 @@ class Runner:
         self.programs = Variants(len(plan.nodes))
         self.sole = None  # the only program there can be: every feed's shape is fixed
         self.commits = list(plan.commits.items())
+        self.shown = _shown(plan)
         self.variables = {v: variable for variable, v in plan.reads.items()}
         self.reshaping = _reshaped(plan) if self.commits else ()
         self.reshaped = 0  # how many variables of the session had taken another shape when this one looked last
@@ -122,6 +123,7 @@ class Runner:
         self.programs.clear()
         self.sole = None
         self.commits = list(self.plan.commits.items())
+        self.shown = _shown(self.plan)
         self.variables = {v: variable for variable, v in self.plan.reads.items()}
 
     def program(self, arrays):
@@ -277,7 +279,7 @@ class Runner:
             else:
                 owned += [args[i] for i in segment.donate]
             results = segment.run_host(args, seeds, owned)
-            if owned is not None and segment.alone and self.commits and not isinstance(self.plan.graph, FuncGraph):
+            if owned is not None and segment.alone and self.commits and not self.shown:
                 owned += segment.made(results, [*args, *owned])
         else:
             if self.session.executing > 1:  # a run that waits, for this one perhaps, may still need what it would overwrite
@@ -378,6 +380,11 @@ def _reshaped(plan):
             if op.opdef.type == "Assign" and not op.attrs["validate_shape"]:
                 found.add(variable_of(op.inputs[0]))
     return [variable for variable in plan.commits if variable in found]
+
+
+def _shown(plan):
+    """True when what a segment makes may reach more than variables and fetches: a host operation could hold on to it."""
+    return isinstance(plan.graph, FuncGraph) or any(node.host for node in plan.nodes)
 
 
 def _taken(value, arrays):

@@ -540,3 +540,6 @@ def test_what_numpy_made_is_kept_without_a_copy_and_what_others_have_is_not(monk
         assert not any(np.shares_memory(a, b) for a, b in itertools.combinations([*held, given], 2))
         given[:] = 7
         assert [v.mean() for v in session.run([sums, same, fed, constant, part])] == [2, 2, 1, 149.5, 2]
+        copied.clear()
+        session.run([sums.assign(total).op, tf.py_func(np.sum, [total], tf.float32)], {x: given})
+        assert len(copied) == 1  # the function might hold on to it
