@@ -67,7 +67,7 @@ def _doctor(options):
         found = overrides_in_use(graph.kept)
         graph.kept = None
         found.rows = [r for r in found.rows if r.kind != "registered" or r.what not in known]
-        found.show()
+        _show(found)
     return 0 if found else 1
 
 
@@ -97,8 +97,17 @@ def _explain(options):
     except (LookupError, TypeError, ValueError, OSError) as error:
         print(f"regrad explain: {error if isinstance(error, OSError) else error.args[0]}", file=sys.stderr)
         return 2
-    told.show()
+    _show(told)
     return 0
+
+
+def _show(report):
+    """Prints a report; who reads it, such as `head`, may stop before its end."""
+    try:
+        report.show()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that Python's last flush finds a reader
 
 
 def _named(text, names, graphs):

@@ -1,6 +1,8 @@
 """`regrad explain script.py`."""
 
 import json
+import subprocess
+import sys
 import textwrap
 
 import pytest
@@ -109,3 +111,12 @@ def test_a_program_without_fault(fresh_graph):
     assert before == {"attached": "no gradients() call went through one of its operations", "rule of the graph":
                       "its selector matches no operation"}
     assert after == {"attached": "", "rule of the graph": ""}
+
+
+def test_a_reader_may_stop_before_the_end(script):
+    command = [sys.executable, "-m", "regrad", "explain", script, "--ys", "loss"]
+    program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    program.stdout.close()
+
+    assert (program.stderr.read(), program.wait()) == (b"", 0)
+    program.stderr.close()
