@@ -16,7 +16,13 @@ from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Refusal, Spec, define_op, rank_at_least, spec_text
 from regrad.core.shapes import broadcast, compatible, merge
-from regrad.ops.array import matrix_transpose
+from regrad.ops import array, compare, diag, indexing, layout, math, reduce
+from regrad.ops import complex as complex_
+from regrad.ops.array import expand_dims, matrix_transpose, squeeze
+from regrad.ops.complex import conj
+from regrad.ops.diag import matrix_diag_part
+from regrad.ops.matmul import matmul
+from regrad.ops.reduce import reduce_sum
 
 _TYPES = {"T": frozenset((dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128))}
 
@@ -556,9 +562,6 @@ def slogdet(input, name=None):
 
 def logdet(matrix, name=None):
     """Returns the logarithm of the determinant of each Hermitian positive-definite matrix."""
-    from regrad.ops import complex as complex_
-    from regrad.ops import diag, math, reduce
-
     with get_default_graph().name_scope(name or "logdet"):
         diagonal = complex_.real(diag.matrix_diag_part(cholesky(matrix)))
         return 2.0 * reduce.reduce_sum(math.log(diagonal), axis=[-1])
@@ -632,8 +635,6 @@ tridiagonalmatmul_op = define_op("TridiagonalMatMul", "superdiag, maindiag, subd
 
 def _three_diagonals(diagonals, form):
     """Returns the diagonals (above, on, below), [..., n] each, of any of TF's three formats."""
-    from regrad.ops import array, diag
-
     if form == "sequence":
         if not isinstance(diagonals, (list, tuple)) or len(diagonals) != 3:
             raise ValueError("Expected diagonals to be a sequence of length 3.")
@@ -662,8 +663,6 @@ def _three_diagonals(diagonals, form):
 
 
 def _padded(x, paddings):
-    from regrad.ops import layout
-
     return layout.pad(x, paddings)
 
 
@@ -682,9 +681,6 @@ def tridiagonal_solve(diagonals, rhs, diagonals_format="compact", transpose_rhs=
     Raises:
       ValueError: `diagonals` does not have its format.
     """
-    from regrad.ops import array
-    from regrad.ops.complex import conj
-
     with get_default_graph().name_scope(name or "tridiagonal_solve"):
         packed = array.stack(_three_diagonals(diagonals, diagonals_format), axis=-2)
         rhs = convert_to_tensor(rhs, dtype=None if hasattr(rhs, "dtype") else packed.dtype)
@@ -699,8 +695,6 @@ def tridiagonal_solve(diagonals, rhs, diagonals_format="compact", transpose_rhs=
 
 def tridiagonal_matmul(diagonals, rhs, diagonals_format="compact", name=None):
     """Returns A rhs for a tridiagonal A, given in any of the formats of `tridiagonal_solve`."""
-    from regrad.ops.array import expand_dims
-
     with get_default_graph().name_scope(name or "tridiagonal_matmul"):
         above, on, below = (expand_dims(d, -2) for d in _three_diagonals(diagonals, diagonals_format))
         return tridiagonalmatmul_op(above, on, below, rhs)
@@ -742,18 +736,12 @@ def adjoint(matrix, name=None):
 
 def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):
     """Returns matrix `a` [..., n, k] times vector `b` [..., k], giving [..., n]."""
-    from regrad.ops.array import expand_dims, squeeze
-    from regrad.ops.matmul import matmul
-
     with get_default_graph().name_scope(name or "MatVec"):
         return squeeze(matmul(a, expand_dims(b, axis=-1), transpose_a=transpose_a, adjoint_a=adjoint_a), axis=-1)
 
 
 def trace(x, name=None):
     """Returns the sum of the diagonal of each matrix [..., m, n]."""
-    from regrad.ops.diag import matrix_diag_part
-    from regrad.ops.reduce import reduce_sum
-
     with get_default_graph().name_scope(name or "Trace") as scope:
         return reduce_sum(matrix_diag_part(convert_to_tensor(x, name="x")), [-1], name=scope)
 
@@ -790,8 +778,6 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims
     Raises:
       ValueError: an `ord` or `axis` that does not exist.
     """
-    from regrad.ops import array, math, reduce
-
     keepdims = bool(array.one_of("keepdims", keepdims, "keep_dims", keep_dims))
     is_matrix = isinstance(axis, (list, tuple)) and len(axis) == 2
     if isinstance(axis, (list, tuple)):
@@ -830,8 +816,6 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims
 
 
 def _spectral_norm(x, axis, keepdims):
-    from regrad.ops import array, reduce
-
     if x.dims is None:
         raise ValueError("norm: the largest singular value over given axes needs a tensor of known rank")
     rank = len(x.dims)
@@ -853,8 +837,6 @@ def pinv(a, rcond=None, validate_args=False, name=None):
       a: floating or complex tensor of matrices.
       rcond: singular values below rcond times the largest count as 0; by default 10 max(m, n) eps.
     """
-    from regrad.ops import array, compare, math, matmul, reduce
-
     with get_default_graph().name_scope(name or "pinv"):
         a = convert_to_tensor(a, name="a")
         if a.dtype.is_integer:
@@ -872,13 +854,11 @@ def pinv(a, rcond=None, validate_args=False, name=None):
         used = compare.greater(s, array.expand_dims(cutoff, -1))
         inverse = compare.select(used, math.reciprocal(compare.select(used, s, array.ones_like(s))), array.zeros_like(s))
         scaled = v * math.cast(array.expand_dims(inverse, -2), a.dtype)
-        return matmul.matmul(scaled, u, adjoint_b=True)
+        return matmul(scaled, u, adjoint_b=True)
 
 
 def matrix_rank(a, tol=None, validate_args=False, name=None):
     """Returns the number of singular values above `tol` (by default eps max(m, n) times the largest) of each matrix."""
-    from regrad.ops import array, compare, math, reduce
-
     with get_default_graph().name_scope(name or "matrix_rank"):
         a = convert_to_tensor(a, name="a")
         s = svd(a, compute_uv=False)
@@ -910,9 +890,6 @@ def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=No
     Raises:
       ValueError: another `select`: the number of values between two bounds depends on data.
     """
-    from regrad.ops import complex as complex_
-    from regrad.ops import diag, math
-
     if select not in ("a", "i"):
         raise ValueError(f"eigh_tridiagonal: select must be 'a' or 'i', got {select!r}.")
     with get_default_graph().name_scope(name or "eigh_tridiagonal"):
@@ -929,11 +906,9 @@ def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=No
 # -- with the factors of `lu` -------------------------------------------------------------------------
 def lu_reconstruct(lower_upper, perm, validate_args=False, name=None):
     """Returns the matrices of which `lower_upper` and `perm` are the factors (see `lu`)."""
-    from regrad.ops import array, indexing, matmul
-
     with get_default_graph().name_scope(name or "lu_reconstruct"):
         lower, upper = _triangles(lower_upper)
-        product = matmul.matmul(lower, upper)
+        product = matmul(lower, upper)
         perm = convert_to_tensor(perm, dtype=None if hasattr(perm, "dtype") else dtypes.int32)
         if product.rank is None:
             raise ValueError("lu_reconstruct: lower_upper must have a known rank.")
@@ -945,8 +920,6 @@ def lu_reconstruct(lower_upper, perm, validate_args=False, name=None):
 
 
 def _triangles(lower_upper):
-    from regrad.ops import array, diag
-
     lower_upper = convert_to_tensor(lower_upper, name="lower_upper")
     lower = diag.matrix_band_part(lower_upper, num_lower=-1, num_upper=0)
     diagonal = diag.matrix_diag_part(lower)
@@ -955,8 +928,6 @@ def _triangles(lower_upper):
 
 def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
     """Returns x with A x = rhs, given the factors of A (see `lu`)."""
-    from regrad.ops import indexing
-
     with get_default_graph().name_scope(name or "lu_solve"):
         lower_upper = convert_to_tensor(lower_upper, name="lower_upper")
         rhs = convert_to_tensor(rhs, name="rhs", preferred_dtype=lower_upper.dtype)
