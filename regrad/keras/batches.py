@@ -290,10 +290,11 @@ def of_tensors(tensors, arranged, steps, steps_name):
     """Returns the batches that tensors give, each time they are run."""
     if steps is None:
         raise ValueError(f"When using tensors as data, `{steps_name}` says how many runs of them make an epoch; give it.")
-    return Stream(lambda: tuple(_run(tensors)), arranged, steps)
+    return Stream(lambda: tuple(evaluated(tensors)), arranged, steps)
 
 
-def _run(structures):
+def evaluated(structures):
+    """Returns structures with the values of their tensors; None for None."""
     flat = [nest.flatten(s) for s in structures]
     values = iter(backend.get_session().run([t for leaves in flat for t in leaves if is_tensor(t)]))
     return [None if s is None else nest.pack_sequence_as(s, [next(values) if is_tensor(t) else t for t in leaves])

@@ -395,7 +395,7 @@ class Trained:
     def _on_batch(self, mode, x, y, sample_weight, class_weight, reset_metrics):
         self._ready(x)
         if batches.has_tensors(x, y, sample_weight):
-            x, y, sample_weight = batches._run((x, y, sample_weight))
+            x, y, sample_weight = batches.evaluated((x, y, sample_weight))
         arrays, weighted = self._arranged(x, y, sample_weight, class_weight)
         found = self._function(mode, weighted)(arrays)
         if reset_metrics:
@@ -418,7 +418,7 @@ class Trained:
         """Returns the outputs for a batch."""
         self._ready(x, needs_compile=False)
         if batches.has_tensors(x):
-            (x,) = batches._run((x,))
+            (x,) = batches.evaluated((x,))
         found = self._function(PREDICT)(self._inputs_of(x))
         return found[0] if len(found) == 1 else found
 

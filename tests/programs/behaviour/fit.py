@@ -344,6 +344,26 @@ model.compile('sgd', ['categorical_crossentropy', 'binary_crossentropy'])
 result = [shown(model.fit(x, [y, classes], epochs=2, **still))]
 f = B.function([model.input], B.gradients(B.mean(model.outputs[1]), [model.input]) + [h])
 result.append(f([x[:3]]))""", tolerance=1e-4),
+    Row("a penalty on gradients", START + """
+class Between(L.Layer):
+    def call(self, inputs):
+        return 0.3 * inputs[0] + 0.7 * inputs[1]
+critic = K.Sequential([L.Dense(6, input_dim=4, **same), L.LeakyReLU(0.2), L.Dense(1, **same)])
+maker = K.Sequential([L.Dense(4, input_shape=(3,), **same)])
+maker.trainable = False
+real, z = K.Input([4]), K.Input([3])
+made = maker(z)
+middle = Between()([real, made])
+def penalty(y_true, y_pred):
+    (slope,) = B.gradients(y_pred, middle)
+    return B.mean(B.square(1.0 - B.sqrt(B.sum(B.square(slope), axis=1))))
+def distance(y_true, y_pred):
+    return B.mean(y_true * y_pred)
+model = K.Model([real, z], [critic(real), critic(made), critic(middle)])
+model.compile(K.optimizers.RMSprop(0.005), [distance, distance, penalty], loss_weights=[1, 1, 10])
+ones = np.ones((20, 1))
+result = [floats(model.train_on_batch([draws.randn(20, 4), x], [-ones, ones, 0 * ones])) for _ in range(2)] + critic.get_weights()""",
+        tolerance=1e-4),
     Row("refused data and arguments", START + """
 def kinds(*calls):
     return [(raised(call) or ['nothing'])[0] for call in calls]
