@@ -138,6 +138,18 @@ def test_spatial_softmax_finds_points():
     np.testing.assert_allclose(got, [[[-0.5, 1, 1, -1]]] * 2, atol=1e-6)
 
 
+@pytest.mark.parametrize("wrapped", [
+    tf.contrib.opt.MovingAverageOptimizer, lambda opt: tf.contrib.opt.VariableClippingOptimizer(opt, {}, 1.0),
+    tf.contrib.tpu.CrossShardOptimizer, lambda opt: tf.contrib.estimator.clip_gradients_by_norm(opt, 1.0)])
+def test_slots_of_an_optimizer_are_seen_through_one_that_wraps_it(wrapped):
+    v, inner = tf.Variable([1.0, 2.0]), tf.train.MomentumOptimizer(0.5, 0.5)
+    opt = wrapped(inner)
+    opt.minimize(tf.reduce_sum(v * v))
+    slot = inner.get_slot(v, "momentum")
+    assert slot is not None and opt.get_slot(v, "momentum") is slot
+    assert (opt.get_slot_names(), opt.variables()) == (["momentum"], [slot])
+
+
 def test_averages_trade_places_in_a_checkpoint(tmp_path):
     v, other = tf.Variable(1.0, name="v"), tf.Variable(5.0, name="other")
     opt = tf.contrib.opt.MovingAverageOptimizer(tf.train.GradientDescentOptimizer(0.5), average_decay=0.5)

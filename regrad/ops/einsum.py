@@ -9,6 +9,14 @@ from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, spec_text
 from regrad.core.shapes import broadcast, fully_known, size_of
+from regrad.ops import array
+from regrad.ops.compare import where_v2
+from regrad.ops.generate import range as range_
+from regrad.ops.indexing import gather
+from regrad.ops.math import cast
+from regrad.ops.matmul import matmul
+from regrad.ops.partition import setdiff1d
+from regrad.ops.reduce import reduce_prod
 
 
 def parse(equation, count=None):
@@ -131,9 +139,6 @@ def tensordot(a, b, axes, name=None):
     Raises:
       ValueError: `axes` does not fit.
     """
-    from regrad.ops import array
-    from regrad.ops.matmul import matmul
-
     with get_default_graph().name_scope(name or "Tensordot") as scope:
         a = convert_to_tensor(a, name="a")
         b = convert_to_tensor(b, name="b", dtype=None if hasattr(b, "dtype") else a.dtype)
@@ -158,14 +163,6 @@ def tensordot(a, b, axes, name=None):
 
 def _tensordot_of_any_rank(a, b, axes, scope):
     """`tensordot` of tensors whose ranks a run tells: the order of their axes is computed too."""
-    from regrad.ops import array
-    from regrad.ops.compare import where_v2
-    from regrad.ops.generate import range as range_
-    from regrad.ops.indexing import gather
-    from regrad.ops.matmul import matmul
-    from regrad.ops.partition import setdiff1d
-    from regrad.ops.reduce import reduce_prod
-
     def as_matrix(x, contracted, last):
         sizes = array.shape(x)
         free, _ = setdiff1d(range_(array.rank(x)), contracted)
@@ -204,21 +201,17 @@ def _axes_pair(axes):
 
 
 def _axes(axes, a_rank, b_rank):
-    from regrad.ops.array import axis_in
-
     pair = _axes_pair(axes)
     if pair is None:
         n = int(np.asarray(axes))
         if n > min(a_rank, b_rank):
             raise ValueError(f"'axes' must not be larger than the number of dimensions of tensors: {n}")
         return list(range(a_rank - n, a_rank)), list(range(n))
-    return [axis_in(i, a_rank) for i in pair[0]], [axis_in(i, b_rank) for i in pair[1]]
+    return [array.axis_in(i, a_rank) for i in pair[0]], [array.axis_in(i, b_rank) for i in pair[1]]
 
 
 def _sizes(x, axes):
     """Returns the sizes of some axes as an int32 vector."""
-    from regrad.ops import array
-
     if not axes:
         return convert_to_tensor(np.zeros(0, np.int32))
     shape = array.shape(x)
@@ -227,10 +220,6 @@ def _sizes(x, axes):
 
 def _as_matrix(x, contracted, last):
     """Returns `x` as a matrix whose last (or first) axis is all of `contracted`, and the other axes."""
-    from regrad.ops import array
-    from regrad.ops.math import cast
-    from regrad.ops.reduce import reduce_prod
-
     free = [i for i in range(len(x.dims)) if i not in contracted]
     order = free + contracted if last else contracted + free
     if order != list(range(len(x.dims))):
