@@ -88,9 +88,12 @@ class _Writer:
         # Code of the user's runs in the context of its caller.
         self.quiet = not any(stage.hosts for stage in stages) and not any(USER_DEFINED in n.opdef.key for n in nodes)
         self._take_in()
-        self.arrays.update(f"v{v}" for v, t in zip(plan.feeds, plan.fed) if t.dtype.as_numpy_dtype is not np.object_)
-        for v in plan.reads.values():
-            self._as_array(f"v{v}")
+        fed = [f"v{v}" for v, t in zip(plan.feeds, plan.fed) if t.dtype.as_numpy_dtype is not np.object_]
+        if self.runner is None or not isinstance(plan.graph, FuncGraph):
+            self.arrays.update(fed)
+            fed = []  # what is given to bodies may lie on the device
+        for name in [*fed, *(f"v{v}" for v in plan.reads.values())]:
+            self._as_array(name)
         for stage in stages:
             for k, segment in enumerate(stage.segments):
                 self._segment(segment, f"s{stage.index}_{k}_")

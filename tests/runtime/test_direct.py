@@ -219,3 +219,22 @@ def test_a_placeholder_of_unknown_size_keeps_refusing(session):
     x.set_shape([4, 2])
     with pytest.raises(ValueError, match="Cannot feed value of shape"):
         session.run(y, {x: np.ones((3, 2), np.float32)})
+
+
+@pytest.mark.parametrize("build", [
+    lambda f, v: tf.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, f(h)), [0, v])[1],
+    lambda f, v: tf.cond(tf.size(tf.unique(v)[0]) > 0, lambda: f(f(v)), lambda: v),
+    lambda f, v: tf.map_fn(lambda row: f(f(row)), v[None])[0],
+], ids=["while", "cond", "map"])
+def test_host_functions_in_bodies_take_what_compiled_operations_gave(session, monkeypatch, build):
+    monkeypatch.setattr(tf.config, "host_runs", 0)
+    x = tf.placeholder(tf.float32, [300, 300])
+
+    def twice(v):
+        y = tf.py_func(lambda a: a + a, [v], tf.float32)
+        y.set_shape(v.shape)
+        return y
+
+    y = build(twice, tf.reduce_sum(tf.matmul(x, x), 0)[:3])
+    for k in range(RUNS):
+        np.testing.assert_array_equal(session.run(y, {x: np.full((300, 300), k, np.float32)}), np.full(3, 4 * 90000.0 * k * k))
