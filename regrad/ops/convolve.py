@@ -95,7 +95,7 @@ def _form(b, kind, x_shape, w_shape, dtype, windows):
     kinds, or the name of a form.
     """
     n_taps, few = math.prod(w_shape[:-2]), x_shape[-1] <= _FEW
-    if winograd.serves(b, x_shape, w_shape, dtype, windows):
+    if winograd.serves(b, kind, x_shape, w_shape, dtype, windows):
         return winograd
     by_onednn = onednn.serves(b, kind, x_shape, w_shape, dtype, windows)
     if b.is_host:

@@ -6,7 +6,10 @@ the multiplications, for 5 x 5 0.36 of them. In the words of Lavin and Gray (201
 0, infinity, +-sqrt(1/2) and +-sqrt(2), which keep rounding errors near those of the definition. G and A' have the values of
 polynomials there, so the filter's gradient, G' [(B' d B) * (A dy A')] G, is made of the same transforms.
 
-Everything is float32; stride and dilation are 1. What is between the transforms lies in the processor's caches: tiles are taken
+A convolution that moves by more than one place is one that moves by one, of an image whose channels are those of all places that it
+passes by at once - the phases - and of a filter cut up likewise: 4 x 4 by two places is 2 x 2 of four times the channels.
+
+Everything is float32; the dilation is 1. What is between the transforms lies in the processor's caches: tiles are taken
 some at a time, or, where there are fewer of them than the filter has columns, the filter's columns. */
 
 #include <stdatomic.h>
@@ -88,18 +91,23 @@ static const Kind *kind_of(const Kernel *kernel)
 /* -- a convolution and its pieces ------------------------------------------------------------------------------------ */
 
 enum { FORWARD, BY_INPUT, BY_FILTER }; /* as in winograd.py */
-typedef struct { float *data; int64_t n, height, width, channels; } Images;
+typedef struct {
+    float *data;
+    int64_t n, height, width, channels;
+    int64_t stride, top, left; /* phase (a, b) has at i, j what the images have at stride i + a - top, stride j + b - left */
+} Images;
 
 typedef struct {
     Images x, y;                        /* what is convolved; the result, or its gradient */
-    float *filter;                      /* [r, r, x's channels, y's], or turned by 180 degrees and [r, r, y's, x's] */
-    int r, m, top, left, turned;
+    float *filter;                      /* [side, side, x's channels, y's], or turned by 180 degrees and [side, side, y's, x's] */
+    int side, stride, turned, r, m;     /* r: the side of its phases */
+    int64_t depth, columns;             /* channels of x and y in all phases */
     const Kernel *kernel;
     const Kind *kind;
     int64_t down, across, tiles;        /* of an image; of all */
     int64_t wide, panels;               /* columns of a panel of the filter, and how many there are */
     int64_t block;                      /* how many tiles are taken at a time */
-    int64_t padded;                     /* x's channels, filled up to whole vectors */
+    int64_t padded;                     /* the depth, with room for whole vectors */
     float *nothing;                     /* zeros for what lies outside of an image */
     float *shared;                      /* by all threads: the transforms of all tiles, of the whole filter; or sums of them */
     int64_t splits, part, kept;         /* of the filter's gradient: how many sums; x's channels, and panels of sums, at a time */
@@ -142,18 +150,42 @@ INLINE int64_t apart(int64_t tiles, int64_t channels)
     return tiles * channels + LINE;
 }
 
-/* Points to the numbers of a square, `side` wide, of the images: those of a tile, and where they are outside to `outside`. */
+/* Returns how far apart the transforms of tiles lie, of so many channels: whole vectors are written, from any channel on. */
+INLINE int64_t with_room(const Task *t, int64_t channels)
+{
+    int64_t width = t->kernel->width;
+    return (ceil_div(channels, width) + (t->x.stride > 1 && t->x.channels % width)) * width;
+}
+
+/* Points to the numbers of a square, `side` wide, of a tile of a phase's channel, and where they lie outside to `outside`. */
 static void locate(const Task *t, const Images *images, int64_t tile, int side, int64_t channel, float *outside, float **to)
 {
-    int margin = images == &t->x, top = margin ? t->top : 0, left = margin ? t->left : 0;
-    int64_t n = tile / (t->down * t->across), row = tile / t->across % t->down * t->m - top, column = tile % t->across * t->m - left;
-    float *first = images->data + (n * images->height + row) * images->width * images->channels + column * images->channels + channel;
+    int64_t stride = images->stride, phase = channel / images->channels, n = tile / (t->down * t->across);
+    int64_t row = tile / t->across % t->down * t->m * stride + phase / stride - images->top;
+    int64_t column = tile % t->across * t->m * stride + phase % stride - images->left;
+    float *first = images->data + ((n * images->height + row) * images->width + column) * images->channels;
+    first += channel % images->channels;
     for (int i = 0; i < side; i++)
         for (int j = 0; j < side; j++) {
-            int64_t y = row + i, x = column + j;
+            int64_t y = row + i * stride, x = column + j * stride;
             int inside = 0 <= y && y < images->height && 0 <= x && x < images->width;
-            to[i * side + j] = inside ? first + (i * images->width + j) * images->channels : outside;
+            to[i * side + j] = inside ? first + (i * images->width + j) * stride * images->channels : outside;
         }
+}
+
+/* Returns how many channels from one on, and before another, are of the same phase. */
+INLINE int64_t alike(const Images *images, int64_t channel, int64_t end)
+{
+    return least(images->channels - channel % images->channels, end - channel);
+}
+
+/* Returns where the filter has place i, j of the phase that a channel is of, NULL if nowhere; it is [side, side, channels, others]. */
+static float *filter_at(const Task *t, int i, int j, int64_t channel, int64_t channels, int64_t others)
+{
+    int64_t phase = channel / channels, row = i * t->stride + phase / t->stride, column = j * t->stride + phase % t->stride;
+    if (row >= t->side || column >= t->side)
+        return NULL;
+    return t->filter + ((row * t->side + column) * channels + channel % channels) * others;
 }
 
 /* Transforms `count` tiles of `channels` channels of x, from the `first` ones on, to v [place, tile, channel]. */
@@ -161,12 +193,14 @@ static void transform_tiles(const Task *t, int64_t first, int64_t count, int64_t
                             int64_t row, int64_t place)
 {
     float *from[PLACES], *to[PLACES];
-    for (int64_t i = 0; i < count; i++, v += row) {
-        locate(t, &t->x, first + i, SIDE, channel, t->nothing, from);
-        for (int p = 0; p < PLACES; p++)
-            to[p] = v + p * place;
-        transform(t, IMAGE)((const float *const *)from, to, channels);
-    }
+    for (int64_t i = 0; i < count; i++, v += row)
+        for (int64_t c = 0, n; c < channels; c += n) {
+            n = alike(&t->x, channel + c, channel + channels);
+            locate(t, &t->x, first + i, SIDE, channel + c, t->nothing, from);
+            for (int p = 0; p < PLACES; p++)
+                to[p] = v + p * place + c; /* whole vectors: the next phase overwrites what is too much */
+            transform(t, IMAGE)((const float *const *)from, to, n);
+        }
 }
 
 /* Transforms a panel of the filter, of `depth` of x's channels from `first` on, to u [place, channel, column].
@@ -174,20 +208,20 @@ static void transform_tiles(const Task *t, int64_t first, int64_t count, int64_t
 `turned` is room for as much of a turned filter. */
 static void transform_panel(const Task *t, int64_t panel, int64_t first, int64_t depth, float *u, float *turned)
 {
-    int64_t channels = t->x.channels, columns = t->y.channels, wide = t->wide, column = panel * wide;
-    int64_t n = least(columns - column, wide), taps = t->r * t->r;
+    int64_t wide = t->wide, column = panel * wide, n = least(t->columns - column, wide), r = t->r;
     const float *from[MOST_TAPS];
     float *to[PLACES];
-    if (t->turned)
-        for (int64_t tap = 0; tap < taps; tap++)
-            for (int64_t c = 0; c < n; c++) {
-                const float *w = t->filter + ((taps - 1 - tap) * columns + column + c) * channels + first;
-                for (int64_t d = 0; d < depth; d++)
-                    turned[(tap * depth + d) * wide + c] = w[d];
-            }
+    for (int64_t tap = 0; t->turned && tap < r * r; tap++)
+        for (int64_t c = 0; c < n; c++) {
+            const float *w = filter_at(t, r - 1 - tap / r, r - 1 - tap % r, column + c, t->y.channels, t->depth);
+            for (int64_t d = 0; d < depth; d++)
+                turned[(tap * depth + d) * wide + c] = w ? w[first + d] : 0;
+        }
     for (int64_t d = 0; d < depth; d++) {
-        for (int64_t tap = 0; tap < taps; tap++)
-            from[tap] = t->turned ? turned + (tap * depth + d) * wide : t->filter + (tap * channels + first + d) * columns + column;
+        for (int64_t tap = 0; tap < r * r; tap++) {
+            const float *w = t->turned ? NULL : filter_at(t, tap / r, tap % r, first + d, t->x.channels, t->columns);
+            from[tap] = t->turned ? turned + (tap * depth + d) * wide : w ? w + column : t->nothing;
+        }
         for (int p = 0; p < PLACES; p++)
             to[p] = u + (p * depth + d) * wide;
         transform(t, FILTER)(from, to, n);
@@ -205,14 +239,17 @@ static void multiply_tiles(const Task *t, int64_t count, const float *v, int64_t
 /* Writes the results of `count` tiles, from the `first` ones on, in the channels of a panel. */
 static void write_results(const Task *t, int64_t first, int64_t count, int64_t panel, const float *z, int64_t place)
 {
+    int64_t column = panel * t->wide, end = least(t->columns, column + t->wide);
     float outside[MOST_WIDE], *to[PLACES];
     const float *from[PLACES];
-    for (int64_t i = 0; i < count; i++) {
-        for (int p = 0; p < PLACES; p++)
-            from[p] = z + p * place + i * t->wide;
-        locate(t, &t->y, first + i, t->m, panel * t->wide, outside, to);
-        transform(t, RESULT)(from, to, least(t->y.channels - panel * t->wide, t->wide));
-    }
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t c = column, n; c < end; c += n) {
+            n = alike(&t->y, c, end);
+            for (int p = 0; p < PLACES; p++)
+                from[p] = z + p * place + i * t->wide + c - column;
+            locate(t, &t->y, first + i, t->m, c, outside, to);
+            transform(t, RESULT)(from, to, n);
+        }
 }
 
 /* -- y from x and the filter: jobs of some tiles each ------------------------------------------------------------------- */
@@ -220,7 +257,7 @@ static void write_results(const Task *t, int64_t first, int64_t count, int64_t p
 static void job_of_panel(const void *task, int64_t panel)
 {
     Task *t = (Task *)task;
-    int64_t depth = t->x.channels;
+    int64_t depth = t->depth;
     float *turned = room(t, t->turned ? t->r * t->r * depth * t->wide : 1);
     if (turned)
         transform_panel(t, panel, 0, depth, t->shared + panel * PLACES * depth * t->wide, turned);
@@ -230,7 +267,7 @@ static void job_of_panel(const void *task, int64_t panel)
 static void job_of_tiles(const void *task, int64_t block)
 {
     Task *t = (Task *)task;
-    int64_t first = block * t->block, count = least(t->tiles - first, t->block), depth = t->x.channels;
+    int64_t first = block * t->block, count = least(t->tiles - first, t->block), depth = t->depth;
     int64_t place = apart(count, t->padded), z_place = apart(count, t->wide);
     float *v = room(t, PLACES * (place + z_place)), *z = v + PLACES * place;
     if (!v)
@@ -249,18 +286,18 @@ static void job_of_shared_tiles(const void *task, int64_t block)
 {
     const Task *t = task;
     int64_t first = block * t->block, count = least(t->tiles - first, t->block);
-    transform_tiles(t, first, count, 0, t->x.channels, t->shared + first * t->padded, t->padded, apart(t->tiles, t->padded));
+    transform_tiles(t, first, count, 0, t->depth, t->shared + first * t->padded, t->padded, apart(t->tiles, t->padded));
 }
 
 static void job_of_columns(const void *task, int64_t panel)
 {
     Task *t = (Task *)task;
-    int64_t place = apart(t->tiles, t->padded), z_place = apart(t->tiles, t->wide), most = least(t->x.channels, DEPTH);
+    int64_t place = apart(t->tiles, t->padded), z_place = apart(t->tiles, t->wide), most = least(t->depth, DEPTH);
     float *z = room(t, PLACES * z_place + (PLACES + t->r * t->r) * most * t->wide), *u = z + PLACES * z_place;
     if (!z)
         return;
-    for (int64_t d = 0; d < t->x.channels; d += most) {
-        int64_t depth = least(t->x.channels - d, most);
+    for (int64_t d = 0; d < t->depth; d += most) {
+        int64_t depth = least(t->depth - d, most);
         transform_panel(t, panel, d, depth, u, u + PLACES * most * t->wide);
         multiply_tiles(t, t->tiles, t->shared + d, place, u, depth, z, z_place, d > 0);
     }
@@ -273,7 +310,7 @@ static void job_of_columns(const void *task, int64_t panel)
 /* Writes the gradient of a panel for some of x's channels, from the sums of all splits, which lie `size` apart. */
 static void write_gradient(const Task *t, int64_t first, int64_t channels, int64_t panel, float *sums, int64_t padded, int64_t size)
 {
-    float *from[PLACES], *to[MOST_TAPS];
+    float *from[PLACES], *to[MOST_TAPS], outside[MOST_WIDE];
     for (int64_t i = 0; i < channels; i++) {
         for (int p = 0; p < PLACES; p++) {
             from[p] = sums + (p * padded + i) * t->wide;
@@ -281,9 +318,11 @@ static void write_gradient(const Task *t, int64_t first, int64_t channels, int64
                 for (int64_t c = 0; c < t->wide; c++)
                     from[p][c] += from[p][split * size + c];
         }
-        for (int tap = 0; tap < t->r * t->r; tap++)
-            to[tap] = t->filter + (tap * t->x.channels + first + i) * t->y.channels + panel * t->wide;
-        transform(t, FILTER_GRADIENT)((const float *const *)from, to, least(t->y.channels - panel * t->wide, t->wide));
+        for (int tap = 0; tap < t->r * t->r; tap++) {
+            float *w = filter_at(t, tap / t->r, tap % t->r, first + i, t->x.channels, t->columns);
+            to[tap] = w ? w + panel * t->wide : outside;
+        }
+        transform(t, FILTER_GRADIENT)((const float *const *)from, to, least(t->columns - panel * t->wide, t->wide));
     }
 }
 
@@ -292,7 +331,7 @@ static void job_of_gradient(const void *task, int64_t job)
 {
     Task *t = (Task *)task;
     int64_t part = job / t->splits, split = job % t->splits, channel = part * t->part, wide = t->wide;
-    int64_t channels = least(t->x.channels - channel, t->part), padded = ceil_div(t->part, t->kernel->width) * t->kernel->width;
+    int64_t channels = least(t->depth - channel, t->part), padded = with_room(t, t->part);
     int64_t begin = t->tiles * split / t->splits, end = t->tiles * (split + 1) / t->splits;
     int64_t place = apart(t->block, padded), dy_place = apart(t->block, wide), panel_size = PLACES * padded * wide;
     float *v = room(t, PLACES * (place + dy_place)), *dy = v + PLACES * place, *to[PLACES], *from[PLACES];
@@ -307,7 +346,7 @@ static void job_of_gradient(const void *task, int64_t job)
                 locate(t, &t->y, first + i, t->m, panel * wide, t->nothing, from);
                 for (int p = 0; p < PLACES; p++)
                     to[p] = dy + p * dy_place + i * wide;
-                transform(t, GRADIENT)((const float *const *)from, to, least(t->y.channels - panel * wide, wide));
+                transform(t, GRADIENT)((const float *const *)from, to, least(t->columns - panel * wide, wide));
             }
             for (int p = 0; p < PLACES; p++)
                 product(t, v + p * place, 1, padded, channels, dy + p * dy_place, count, sums + p * padded * wide, first > begin);
@@ -322,8 +361,8 @@ static void job_of_sums(const void *task, int64_t job)
 {
     const Task *t = task;
     int64_t part = job / t->panels, panel = job % t->panels, channel = part * t->part;
-    int64_t padded = ceil_div(t->part, t->kernel->width) * t->kernel->width, panel_size = PLACES * padded * t->wide;
-    write_gradient(t, channel, least(t->x.channels - channel, t->part), panel,
+    int64_t padded = with_room(t, t->part), panel_size = PLACES * padded * t->wide;
+    write_gradient(t, channel, least(t->depth - channel, t->part), panel,
                    t->shared + (part * t->splits * t->kept + panel) * panel_size, padded, t->kept * panel_size);
 }
 
@@ -334,7 +373,7 @@ static void choose_panels(Task *t)
 {
     int64_t best = 0;
     for (int vectors = WIDEST; vectors; vectors--) {
-        int64_t wide = vectors * t->kernel->width, columns = ceil_div(t->y.channels, wide) * wide;
+        int64_t wide = vectors * t->kernel->width, columns = ceil_div(t->columns, wide) * wide;
         if (!best || columns < best) {
             best = columns;
             t->wide = wide;
@@ -345,7 +384,7 @@ static void choose_panels(Task *t)
 
 static void convolve(Task *t, int kind, int few, const Frame *frame, int64_t threads)
 {
-    int64_t blocks = ceil_div(t->tiles, t->block), parts = ceil_div(t->x.channels, t->part);
+    int64_t blocks = ceil_div(t->tiles, t->block), parts = ceil_div(t->depth, t->part);
     if (kind == BY_FILTER) {
         share(frame, parts * t->splits, threads, job_of_gradient, t);
         if (t->splits > 1 && !atomic_load(&t->failed))
@@ -359,36 +398,43 @@ static void convolve(Task *t, int kind, int few, const Frame *frame, int64_t thr
     }
 }
 
-/* Computes one of the three, of two operands, with `r` x `r` filters and the first row and column at -top and -left. */
-static int run(int kind, Images x, Images y, float *filter, int r, int top, int left, const Frame *frame, int64_t threads)
+/* Computes one of the three, of two operands; the filter is `side` x `side`, and has its first place at -top and -left. */
+static int run(int kind, Images x, Images y, float *filter, int side, int stride, int top, int left, const Frame *frame,
+               int64_t threads)
 {
-    Task t = {.x = x, .y = y, .filter = filter, .r = r, .m = SIDE + 1 - r, .top = top, .left = left, .turned = kind == BY_INPUT};
+    int r = ceil_div(side, stride);
+    Task t = {.x = x, .y = y, .filter = filter, .side = side, .stride = stride, .r = r, .m = SIDE + 1 - r};
+    t.turned = kind == BY_INPUT;
     if (kind == BY_INPUT) { /* the convolution of y's gradient with the turned filter */
-        t.x = y;
-        t.y = x;
-        t.top = r - 1 - top;
-        t.left = r - 1 - left;
-    }
+        t.x = y, t.y = x;
+        t.x.top = r - 1 - top / stride, t.x.left = r - 1 - left / stride;
+        t.y.top = top % stride, t.y.left = left % stride;
+    } else
+        t.x.top = top, t.x.left = left;
+    t.x.stride = kind == BY_INPUT ? 1 : stride;
+    t.y.stride = kind == BY_INPUT ? stride : 1;
+    t.depth = t.x.stride * t.x.stride * t.x.channels;
+    t.columns = t.y.stride * t.y.stride * t.y.channels;
     t.kernel = kernel_of_processor();
     t.kind = kind_of(t.kernel);
-    t.down = ceil_div(t.y.height, t.m);
-    t.across = ceil_div(t.y.width, t.m);
+    t.down = ceil_div(ceil_div(t.y.height + t.y.top, t.y.stride), t.m);
+    t.across = ceil_div(ceil_div(t.y.width + t.y.left, t.y.stride), t.m);
     t.tiles = t.x.n * t.down * t.across;
-    t.padded = ceil_div(t.x.channels, t.kernel->width) * t.kernel->width;
+    t.padded = with_room(&t, t.depth);
     choose_panels(&t);
-    t.part = least(t.padded, PART);
-    int64_t parts = ceil_div(t.x.channels, t.part), few = kind != BY_FILTER && t.tiles <= t.y.channels;
+    t.part = least(t.depth, PART);
+    int64_t parts = ceil_div(t.depth, t.part), few = kind != BY_FILTER && t.tiles <= t.columns;
     t.block = kind == BY_FILTER ? LONG : least(CACHE / (PLACES * t.padded) / TALL * TALL, MOST);
     t.block = t.block < FEW ? FEW : t.block;
     t.splits = least(SPLITS / parts, ceil_div(t.tiles, LEAST));
     t.splits = t.splits < 1 ? 1 : t.splits;
     t.kept = t.splits == 1 && t.tiles <= t.block ? 1 : t.panels; /* one is finished before the next begins, or all in the end */
-    int64_t numbers = PLACES * (kind == BY_FILTER ? parts * t.splits * t.kept * t.part * t.wide :
-                                few ? apart(t.tiles, t.padded) : t.panels * t.x.channels * t.wide);
+    int64_t numbers = PLACES * (kind == BY_FILTER ? parts * t.splits * t.kept * with_room(&t, t.part) * t.wide :
+                                few ? apart(t.tiles, t.padded) : t.panels * t.depth * t.wide);
     t.shared = room(&t, numbers);
     t.nothing = calloc(t.padded + t.panels * t.wide, sizeof(float));
     if (t.shared && t.nothing)
-        convolve(&t, kind, few, frame, least(threads, t.tiles * PLACES * t.x.channels * t.y.channels / THREAD));
+        convolve(&t, kind, few, frame, least(threads, t.tiles * PLACES * t.depth * t.columns / THREAD));
     int failed = !t.nothing || atomic_load(&t.failed);
     free(t.shared);
     free(t.nothing);
@@ -397,29 +443,29 @@ static int run(int kind, Images x, Images y, float *filter, int r, int top, int 
 
 static Images images(void *data, const int64_t *dims)
 {
-    return (Images){data, dims[0], dims[1], dims[2], dims[3]};
+    return (Images){.data = data, .n = dims[0], .height = dims[1], .width = dims[2], .channels = dims[3]};
 }
 
 /* For NumPy: returns 0, or 1 if there is not enough memory. */
-int regrad_winograd_on_host(int kind, void *x, const int64_t *x_dims, void *y, const int64_t *y_dims, void *filter, int r, int top,
-                            int left, int threads)
+int regrad_winograd_on_host(int kind, void *x, const int64_t *x_dims, void *y, const int64_t *y_dims, void *filter, int side,
+                            int stride, int top, int left, int threads)
 {
-    return run(kind, images(x, x_dims), images(y, y_dims), filter, r, top, left, NULL, threads);
+    return run(kind, images(x, x_dims), images(y, y_dims), filter, side, stride, top, left, NULL, threads);
 }
 
-/* For compiled programs; the attributes are kind, left and top. */
+/* For compiled programs; the attributes are kind, left, stride and top. */
 void *regrad_winograd(Frame *frame)
 {
     if (!to_execute(frame))
         return NULL;
-    int number[3];
-    for (int i = 0; i < 3; i++)
+    int number[4];
+    for (int i = 0; i < 4; i++)
         number[i] = *(int32_t *)((Scalar *)frame->attributes.items[i])->value;
     Buffer **operands = frame->operands.items, *result = frame->results.items[0], *x, *y, *filter;
     x = number[0] == BY_INPUT ? result : operands[0];
     filter = number[0] == FORWARD ? operands[1] : number[0] == BY_INPUT ? operands[0] : result;
     y = number[0] == FORWARD ? result : operands[1];
     int failed = run(number[0], images(x->data, x->dims), images(y->data, y->dims), filter->data, filter->dims[0], number[2],
-                     number[1], frame, INT64_MAX);
+                     number[3], number[1], frame, INT64_MAX);
     return failed ? failure(frame->xla, "there is not enough memory for a convolution") : NULL;
 }

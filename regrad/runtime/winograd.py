@@ -1,9 +1,9 @@
 """Convolutions by Winograd's method (`winograd.c`), with a quarter to a third of the definition's multiplications.
 
-They serve square filters of 2 to 5 numbers a side that move by one place, where enough channels meet; everything is float32.
-Rounding errors are near those of the definition, but a number that is not finite makes all results of its tiles NaN, up to five
-places from it, where the definition has an infinity and only next to it. Building the C file is optional (pyproject.toml);
-without it oneDNN or XLA computes the definition.
+They serve square filters of 2 to 5 numbers a side, or as many for each place that they move by, where enough channels meet;
+everything is float32. Rounding errors are near those of the definition, but a number that is not finite makes all results of its
+tiles NaN, up to five places from it, where the definition has an infinity and only next to it. Building the C file is optional
+(pyproject.toml); without it oneDNN or XLA computes the definition.
 """
 
 import ctypes
@@ -25,18 +25,24 @@ _PRODUCT, _TRANSFORM = 1.8, 10.6
 _VECTOR = 16  # channels that are computed together
 
 
-def serves(b, x_shape, w_shape, dtype, windows):
-    """True where it is to convolve `x_shape` [batch, *spatial, channels] with `w_shape` [*window, in, out]."""
-    side, (channels, out) = w_shape[0], w_shape[-2:]
-    if dtype != np.float32 or len(windows) != 2 or x_shape[-1] != channels or not (config.native and 2 <= side <= 5):
+def serves(b, kind, x_shape, w_shape, dtype, windows):
+    """True where it is to compute one of the three products of a convolution for the backend `b`.
+
+    Args:
+      x_shape, w_shape: [batch, *spatial, channels] of the input, [*window, in, out] of the filter.
+    """
+    side, (channels, out), stride = w_shape[0], w_shape[-2:], windows[0].stride
+    phases = -(-side // stride)  # the side of the filter's phases
+    if dtype != np.float32 or len(windows) != 2 or x_shape[-1] != channels or not (config.native and 2 <= phases <= 5):
         return False
-    if any((w.k, w.stride, w.dilation) != (side, 1, 1) for w in windows):
+    if any((w.k, w.stride, w.dilation) != (side, stride, 1) for w in windows) or stride > 1 and channels < _VECTOR:
         return False
     definition = x_shape[0] * math.prod(w.out for w in windows) * math.prod(w_shape)
     if definition < _LEAST:
         return False
-    tiles = x_shape[0] * math.prod(-(-w.out // (_SIDE + 1 - side)) for w in windows)
-    channels, out = (-(-n // _VECTOR) * _VECTOR for n in (channels, out))
+    results = [-(-(w.size + w.lo % stride) // stride) if kind == BY_INPUT else w.out for w in windows]
+    tiles = x_shape[0] * math.prod(-(-n // (_SIDE + 1 - phases)) for n in results)
+    channels, out = (-(-n // _VECTOR) * _VECTOR for n in (channels * stride**2, out))
     products, transformed = tiles * channels * out, tiles * (channels + out) + channels * out
     if _SIDE**2 * (_PRODUCT * products + _TRANSFORM * transformed) > definition:
         return False
@@ -49,14 +55,14 @@ def convolution(b, kind, first, second, shape, windows):
     Args:
       first, second: input and filter; filter and gradient of the output; input and gradient of the output.
     """
-    top, left = (w.lo for w in windows)
+    (top, left), stride = (w.lo for w in windows), windows[0].stride
     if not b.is_host:
         return foreign.call(TARGET, shape, np.float32, first, second, kind=np.int32(_KINDS[kind]), left=np.int32(left),
-                            top=np.int32(top))
+                            stride=np.int32(stride), top=np.int32(top))
     first, second, result = np.ascontiguousarray(first), np.ascontiguousarray(second), np.empty(shape, np.float32)
     x, y, w = {FORWARD: (first, result, second), BY_INPUT: (result, second, first), BY_FILTER: (first, second, result)}[kind]
     images = [v for a in (x, y) for v in (ctypes.c_void_p(a.ctypes.data), (ctypes.c_int64 * 4)(*a.shape))]
     threads = config.threads or os.cpu_count() or 1
-    if native.function(_ON_HOST)(_KINDS[kind], *images, ctypes.c_void_p(w.ctypes.data), len(w), top, left, threads):
+    if native.function(_ON_HOST)(_KINDS[kind], *images, ctypes.c_void_p(w.ctypes.data), len(w), stride, top, left, threads):
         raise MemoryError("there is not enough memory for a convolution")
     return result

@@ -18,7 +18,7 @@ FOLDER = Path(native.__file__).parent
 needs_library = pytest.mark.skipif(not native.available(winograd.TARGET), reason="there was no C compiler")
 RNG = np.random.RandomState(0)
 
-# shape of the input, side of the filter, channels made, padding
+# shape of the input, side of the filter, channels made, padding, stride if it is not 1
 CASES = {
     "tiles with rests, few of them": ((2, 23, 18, 33), 3, 70, "SAME"),
     "no padding": ((3, 13, 10, 48), 3, 32, "VALID"),
@@ -30,13 +30,18 @@ CASES = {
     "2x2": ((4, 21, 20, 32), 2, 32, "SAME"),
     "4x4": ((4, 21, 20, 32), 4, 40, "VALID"),
     "5x5": ((6, 14, 14, 32), 5, 48, "SAME"),
+    "by two places": ((3, 17, 14, 20), 3, 33, "SAME", 2),
+    "by two places, few columns": ((9, 16, 16, 32), 4, 32, "SAME", 2),
+    "by two places, padding of its own": ((2, 15, 19, 40), 5, 64, [(2, 1), (0, 3)], 2),
+    "by three places": ((2, 16, 17, 70), 5, 64, [(0, 0), (3, 1)], 3),
+    "by four places, a rest": ((2, 33, 31, 5), 11, 16, "VALID", 4),
 }
 PROCESSORS = {"vectors of 8": ["-DNO_AVX512"], "vectors of 4": ["-DNO_AVX512", "-DNO_AVX2"]}
 
 
-def _data(shape, side, channels, padding):
+def _data(shape, side, channels, padding, stride=1):
     explicit = () if isinstance(padding, str) else (0, 0, *padding[0], *padding[1], 0, 0)
-    windows = conv_windows(shape, (side, side), "NHWC", (1,) * 4, (1,) * 4,
+    windows = conv_windows(shape, (side, side), "NHWC", (1, stride, stride, 1), (1,) * 4,
                            padding if isinstance(padding, str) else "EXPLICIT", explicit)
     shapes = (shape, (side, side, shape[-1], channels), (shape[0], *(w.out for w in windows), channels))
     return windows, *(RNG.randn(*s).astype(np.float32) for s in shapes)
@@ -50,7 +55,7 @@ def _three(b, x, w, dy, windows):
 @pytest.fixture
 def always(monkeypatch):
     """It computes all convolutions of float32, also where others are faster."""
-    monkeypatch.setattr(winograd, "serves", lambda b, x_shape, w_shape, dtype, windows:
+    monkeypatch.setattr(winograd, "serves", lambda b, kind, x_shape, w_shape, dtype, windows:
                         dtype == np.float32 and (b.is_host or native.serves(winograd.TARGET)))
 
 
@@ -82,21 +87,24 @@ def test_it_is_the_definition_on_other_processors(processor, tmp_path, always, m
     subprocess.run(["cc", *flags, *sources, "-o", str(path)], check=True)
     built = ctypes.CDLL(str(path))
     monkeypatch.setattr(native, "library", lambda: built)
-    for name in ("tiles with rests, few of them", "2x2", "4x4", "5x5"):
+    for name in ("tiles with rests, few of them", "2x2", "4x4", "5x5", "by two places"):
         windows, x, w, dy = case = _data(*CASES[name])
         _is_the_definition(case, _three(HOST, x, w, dy, windows))
 
 
 @needs_library
 def test_what_it_serves(monkeypatch):
-    def serves(shape, kernel, padding="SAME", dtype=np.float32, stride=1, dilation=1):
+    def serves(shape, kernel, padding="SAME", dtype=np.float32, stride=1, dilation=1, kind=onednn.FORWARD):
         windows = conv_windows(shape, kernel[:2], "NHWC", (1, stride, stride, 1), (1, dilation, dilation, 1), padding)
-        return winograd.serves(HOST, shape, kernel, dtype, windows)
+        return winograd.serves(HOST, kind, shape, kernel, dtype, windows)
 
     assert serves((16, 64, 64, 64), (3, 3, 64, 64)) and serves((16, 4, 4, 512), (3, 3, 512, 512))
     assert serves((64, 14, 14, 32), (5, 5, 32, 48))
     assert not serves((16, 64, 64, 64), (3, 3, 64, 64), dtype=np.float64)
-    assert not serves((16, 64, 64, 64), (3, 3, 64, 64), stride=2)
+    assert not serves((16, 64, 64, 64), (3, 3, 64, 64), stride=2)  # the phases have 16 places for 9
+    assert serves((64, 16, 16, 128), (5, 5, 128, 256), stride=2)
+    assert not serves((64, 16, 16, 128), (5, 5, 128, 256), stride=2, kind=onednn.BY_INPUT)  # 9 results a phase, tiles of 4
+    assert not serves((64, 16, 16, 128), (5, 5, 128, 256), stride=3) and not serves((64, 16, 16, 8), (5, 5, 8, 256), stride=2)
     assert not serves((16, 64, 64, 64), (3, 3, 64, 64), dilation=2)
     assert not serves((16, 64, 64, 64), (3, 3, 32, 64))  # groups
     assert not serves((16, 64, 64, 64), (3, 5, 64, 64)) and not serves((16, 64, 64, 64), (7, 7, 64, 64))
@@ -139,7 +147,8 @@ def test_second_derivatives_of_a_program(monkeypatch):
         for name, value in settings.items():
             monkeypatch.setattr(tf.config, name, value)
         with tf.Graph().as_default():
-            assert winograd.serves(HOST, (4, 16, 16, 32), (3, 3, 32, 32), np.float32, windows) == tf.config.native
+            shapes = (4, 16, 16, 32), (3, 3, 32, 32)
+            assert winograd.serves(HOST, onednn.FORWARD, *shapes, np.float32, windows) == tf.config.native
             x = tf.constant(np.linspace(0, 1, 4 * 16 * 16 * 32, dtype=np.float32).reshape(4, 16, 16, 32))
             w = tf.constant(np.linspace(-0.1, 0.1, 3 * 3 * 32 * 32, dtype=np.float32).reshape(3, 3, 32, 32))
             y = tf.reduce_sum(tf.square(tf.nn.relu(tf.nn.conv2d(x, w, [1, 1, 1, 1], "SAME"))))
@@ -163,5 +172,5 @@ def test_without_memory_it_says_so(monkeypatch):
 def test_where_xla_has_no_such_interface_others_compute(monkeypatch):
     windows, x, w, _ = _data((8, 16, 16, 64), 3, 64, "SAME")
     monkeypatch.setattr(foreign, "register", lambda target: None)
-    assert winograd.serves(HOST, x.shape, w.shape, x.dtype, windows)
-    assert not winograd.serves(backend.XLA, x.shape, w.shape, x.dtype, windows)
+    assert winograd.serves(HOST, onednn.FORWARD, x.shape, w.shape, x.dtype, windows)
+    assert not winograd.serves(backend.XLA, onednn.FORWARD, x.shape, w.shape, x.dtype, windows)
