@@ -18,11 +18,11 @@ class _Uninterrupted:
 
     def __enter__(self):
         if threading.current_thread() is threading.main_thread():
-            self.depth += 1
-            if self.depth == 1:
+            if self.depth == 0:
                 self.old = _signal.getsignal(_SIGINT)
                 if callable(self.old):
                     _signal.signal(_SIGINT, self._defer)
+            self.depth += 1  # last: an interrupt may have come before
 
     def _defer(self, number, frame):
         self.pending = number, frame

@@ -426,7 +426,9 @@ class Stage:
         if replaced and len(segments) == 1 and type(segments[0]) is Segment and not self.index and not segments[0].branch_draws:
             asked = Counter([*plan.fetches, *plan.commits.values()])
             commits = sorted(plan.commits.items(), key=lambda pair: pair[0].id)  # in one order for all plans
-            asked.update(v for n in segments[0].nodes for i, v in enumerate(n.ins) if i not in n.opdef.writes)
+            for node in segments[0].nodes:
+                unread = (*node.opdef.writes, *shape_only_positions(node.op))
+                asked.update(v for i, v in enumerate(node.ins) if i not in unread)
             private = [new for variable, new in commits if asked[new] == 1 and not asked[plan.reads.get(variable)]]
         for segment in reversed(segments):
             if replaced and (segment.refusals or segment.endless):

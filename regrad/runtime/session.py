@@ -16,6 +16,7 @@ from regrad.core.shapes import as_int
 from regrad.runtime import segment as segments
 from regrad.runtime import stopping
 from regrad.runtime.feeds import Fetches, announced, checked_feeds, feed_array, feed_tensors, own
+from regrad.runtime.interrupts import uninterrupted
 from regrad.runtime.packing import State
 from regrad.runtime.plan import Plan, body_plan
 from regrad.runtime.runner import Runner
@@ -326,11 +327,16 @@ class Session:
         if self.executing:
             yield
             return
-        self._lock.release()
+        released = False
         try:
+            with uninterrupted:
+                self._lock.release()
+                released = True
             yield
         finally:
-            self._lock.acquire()
+            if released:
+                with uninterrupted:  # what called this releases it again, whatever happens
+                    self._lock.acquire()
         if self.closed:
             raise CancelledError("The session was closed while a run of it was made ready.")
 

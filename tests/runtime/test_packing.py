@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import regrad as tf
-from regrad.runtime import direct, native, packing
+from regrad.runtime import direct, interrupts, native, packing
 
 pytestmark = pytest.mark.skipif(not native.available("regrad_packed"), reason="regrad was built without its C files")
 
@@ -222,3 +222,15 @@ def test_an_old_value_lives_on(net):
     for _ in range(3):
         net.step()
     np.testing.assert_array_equal(old, kept)
+
+
+def test_an_interrupt_before_the_others_wait_leaves_nothing_behind(monkeypatch):
+    """One that comes while Ctrl-C is being taken over is answered, and later ones wait as before."""
+    def interrupted(number):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(interrupts._signal, "getsignal", interrupted)
+        with pytest.raises(KeyboardInterrupt), interrupts.uninterrupted:
+            pass
+    assert interrupts.uninterrupted.depth == 0
