@@ -1,9 +1,9 @@
 """Convolutions by Winograd's method (`winograd.c`), with a quarter to a third of the definition's multiplications.
 
 They serve square filters of 2 to 5 numbers a side, or as many for each place that they move by, where enough channels meet;
-everything is float32. Rounding errors are near those of the definition, but a number that is not finite makes all results of its
-tiles NaN, up to five places from it, where the definition has an infinity and only next to it. Building the C file is optional
-(pyproject.toml); without it oneDNN or XLA computes the definition.
+everything is float32. Rounding errors are near those of the definition, but a number that is not finite makes all results of
+its tiles NaN, up to five places from it, where the definition has an infinity and only next to it. Building the C file is
+optional (pyproject.toml); without it oneDNN or XLA computes the definition.
 """
 
 import ctypes
