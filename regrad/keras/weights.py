@@ -180,7 +180,7 @@ def _stored(model, reader):
 def h5py_module():
     """Returns h5py; ImportError with the remedy where it is not installed."""
     try:
-        import h5py  # type: ignore[import-untyped]
+        import h5py
     except ImportError:
         raise ImportError("Files that end in .h5, .hdf5 or .keras need the package h5py, which is not installed (python -m pip "
                           "install h5py); without such an ending a checkpoint is written, which needs nothing.") from None
