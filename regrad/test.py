@@ -536,7 +536,8 @@ def compute_gradient(x, x_shape, y, y_shape, x_init_value=None, delta=1e-3, init
       extra_feed_dict: what else to feed.
 
     Returns:
-      (by rules, by differences), arrays [elements of x, elements of y]; a list of them for a list of tensors.
+      (by rules, by differences), arrays [elements of x, elements of y] of the dtype of `x`; a list of them for a list of
+      tensors. A complex number counts as two elements, real and imaginary part.
     """
     with contextlib.ExitStack() as stack:
         sess = get_default_session() or stack.enter_context(Session(graph=get_default_graph()))
@@ -578,7 +579,7 @@ def _jacobians(sess, x, x_shape, y, y_shape, value, delta, feeds):
     dy = placeholder(y.dtype, list(y_shape))
     dx = gradients(y, x, grad_ys=dy)[0]
     n, m = _flat(value).size, int(np.prod(y_shape)) * (2 if y.dtype.is_complex else 1)
-    by_rule, by_difference = np.zeros((n, m)), np.zeros((n, m))
+    by_rule, by_difference = np.zeros((2, n, m), value.real.dtype)
     for j in range(m if dx is not None else 0):
         seed = np.zeros([int(d) for d in y_shape], y.dtype.as_numpy_dtype)
         _flat(seed)[j] = 1

@@ -86,6 +86,20 @@ NAMES = {
 }
 
 
+CONTRIB = {
+    "framework.python.framework": "is_tensor list_variables",
+    "layers.python.layers.optimizers": "optimize_loss OPTIMIZER_CLS_NAMES",
+    "distributions.python.ops": "Normal",
+    "distributions.python.ops.bijectors": "Chain Exp",
+}
+
+
+@pytest.mark.parametrize("module", CONTRIB)
+def test_names_of_contributed_modules(module):
+    for name in CONTRIB[module].split():
+        assert _lookup(f"tensorflow.contrib.{module}", name) is not None
+
+
 @pytest.mark.parametrize("module", NAMES)
 def test_names_of_inner_modules(module):
     found = importlib.import_module(f"regrad.python.{module}")

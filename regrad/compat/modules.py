@@ -21,7 +21,8 @@ _TREE = {
         rnn.python rnn.python.ops rnn.python.ops.core_rnn_cell=contrib.rnn rnn.python.ops.rnn_cell=contrib.rnn
         rnn.python.ops.core_rnn_cell_impl=contrib.rnn rnn.python.ops.core_rnn=contrib.rnn
         rnn.python.ops.fused_rnn_cell=contrib.rnn rnn.python.ops.lstm_ops=contrib.rnn rnn.python.ops.gru_ops=contrib.rnn
-        rnn.python.ops.rnn=contrib.rnn distributions=contrib.distributions
+        rnn.python.ops.rnn=contrib.rnn distributions=contrib.distributions distributions.python
+        distributions.python.ops=contrib.distributions distributions.python.ops.bijectors=contrib.bijectors
         distributions.bijectors=contrib.bijectors legacy_seq2seq=contrib.legacy_seq2seq
         compiler=contrib.compiler compiler.jit=contrib.compiler crf=contrib.crf crf.python crf.python.ops
         crf.python.ops.crf=contrib.crf cudnn_rnn=contrib.cudnn_rnn cudnn_rnn.python
@@ -31,13 +32,16 @@ _TREE = {
         seq2seq.python.ops.basic_decoder=contrib.seq2seq seq2seq.python.ops.beam_search_decoder=contrib.seq2seq
         seq2seq.python.ops.decoder=contrib.seq2seq seq2seq.python.ops.helper=contrib.seq2seq
         seq2seq.python.ops.loss=contrib.seq2seq data=contrib.data framework=contrib.framework framework.python
-        framework.python.ops=contrib.framework framework.python.ops.arg_scope=contrib.framework
+        framework.python.framework=contrib.framework framework.python.framework.checkpoint_utils=contrib.framework
+        framework.python.framework.tensor_util=contrib.framework framework.python.ops=contrib.framework
+        framework.python.ops.arg_scope=contrib.framework
         framework.python.ops.variables=contrib.framework graph_editor=contrib.graph_editor
         graph_editor.edit=contrib.graph_editor graph_editor.reroute=contrib.graph_editor
         graph_editor.select=contrib.graph_editor graph_editor.subgraph=contrib.graph_editor
         graph_editor.transform=contrib.graph_editor graph_editor.util=contrib.graph_editor layers=contrib.layers
         layers.python layers.python.layers=contrib.layers layers.python.layers.initializers=contrib.layers
-        layers.python.layers.layers=contrib.layers layers.python.layers.regularizers=contrib.layers
+        layers.python.layers.layers=contrib.layers
+        layers.python.layers.optimizers=contrib.optimize layers.python.layers.regularizers=contrib.layers
         layers.python.layers.utils=contrib.layer_utils layers.utils=contrib.layer_utils
         losses=contrib.losses metrics=contrib.metrics opt=contrib.opt predictor=contrib.predictor
         predictor.predictor_factories=contrib.predictor predictor.saved_model_predictor=contrib.predictor

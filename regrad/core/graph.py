@@ -1,11 +1,13 @@
 """Graph, Operation and Tensor: what a program builds before anything runs."""
 
+import collections.abc
 import contextlib
 import heapq
 import itertools
 import linecache
 import re
 import threading
+import types
 
 from regrad.core import context, shapes, source
 from regrad.core import device as devices
@@ -345,6 +347,24 @@ def _session(session, what, call, feed_dict=None):
 
 def _creation(op):
     return op.id
+
+
+class _ById(collections.abc.Mapping):
+    """The operations of a graph by their numbers, which are their places."""
+
+    def __init__(self, ops):
+        self._ops = ops
+
+    def __getitem__(self, number):
+        if number not in range(len(self._ops)):
+            raise KeyError(number)
+        return self._ops[number]
+
+    def __iter__(self):
+        return iter(range(len(self._ops)))
+
+    def __len__(self):
+        return len(self._ops)
 
 
 kept: list | None = None  # `regrad doctor` puts a list here, to which every graph that is made is added
@@ -786,7 +806,19 @@ class Graph:
         inside = isinstance(current, FuncGraph) and current.encloses(self)
         return OverrideBlock(current if inside else self, op_type_map)
 
+    @property
+    def _gradient_override_map(self):
+        """{op type: rule name} of the `gradient_override_map` blocks that are open; it cannot be written to."""
+        merged, scope = {}, self._override_scope
+        while scope is not None:
+            merged = scope.mapping | merged
+            scope = scope.parent
+        return types.MappingProxyType(merged)
+
     # -- looking up ---------------------------------------------------------------------
+
+    _nodes_by_name = property(lambda self: types.MappingProxyType(self._by_name))
+    _nodes_by_id = property(lambda self: _ById(self._ops))
 
     def get_operations(self):
         """Returns the operations in the order they were made."""

@@ -259,6 +259,8 @@ class TensorShape:
         """A list of Dimensions; None when the rank is unknown."""
         return None if self.dims_ is None else [Dimension(d) for d in self.dims_]
 
+    _dims = property(lambda self: self.dims)  # by its name in TensorFlow 1
+
     @property
     def ndims(self):
         """The number of axes, or None."""

@@ -11,7 +11,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype, float32
 from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.shapes import TensorShape
-from regrad.keras import backend, constraints, initializers, regularizers
+from regrad.keras import constraints, initializers, regularizers
 from regrad.layers import base
 from regrad.ops import array
 from regrad.variables.lifting import root_graph
@@ -194,22 +194,6 @@ class Layer(base.Layer):
         from regrad.keras import configs
 
         return configs.made(cls, config)
-
-    def get_weights(self):
-        """Returns the values of all variables in the default session, arrays."""
-        return backend.batch_get_value(self.weights) if self.weights else []
-
-    def set_weights(self, weights):
-        """Gives all variables values in the default session.
-
-        Raises:
-          ValueError: another number of arrays, or one of another shape.
-        """
-        variables = self.weights
-        if len(variables) != len(weights):
-            raise ValueError(f'You called `set_weights(weights)` on layer "{self.name}" with a weight list of length '
-                             f"{len(weights)}, but the layer was expecting {len(variables)} weights.")
-        backend.batch_set_value(list(zip(variables, weights)))
 
 
 class Wrapper(Layer):

@@ -297,6 +297,26 @@ class Layer:
                              "manually via: `{self._name}.build(batch_input_shape)`.")
         return count_elements(self.weights)
 
+    def get_weights(self):
+        """Returns the values of all variables in the default session, arrays."""
+        from regrad.keras import backend
+
+        return backend.batch_get_value(self.weights) if self.weights else []
+
+    def set_weights(self, weights):
+        """Gives all variables values in the default session.
+
+        Raises:
+          ValueError: another number of arrays, or one of another shape.
+        """
+        from regrad.keras import backend
+
+        variables = self.weights
+        if len(variables) != len(weights):
+            raise ValueError(f'You called `set_weights(weights)` on layer "{self.name}" with a weight list of length '
+                             f"{len(weights)}, but the layer was expecting {len(variables)} weights.")
+        backend.batch_set_value(list(zip(variables, weights)))
+
     def get_updates_for(self, inputs):
         return self.updates
 

@@ -84,6 +84,9 @@ class Session:
         self.recorder = None
         _sessions.add(self)
 
+    _graph = property(lambda self: self.graph)  # by their names in TensorFlow
+    _closed = property(lambda self: self.closed)
+
     # -- running ------------------------------------------------------------------------------
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):

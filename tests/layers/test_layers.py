@@ -71,6 +71,19 @@ def test_a_layer_knows_its_variables_and_losses():
     assert layer.trainable_weights == [] and len(layer.non_trainable_weights) == 2
 
 
+def test_weights_of_a_layer_are_got_and_set():
+    layer = tf.layers.Dense(2, kernel_initializer=tf.ones_initializer())
+    y = layer(tf.ones([1, 3]))
+    with tf.Session() as session:
+        assert [w.tolist() for w in layer.get_weights()] == [[[1, 1]] * 3, [0, 0]]
+        layer.set_weights([np.full((3, 2), 2.0), np.ones(2)])
+        assert session.run(y).tolist() == [[7, 7]] and layer.get_weights()[1].tolist() == [1, 1]
+        with pytest.raises(ValueError, match="length 1, but the layer was expecting 2 weights"):
+            layer.set_weights([np.ones(2)])
+        with pytest.raises(ValueError, match="shape"):
+            layer.set_weights([np.ones([2, 3]), np.ones(2)])
+
+
 def test_layers_that_are_not_trainable_make_no_trainable_variables():
     tf.layers.dense(images(3, 4), 2, trainable=False)
     tf.layers.batch_normalization(images(3, 4), trainable=False, training=True)

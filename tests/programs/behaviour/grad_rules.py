@@ -344,4 +344,11 @@ with tf.Session():
     result = [
         np.round(j, 5) for j in tf.test.compute_gradient(x, [2], y, [1], x_init_value=np.array([0.3, 0.7]))
     ]"""),
+    Row("test.compute_gradient has the dtype of x", """
+result = []
+with tf.Session():
+    for dtype, to in [('float32', 'float32'), ('float32', 'float64'), ('float64', 'float32'), ('complex64', 'complex64')]:
+        x = tf.constant([0.5, 0.7], dtype)
+        y = 2 * tf.cast(x, to)
+        result += [(j.dtype.name, j.shape) for j in tf.test.compute_gradient(x, [2], y, [2])]"""),
 ]

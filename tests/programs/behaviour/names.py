@@ -422,4 +422,26 @@ p = tf.placeholder(tf.float32, [2])
 l = tf.losses.mean_squared_error(p, p)
 result = l.op.name"""),
     Row("summary names", "result = tf.summary.scalar('loss', tf.constant(1.0)).name"),
+    Row("operations by the graph's private tables", """
+x = tf.constant(1.0, name='x')
+y = tf.square(x, name='y')
+by_id = graph._nodes_by_id
+result = ['x' in graph._nodes_by_name, graph._nodes_by_name['y'] is y.op, len(graph._nodes_by_name), by_id[x.op._id] is x.op,
+          [by_id[i].name for i in sorted(by_id.keys())], -1 in by_id]"""),
+    Row("open override blocks by their private name", """
+result = [dict(graph._gradient_override_map)]
+with graph.gradient_override_map({'Relu': 'One', 'Square': 'Two'}):
+    with graph.gradient_override_map({'Relu': 'Three'}):
+        tf.nn.relu(1.0)
+        result.append(dict(graph._gradient_override_map))
+    tf.square(1.0)
+    result.append(dict(graph._gradient_override_map))
+result.append(dict(graph._gradient_override_map))"""),
+    Row("private names of a session", """
+s = tf.Session()
+result = [s._graph is graph, s._closed]
+s.close()
+result.append(s._closed)"""),
+    Row("sizes of a shape by their private name, which later versions have as a tuple of ints",
+        "result = [[d.value for d in tf.TensorShape([1, None])._dims], tf.TensorShape(None)._dims]", expect=[[1, None], None]),
 ]
