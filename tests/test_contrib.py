@@ -206,6 +206,51 @@ def test_images_turned_and_moved():
     np.testing.assert_array_equal(composed, np.pad(np.rot90(x), [[0, 0], [1, 0]])[:, :3])  # turned, then moved
 
 
+def test_images_warped_by_a_flow():
+    rng = np.random.RandomState(0)
+    value, flow = rng.randn(2, 4, 5, 3), rng.uniform(-3, 3, [2, 4, 5, 2])
+    x, f = tf.placeholder(tf.float64, [2, 4, 5, 3]), tf.placeholder(tf.float64, [2, 4, 5, 2])
+    y = tf.contrib.image.dense_image_warp(x, f)
+    assert y.shape == x.shape
+    j, i = np.clip(np.arange(4)[:, None] - flow[..., 0], 0, 3), np.clip(np.arange(5) - flow[..., 1], 0, 4)
+    hats = [np.maximum(0, 1 - abs(places[..., None] - np.arange(n))) for places, n in ((j, 4), (i, 5))]
+    with tf.Session() as session:
+        want = np.einsum("bjip,bjiq,bpqc->bjic", *hats, value)
+        np.testing.assert_allclose(session.run(y, {x: value, f: flow}), want, atol=1e-12)
+        assert tf.test.compute_gradient_error([x, f], [x.shape, f.shape], y, y.shape, [value, flow]) < 1e-8
+        # On pixels TensorFlow's flow has no gradient, but on the last ones. One of float16 moves other images, too.
+        on_pixels = np.zeros(flow.shape)
+        slopes = session.run(tf.gradients(y, f)[0], {x: value, f: on_pixels})
+        on_pixels[:, 3, :, 0] = (value[:, 2] - value[:, 3]).sum(-1)
+        on_pixels[:, :, 4, 1] = (value[:, :, 3] - value[:, :, 4]).sum(-1)
+        np.testing.assert_allclose(slopes, on_pixels, atol=1e-12)
+        single = tf.contrib.image.dense_image_warp(tf.constant(value, tf.float32), tf.ones(f.shape, tf.float16))
+        np.testing.assert_array_equal(session.run(single)[:, 1:, 1:], value[:, :-1, :-1].astype(np.float32))
+        free = tf.placeholder(tf.float32, [None, None, None, 1])
+        warped = tf.contrib.image.dense_image_warp(free, tf.zeros_like(tf.tile(free, [1, 1, 1, 2])))
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(warped, {free: np.ones([1, 3, 1, 1])})
+    with pytest.raises(tf.errors.InvalidArgumentError, match="height"):
+        tf.contrib.image.dense_image_warp(tf.ones([1, 1, 3, 1]), tf.ones([1, 1, 3, 2]))
+    with pytest.raises(ValueError, match="flow must have"):
+        tf.contrib.image.dense_image_warp(x, tf.ones([1, 4, 5, 2], tf.float64))
+
+
+def test_the_projector_is_told_what_to_show(tmp_path):
+    projector = tf.contrib.tensorboard.plugins.projector
+    config = projector.ProjectorConfig()
+    embedding = config.embeddings.add()
+    embedding.tensor_name, embedding.metadata_path = "words:0", "words.tsv"
+    embedding.sprite.image_path = "all.png"
+    embedding.sprite.single_image_dim.extend([28, 28])
+    with tf.summary.FileWriter(tmp_path) as writer:
+        projector.visualize_embeddings(writer, config)
+    assert (tmp_path / "projector_config.pbtxt").read_text().split() == (
+        'embeddings { tensor_name: "words:0" metadata_path: "words.tsv" '
+        'sprite { image_path: "all.png" single_image_dim: 28 single_image_dim: 28 } }').split()
+    assert projector.ProjectorConfig.FromString(config.SerializeToString()) == config
+
+
 def test_gdn_divides_by_the_energy_of_all_channels():
     x = np.random.RandomState(0).rand(2, 3, 4).astype(np.float32)
     y, back = layers.gdn(tf.constant(x)), layers.gdn(tf.constant(x), inverse=True, name="back")

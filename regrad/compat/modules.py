@@ -68,6 +68,8 @@ _TREE = {
         stateless=contrib.stateless sparsemax=contrib.sparsemax nn=contrib.nn integrate=contrib.integrate
         copy_graph=contrib.copy_graph
         losses.python losses.python.metric_learning=contrib.metric_learning losses.metric_learning=contrib.metric_learning
+        tensorboard=contrib.tensorboard tensorboard.plugins=contrib.tensorboard.plugins
+        tensorboard.plugins.projector=contrib.tensorboard.plugins.projector
         util=contrib.util estimator=contrib.estimator learn=contrib.learn tpu=contrib.tpu tpu.python tpu.python.tpu
         tpu.python.tpu.tpu_config=contrib.tpu tpu.python.tpu.tpu_estimator=contrib.tpu
         tpu.python.tpu.tpu_optimizer=contrib.tpu""",

@@ -1,4 +1,4 @@
-"""`tf.contrib.image`: images turned, moved and seen through projections.
+"""`tf.contrib.image`: images turned, moved, seen through projections, and read where a flow says.
 
 A projection is a vector [a0, a1, a2, b0, b1, b2, c0, c1]: the output at (x, y) is what the input holds at
 ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k), with k = c0 x + c1 y + 1.
@@ -8,10 +8,13 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
 from regrad.ops import array, math
+from regrad.ops.check import assert_greater_equal
+from regrad.ops.generate import range as numbers
+from regrad.ops.indexing import gather
 from regrad.ops.matmul import matmul
 from regrad.ops.warp import imageprojectivetransform_op
 
-__all__ = ["angles_to_projective_transforms", "compose_transforms", "flat_transforms_to_matrices",
+__all__ = ["angles_to_projective_transforms", "compose_transforms", "dense_image_warp", "flat_transforms_to_matrices",
            "matrices_to_flat_transforms", "rotate", "transform", "translate", "translations_to_projective_transforms"]
 
 
@@ -108,3 +111,45 @@ def compose_transforms(*transforms):
     for t in transforms[1:]:
         total = matmul(total, flat_transforms_to_matrices(t))
     return matrices_to_flat_transforms(total)
+
+
+def dense_image_warp(image, flow, name="dense_image_warp"):
+    """Returns images moved by a vector for each pixel: at [b, j, i] is what `image` has at row j - flow[b, j, i, 0] and
+    column i - flow[b, j, i, 1], bilinear between pixels; outside is the nearest pixel of the border.
+
+    The derivative for `flow` is that between pixels, and 0 outside. On a pixel it is, as in TensorFlow, 0, too, but on those of
+    the last row and column the one towards the pixel before.
+
+    Args:
+      image: floating [batch, rows, columns, channels], of two rows and columns at least.
+      flow: floating [batch, rows, columns, 2]; it may be of another dtype.
+
+    Raises:
+      ValueError: `image` is not known to have four axes, or `flow` has another shape.
+      InvalidArgumentError: there are fewer rows or columns; where sizes are not known, when it runs.
+    """
+    graph = get_default_graph()
+    with graph.name_scope(name):
+        image, flow = convert_to_tensor(image, name="image"), convert_to_tensor(flow, name="flow")
+        if image.dims is None or len(image.dims) != 4:
+            raise ValueError(f"Grid must be 4 dimensional. Received size: {image.shape}")
+        if not flow.shape.is_compatible_with(image.shape[:3].concatenate([2])):
+            raise ValueError(f"flow must have the batch, rows and columns of image, {image.shape}, and 2; got {flow.shape}.")
+        batch, rows, columns, channels = (array.shape(image)[axis] for axis in (0, 1, 2, 3))
+        with graph.control_dependencies([
+                assert_greater_equal(rows, 2, message="Grid height must be at least 2."),
+                assert_greater_equal(columns, 2, message="Grid width must be at least 2.")]):
+            pixels = array.reshape(image, [-1, channels])
+        top, down = _neighbours(math.cast(numbers(rows), flow.dtype)[:, None] - flow[..., 0], rows, image.dtype)
+        left, right = _neighbours(math.cast(numbers(columns), flow.dtype) - flow[..., 1], columns, image.dtype)
+        corner = (numbers(batch)[:, None, None] * rows + top) * columns + left
+        upper, lower = (a + right * (b - a) for a, b in (
+            (gather(pixels, corner + step), gather(pixels, corner + step + 1)) for step in (0, columns)))
+        return array.reshape(upper + down * (lower - upper), array.shape(image))
+
+
+def _neighbours(places, size, dtype):
+    """Returns the pixels before places on an axis, and how far, of the way to the next ones, the places lie: [..., 1]."""
+    before = math.minimum(math.maximum(0.0, math.floor(places)), math.cast(size - 2, places.dtype))
+    way = math.minimum(math.maximum(0.0, math.cast(places - before, dtype)), 1.0)
+    return math.cast(before, dtypes.int32), way[..., None]

@@ -6,8 +6,9 @@ import os
 import numpy as np
 
 from regrad.core import proto_text
+from regrad.core.dtypes import int32, string
 from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
-from regrad.core.graph_def import AttrValue, GraphDef, controls, source
+from regrad.core.graph_def import AttrValue, GraphDef, NodeDef, controls, source
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.graph_proto import AnyProto, CollectionDef, MetaGraphDef, ProtoGraphDef, graph_proto
 from regrad.core.messages import VariableDef
@@ -284,6 +285,33 @@ def convert_variables_to_constants(sess, input_graph_def, output_node_names, var
         else:
             frozen.node.append(node)
     return frozen
+
+
+# Where variables are kept on the CPU these are, too; TensorFlow's list.
+_OF_VARIABLE_NODES = frozenset("""
+    Assign AssignAdd AssignSub Queue ScatterAdd ScatterSub ScatterUpdate TruncatedNormal Variable VariableV2""".split())
+# The nodes of which TensorFlow has no kernel for a GPU, by the dtype of an attribute.
+_CPU_ONLY = {"Const": ("dtype", (string, int32)), "DynamicStitch": ("T", (int32,)), "ParallelDynamicStitch": ("T", (int32,)),
+             "Cast": ("SrcT", (int32,))}
+
+
+def must_run_on_cpu(node, pin_variables_on_cpu=False):
+    """Returns whether TensorFlow has to run a node on the CPU, for functions given to `tf.device`.
+
+    Args:
+      node: an Operation or a NodeDef.
+      pin_variables_on_cpu: whether variables, and what changes them, are to be there.
+
+    Raises:
+      AssertionError: `node` is neither.
+    """
+    if isinstance(node, Operation):
+        node = node.node_def
+    assert isinstance(node, NodeDef), f"must_run_on_cpu takes an Operation or a NodeDef, got {node!r}."
+    if pin_variables_on_cpu and node.op in _OF_VARIABLE_NODES:
+        return True
+    attr, there = _CPU_ONLY.get(node.op, (None, ()))
+    return attr is not None and node.attr[attr].type in there
 
 
 def remove_training_nodes(input_graph, protected_nodes=None):

@@ -42,7 +42,7 @@ LEFT_OUT = _by_name({
         decode_json_example io.decode_json_example io.decode_proto
         io.encode_proto""",
     "how to compile against TensorFlow": "sysconfig",
-    "XLA chooses devices": "tpu graph_util.must_run_on_cpu",
+    "XLA chooses devices": "tpu",
     "C++ ops": "user_ops load_*library",
     "everything is compiled by XLA": "xla",
     "differentiates what runs eagerly; tf.gradients differentiates graphs": "GradientTape",

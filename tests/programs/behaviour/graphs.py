@@ -302,4 +302,11 @@ with tf.train.MonitoredTrainingSession() as session:
     while type(raw).__name__ != 'Session':
         raw = raw._sess
     result = [raw.run(step), session._tf_sess() is raw, raw is session]"""),
+    Row("what must run on the CPU", """
+v = tf.Variable([1.0], name='v', use_resource=False)
+ops = [t.op for t in (tf.constant('s'), tf.constant([1]), tf.constant(1.0), tf.cast(tf.constant(1), tf.float32),
+                      tf.cast(1.0, tf.int32), tf.dynamic_stitch([[0]], [[1]]), tf.dynamic_stitch([[0]], [[1.0]]),
+                      tf.identity(1), v, v.assign([2.0]))]
+check = tf.graph_util.must_run_on_cpu
+result = [[check(op), check(op, pin_variables_on_cpu=True), check(op.node_def)] for op in ops]"""),
 ]
