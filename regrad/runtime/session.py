@@ -336,10 +336,17 @@ class Session:
                 self._lock.release()
                 released = True
             yield
-        finally:
-            if released:
-                with uninterrupted:  # what called this releases it again, whatever happens
-                    self._lock.acquire()
+        finally:  # what called this releases it again, whatever happens
+            try:
+                with uninterrupted:
+                    if released:
+                        self._lock.acquire()
+                    released = False
+            except KeyboardInterrupt:
+                if released:  # it came before it could be deferred
+                    with uninterrupted:
+                        self._lock.acquire()
+                raise
         if self.closed:
             raise CancelledError("The session was closed while a run of it was made ready.")
 
