@@ -40,6 +40,11 @@ def available(name):
     return config.native and function(name) is not None
 
 
+def threads():
+    """Returns how many threads they may use."""
+    return config.threads or os.cpu_count() or 1
+
+
 def serves(target):
     """True where compiled programs may call a target of `foreign.TARGETS` that is a C function; it is registered then."""
     return available(target) and foreign.register(target) is not None

@@ -9,7 +9,6 @@ A product is cut into blocks of the result, which are shared out (sharing.c). */
 #include "sharing.h"
 #include "xla.h"
 
-#define INLINE static inline __attribute__((always_inline))
 enum { MOST_TALL = 12, DEPTH = 256, STRIP = 16 };
 
 /* -- a block by one thread ------------------------------------------------------------------------------------------- */
@@ -50,16 +49,6 @@ const Kernel *kernel_of_processor(void)
         return &avx2_kernel;
 #endif
     return &any_kernel;
-}
-
-INLINE int64_t ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
-INLINE int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* Copies y[from:from+depth, column:column+n] to `panel`, row by row, filled up with zeros to `width`. */

@@ -7,11 +7,10 @@ else can be done meanwhile, so the other cores wait. `products.c` shares it out 
 
 import itertools
 import math
-import os
 
 import numpy as np
 
-from regrad.runtime import config, foreign, native
+from regrad.runtime import foreign, native
 from regrad.runtime.loading import import_jax
 
 TARGET, SUM_OF_ROWS, UNINITIALIZED = "regrad_product", "regrad_sum_of_rows", "regrad_uninitialized"
@@ -26,7 +25,7 @@ _numbers = itertools.count()
 
 def available():
     """True where compiled programs may use `products.c`: it was built, is not switched off, and there are cores to share."""
-    return (config.threads or os.cpu_count() or 1) > 1 and native.available(TARGET)
+    return native.threads() > 1 and native.available(TARGET)
 
 
 def serves(b, rows, columns, inner, dtype, transpose_x=False):

@@ -48,7 +48,7 @@ void *regrad_sums_of_rows(Frame *frame)
         Task t = {x->data, operands[2]->data, operands[1]->data, y->data,
                   x->dims[0], x->dims[1], x->dims[2], y->dims[1], operands[1]->dims[1], 1};
         t.block = t.width < BLOCK ? BLOCK / t.width : 1;
-        share(frame, (t.outer * t.sums + t.block - 1) / t.block, t.outer * t.sums * t.width / COSTLY, compute_block, &t);
+        share(frame, ceil_div(t.outer * t.sums, t.block), t.outer * t.sums * t.width / COSTLY, compute_block, &t);
     }
     return NULL;
 }

@@ -207,7 +207,7 @@ void *regrad_special(Frame *frame)
         Task task = {frame, *(int32_t *)((Scalar *)frame->attributes.items[0])->value, 1};
         for (int64_t i = 0; i < result->rank; i++)
             task.size *= result->dims[i];
-        share(frame, (task.size + BLOCK - 1) / BLOCK, task.size / COSTLY, compute_block, &task);
+        share(frame, ceil_div(task.size, BLOCK), task.size / COSTLY, compute_block, &task);
     }
     return NULL;
 }

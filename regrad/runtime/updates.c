@@ -23,7 +23,6 @@ typedef struct {
     float *new[REFS], number[NUMBERS]; /* the operands that are numbers, in their order */
 } Update;
 
-#define INLINE static inline __attribute__((always_inline))
 #define EACH(...) for (int64_t i = from; i < to; i++) { float g = grad[i]; __VA_ARGS__; }
 
 INLINE void compute(const Update *u, int64_t from, int64_t to)
@@ -85,14 +84,16 @@ static void compute_any(const Update *u, int64_t from, int64_t to) { compute(u, 
 /* Returns the one for this processor. */
 static Compute *kernel(void)
 {
+    int width = kernel_of_processor()->width;
 #if defined __x86_64__ && !defined NO_AVX512
-    if (__builtin_cpu_supports("avx512f"))
+    if (width == 16)
         return compute_avx512;
 #endif
 #if defined __x86_64__ && !defined NO_AVX2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (width == 8)
         return compute_avx2;
 #endif
+    (void)width;
     return compute_any;
 }
 
@@ -101,8 +102,8 @@ typedef struct { const Update *update; Compute *compute; } Task;
 static void compute_block(const void *task, int64_t block)
 {
     const Task *t = task;
-    int64_t from = block * BLOCK, size = t->update->size;
-    t->compute(t->update, from, size - from < BLOCK ? size : from + BLOCK);
+    int64_t from = block * BLOCK;
+    t->compute(t->update, from, least(t->update->size, from + BLOCK));
 }
 
 /* Reads the operands: a variable and its slots, for each of which there is a result; then numbers, and the gradient, or two arrays
@@ -129,7 +130,7 @@ void *regrad_update(Frame *frame)
     if (to_execute(frame)) {
         Update u;
         u.grad = frame->operands.items[read_update(frame, 1, &u)]->data;
-        share(frame, (u.size + BLOCK - 1) / BLOCK, u.size / COSTLY, compute_block, &(Task){&u, kernel()});
+        share(frame, ceil_div(u.size, BLOCK), u.size / COSTLY, compute_block, &(Task){&u, kernel()});
     }
     return NULL;
 }
@@ -147,14 +148,14 @@ typedef struct {
 static void compute_rows(const void *task, int64_t block)
 {
     ProductTask *t = (ProductTask *)task;
-    int64_t row = block * t->high, rows = t->m.rows - row < t->high ? t->m.rows - row : t->high, columns = t->m.columns;
+    int64_t row = block * t->high, rows = least(t->m.rows - row, t->high), columns = t->m.columns;
     float *grad = malloc(rows * columns * sizeof(float));
     if (!grad) {
         atomic_store(&t->failed, 1);
         return;
     }
     for (int64_t c = 0; c < columns; c += t->wide)
-        multiply(&t->m, row, rows, c, columns - c < t->wide ? columns - c : t->wide, grad + c, columns);
+        multiply(&t->m, row, rows, c, least(columns - c, t->wide), grad + c, columns);
     Update u = *t->update;
     u.grad = grad - row * columns;
     t->compute(&u, row * columns, (row + rows) * columns);
@@ -171,7 +172,7 @@ void *regrad_update_by_product(Frame *frame)
     Buffer *x = frame->operands.items[grad], *y = frame->operands.items[grad + 1];
     int64_t inner = x->dims[0], rows = x->dims[1], columns = y->dims[1], high = ROOM / columns / TILE * TILE;
     ProductTask t = {&u, kernel(), {x->data, y->data, rows, columns, inner, 1, rows, 0}, .wide = WIDEST * kernel_of_processor()->width};
-    t.high = high < TILE ? TILE : high > MOST_HIGH ? MOST_HIGH : high;
-    share(frame, (rows + t.high - 1) / t.high, rows * columns / COSTLY, compute_rows, &t);
+    t.high = high < TILE ? TILE : least(high, MOST_HIGH);
+    share(frame, ceil_div(rows, t.high), rows * columns / COSTLY, compute_rows, &t);
     return atomic_load(&t.failed) ? failure(frame->xla, "there is not enough memory for a gradient") : NULL;
 }

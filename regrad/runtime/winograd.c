@@ -21,7 +21,6 @@ some at a time, or, where there are fewer of them than the filter has columns, t
 #include "sharing.h"
 #include "xla.h"
 
-#define INLINE static inline __attribute__((always_inline))
 #define P 0.70710678f /* the points */
 #define Q 1.41421356f
 enum {
@@ -113,16 +112,6 @@ typedef struct {
     int64_t splits, part, kept;         /* of the filter's gradient: how many sums; x's channels, and panels of sums, at a time */
     atomic_int failed;                  /* no memory */
 } Task;
-
-INLINE int64_t ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
-INLINE int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 INLINE Transform *transform(const Task *t, Form form)
 {

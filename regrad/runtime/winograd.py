@@ -8,7 +8,6 @@ optional (pyproject.toml); without it oneDNN or XLA computes the definition.
 
 import ctypes
 import math
-import os
 
 import numpy as np
 
@@ -62,7 +61,7 @@ def convolution(b, kind, first, second, shape, windows):
     first, second, result = np.ascontiguousarray(first), np.ascontiguousarray(second), np.empty(shape, np.float32)
     x, y, w = {FORWARD: (first, result, second), BY_INPUT: (result, second, first), BY_FILTER: (first, second, result)}[kind]
     images = [v for a in (x, y) for v in (ctypes.c_void_p(a.ctypes.data), (ctypes.c_int64 * 4)(*a.shape))]
-    threads = config.threads or os.cpu_count() or 1
-    if native.function(_ON_HOST)(_KINDS[kind], *images, ctypes.c_void_p(w.ctypes.data), len(w), stride, top, left, threads):
+    filters = ctypes.c_void_p(w.ctypes.data), len(w)
+    if native.function(_ON_HOST)(_KINDS[kind], *images, *filters, stride, top, left, native.threads()):
         raise MemoryError("there is not enough memory for a convolution")
     return result

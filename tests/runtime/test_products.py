@@ -1,12 +1,10 @@
 """Products of matrices that `products.c` computes on XLA's threads: values, which ones, and what is done without it."""
 
-import ctypes
 import os
 import shutil
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import jax
 import numpy as np
@@ -15,19 +13,10 @@ import pytest
 import regrad as tf
 from regrad.core.host import HOST
 from regrad.runtime import backend, foreign, native, products, segment
+from tests import c_library
 
-SOURCES = sorted(Path(native.__file__).parent.glob("*.c"))
-KERNELS = {"this processor's": (), "vectors of 8": ("-DNO_AVX512",), "vectors of 4": ("-DNO_AVX512", "-DNO_AVX2")}
 SHAPES = [(1, 5, 3), (128, 128, 128), (131, 77, 300), (500, 112, 40)]  # rows, columns, inner: a part of a tile, blocks, rests
-needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 needs_library = pytest.mark.skipif(native.library() is None and shutil.which("cc") is None, reason="no C compiler")
-
-
-def _compiled(folder, sources, *flags):
-    path = folder / "products.so"
-    flags = ["-O3", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", *flags]
-    subprocess.run(["cc", *flags, *map(str, sources), "-o", str(path), "-lm"], check=True)
-    return ctypes.CDLL(str(path))
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +24,7 @@ def library(tmp_path_factory):
     """The library, installed or compiled now."""
     found = native.library()
     if found is None:
-        found = _compiled(tmp_path_factory.mktemp("products"), SOURCES)
+        found = c_library.built(tmp_path_factory.mktemp("products"))
         foreign.register.cache_clear()
     return found
 
@@ -45,7 +34,7 @@ def used(library, monkeypatch):
     """It is used, as on a machine of several cores."""
     monkeypatch.setattr(native, "library", lambda: library)
     monkeypatch.setattr(tf.config, "native", True)
-    monkeypatch.setattr(products.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(native.os, "cpu_count", lambda: 2)
     monkeypatch.setattr(tf.config, "cache_dir", None)
     monkeypatch.setattr(tf.config, "host_runs", 0)
     segment.clear_cache()
@@ -65,10 +54,10 @@ def calls(monkeypatch):
     return made
 
 
-@needs_compiler
-@pytest.mark.parametrize("kernel", KERNELS)
+@c_library.needs_compiler
+@pytest.mark.parametrize("kernel", c_library.PROCESSORS)
 def test_products_of_all_shapes_by_all_kernels(kernel, tmp_path):
-    built = _compiled(tmp_path, [path for path in SOURCES if path.stem in ("products", "sharing")], *KERNELS[kernel])
+    built = c_library.built(tmp_path, *c_library.PROCESSORS[kernel], names=("products", "sharing"))
     target = f"regrad_product {kernel}"
     jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(built.regrad_product), platform="cpu")
     rng = np.random.default_rng(0)

@@ -1,9 +1,5 @@
 """Convolutions by Winograd's method: NumPy's and compiled ones are the definition, for all sizes and on all processors."""
 
-import ctypes
-import shutil
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +9,8 @@ from regrad.core.host import HOST
 from regrad.ops import convolve
 from regrad.ops.window import conv_windows
 from regrad.runtime import backend, foreign, native, onednn, winograd
+from tests import c_library
 
-FOLDER = Path(native.__file__).parent
 needs_library = pytest.mark.skipif(not native.available(winograd.TARGET), reason="there was no C compiler")
 RNG = np.random.RandomState(0)
 
@@ -36,7 +32,6 @@ CASES = {
     "by three places": ((2, 16, 17, 70), 5, 64, [(0, 0), (3, 1)], 3),
     "by four places, a rest": ((2, 33, 31, 5), 11, 16, "VALID", 4),
 }
-PROCESSORS = {"vectors of 8": ["-DNO_AVX512"], "vectors of 4": ["-DNO_AVX512", "-DNO_AVX2"]}
 
 
 def _data(shape, side, channels, padding, stride=1):
@@ -78,14 +73,11 @@ def test_it_is_the_definition_on_the_host_and_compiled(name, always):
     _is_the_definition(case, compiled(x, w, dy))
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-@pytest.mark.parametrize("processor", PROCESSORS)
+@c_library.needs_compiler
+@pytest.mark.parametrize("processor", [p for p in c_library.PROCESSORS if p != "this processor's"])
 def test_it_is_the_definition_on_other_processors(processor, tmp_path, always, monkeypatch):
-    path = tmp_path / "winograd.so"
-    flags = ["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", *PROCESSORS[processor]]
-    sources = [str(FOLDER / f"{name}.c") for name in ("winograd", "products", "sharing")]
-    subprocess.run(["cc", *flags, *sources, "-o", str(path)], check=True)
-    built = ctypes.CDLL(str(path))
+    flags = *c_library.PROCESSORS[processor], "-O1"
+    built = c_library.built(tmp_path, *flags, names=("winograd", "products", "sharing"))
     monkeypatch.setattr(native, "library", lambda: built)
     for name in ("tiles with rests, few of them", "2x2", "4x4", "5x5", "by two places"):
         windows, x, w, dy = case = _data(*CASES[name])

@@ -1,9 +1,5 @@
 """Optimizers' steps by `runtime/updates.c`: values by all kernels, in programs, and which ones."""
 
-import ctypes
-import shutil
-import subprocess
-from pathlib import Path
 
 import jax
 import numpy as np
@@ -13,9 +9,8 @@ import regrad as tf
 from regrad.core.host import HOST
 from regrad.ops import train
 from regrad.runtime import backend, foreign, native, program
+from tests import c_library
 
-SOURCES = [str(Path(native.__file__).parent / name) for name in ("updates.c", "products.c", "sharing.c")]
-KERNELS = {"this processor's": (), "vectors of 8": ("-DNO_AVX512",), "vectors of 4": ("-DNO_AVX512", "-DNO_AVX2")}
 NUMBERS = {"beta1_power": 0.5, "beta2_power": 0.9, "lr": 0.1, "beta1": 0.7, "beta2": 0.9, "epsilon": 1e-3, "alpha": 0.1,
            "momentum": 0.9, "rho": 0.8}  # fmt: skip
 ATTRS = {"ApplyMomentum": ["use_nesterov"], "ApplyAdam": ["use_nesterov"], "ApplyAdagrad": ["update_slots"]}
@@ -35,13 +30,11 @@ def _expected(op_type, attrs, arrays):
     return train.OPS[op_type].lower(HOST, *(np.asarray(a, np.float64)[()] for a in arrays), use_locking=False, **attrs)
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-@pytest.mark.parametrize("kernel", KERNELS)
+@c_library.needs_compiler
+@pytest.mark.parametrize("kernel", c_library.PROCESSORS)
 def test_values_by_all_kernels(kernel, tmp_path, monkeypatch):
-    flags = ["-O3", "-fno-math-errno", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", *KERNELS[kernel]]
-    subprocess.run(["cc", *flags, *SOURCES, "-o", str(tmp_path / "updates.so"), "-lm"], check=True)
     target = f"regrad_update {kernel}"
-    handler = ctypes.CDLL(str(tmp_path / "updates.so")).regrad_update
+    handler = c_library.built(tmp_path, *c_library.PROCESSORS[kernel], names=("updates", "products", "sharing")).regrad_update
     jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(handler), platform="cpu")
     monkeypatch.setattr(train, "_TARGET", target)
     monkeypatch.setattr(train, "_LEAST_ALONE", 0)
