@@ -145,6 +145,7 @@ def _define(op_type, refs, operands, attrs, rule):
     """Defines the dense op, and for a rule TF has in sparse form the sparse one."""
     refs, operands = refs.split(), operands.split()
     n = len(refs)
+    gradient = next(n + i for i, name in enumerate(operands) if name in ("grad", "delta"))
     kinds = {"global_step": "int64"}
     signature = ", ".join(f"{name}: {kinds.get(name, 'T')}" for name in refs + operands)
 
@@ -156,10 +157,9 @@ def _define(op_type, refs, operands, attrs, rule):
         return Spec(dims, inputs[0].dtype)
 
     def lower(b, *inputs, use_locking, **rest):
-        number = None if b.is_host or inputs[0].dtype != np.float32 else _BY_C.get((op_type, *rest.values()))
+        number = _rule_in_c(b, op_type, inputs[0], rest)
         # Without slots XLA makes one function, which is called faster than one of C.
         if number is not None and (n > 1 or inputs[0].size >= _LEAST_ALONE) and native.serves(_TARGET):
-            gradient = next(n + i for i, name in enumerate(operands) if name in ("grad", "delta"))
             return foreign.overwrite(_TARGET, n, *inputs, *b.readers, gradient=np.int32(gradient), rule=np.int32(number))
         return rule(b.np, *inputs, **rest)
 
@@ -167,7 +167,7 @@ def _define(op_type, refs, operands, attrs, rule):
               "static": tuple(n + i for i, name in enumerate(operands) if name == "lr_power")}  # fmt: skip
     dense = define_op(op_type, signature, infer=infer, lower=lower, **shared)
     if any(key[0] == op_type for key in _BY_C):
-        dense.extra["by_product"] = _by_product(dense, n, operands)
+        dense.extra["by_product"] = _by_product(dense, gradient)
     if op_type in _DENSE_ONLY:
         return dense
 
@@ -198,20 +198,24 @@ def _define(op_type, refs, operands, attrs, rule):
     return dense
 
 
-def _by_product(dense, n, operands):
-    """Returns the OpDef of a step by the gradient x' y, which has x and y in the gradient's place; it is in no graph.
+def _rule_in_c(b, op_type, var, attrs):
+    """Returns the number that updates.c has for a rule; None where it does not serve."""
+    return None if b.is_host or var.dtype != np.float32 else _BY_C.get((op_type, *attrs.values()))
+
+
+def _by_product(dense, at):
+    """Returns the OpDef of a step by the gradient x' y, which has x and y in the gradient's place `at`; it is in no graph.
 
     `runtime/rewriting.py` has it for a weight's step where nothing else reads the gradient: that need not be written to memory.
     """
-    at = n + next(i for i, name in enumerate(operands) if name in ("grad", "delta"))
     names = [arg.name for arg in dense.args]
 
     def lower(b, *inputs, use_locking, **rest):
-        x, y = inputs[at:at + 2]
-        number = None if b.is_host or x.dtype != np.float32 else _BY_C.get((dense.type, *rest.values()))
+        number = _rule_in_c(b, dense.type, inputs[0], rest)
         if number is not None and native.serves(_BY_PRODUCT):
-            return foreign.overwrite(_BY_PRODUCT, n, *inputs, *b.readers, gradient=np.int32(at), rule=np.int32(number))
-        grad = product(b, x, y, transpose_x=True)
+            return foreign.overwrite(_BY_PRODUCT, len(dense.writes), *inputs, *b.readers, gradient=np.int32(at),
+                                     rule=np.int32(number))
+        grad = product(b, *inputs[at:at + 2], transpose_x=True)
         return dense.lower(b, *inputs[:at], grad, *inputs[at + 2:], use_locking=use_locking, **rest)
 
     return OpDef(dense.type + "ByProduct", ", ".join([*names[:at], "x", "y", *names[at + 1:]]), lambda var, *_, **attrs: Spec(
