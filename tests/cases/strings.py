@@ -1,5 +1,7 @@
 """Strings."""
 
+import re
+
 import numpy as np
 
 import regrad as tf
@@ -81,7 +83,8 @@ CASES += [
     Bad("StringJoin", lambda: tf.string_join([["a", "b"], ["a", "b", "c"]]), ValueError, "must be equal"),
     Bad("Substr", lambda: tf.substr(["abc"], 5, 1), InvalidArgumentError, "pos 5 out of range", run=True),
     Bad("ReduceJoin", lambda: tf.reduce_join(SQUARE, 2), ShapeError, "Invalid reduction dimension 2"),
-    Bad("RegexReplace", lambda: tf.regex_replace(["a"], "(", ""), InvalidArgumentError, r"Invalid pattern: \(", run=True),
+    *(Bad("RegexReplace", lambda p=p: tf.regex_replace(["a"], p, ""), InvalidArgumentError, f"Invalid pattern: {re.escape(p)}",
+          run=True) for p in ("(", "(a)(?=b)", r"(a)\1", "a{2000}")),
     Bad("StringSplit", lambda: tf.string_split(SQUARE), ShapeError, "must be rank 1 but is rank 2"),
     Bad("DecodeRaw", lambda: tf.decode_raw(["abc"], tf.int16), InvalidArgumentError, "not a multiple of 2", run=True),
     Bad("StringFormat", lambda: tf.strings.format("{}", [1, 2]), ValueError, r"1 placeholder\(s\)"),
