@@ -3,6 +3,7 @@
 import numpy as np
 
 from regrad.core import nest
+from regrad.core.arguments import parameters, unexpected
 from regrad.core.context import get_default_session
 from regrad.core.graph import reset_default_graph
 from regrad.core.lazy import names_of
@@ -147,13 +148,21 @@ def batch_get_value(tensors):
     return get_session().run(list(tensors))
 
 
+SESSION_ARGUMENTS = ("feed_dict", "fetches", "options", "run_metadata")
+
+
+def check_session_arguments(of, given):
+    """Raises TypeError for a keyword that neither `of` nor a run of Keras takes."""
+    unknown = [name for name in given if name not in SESSION_ARGUMENTS]
+    if unknown:
+        raise unexpected(of, unknown, [*parameters(of), *SESSION_ARGUMENTS])
+
+
 class Function:
     """What `function` returns: called with a list of values of the inputs, it gives those of the outputs."""
 
     def __init__(self, inputs, outputs, updates=None, name=None, feed_dict=None, fetches=None, **session_kwargs):
-        if session_kwargs.keys() - {"options", "run_metadata"}:
-            raise ValueError(f"function: unknown arguments {sorted(session_kwargs)}; it takes feed_dict, fetches, options and "
-                             "run_metadata.")
+        check_session_arguments(function, session_kwargs)
         self.inputs, self.outputs, self.name = nest.flatten(inputs), outputs, name
         self.feed_dict, self.fetches, self.session_kwargs = dict(feed_dict or {}), list(fetches or ()), session_kwargs
         with control_dependencies([getattr(t, "op", t) for t in nest.flatten(outputs)[:1]]):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from regrad.core.arguments import unexpected
 from regrad.keras import backend
 from regrad.keras.utils import Progbar
 
@@ -421,7 +422,7 @@ class ReduceLROnPlateau(_Watching):
         if factor >= 1.0:
             raise ValueError("ReduceLROnPlateau does not support a factor >= 1.0.")
         if kwargs:
-            raise TypeError(f"ReduceLROnPlateau: unknown arguments {sorted(kwargs)}.")
+            raise unexpected(ReduceLROnPlateau, kwargs)
         self.factor, self.patience, self.verbose, self.cooldown, self.min_lr = factor, patience, verbose, cooldown, min_lr
         self.on_train_begin()
 
@@ -500,6 +501,9 @@ class LambdaCallback(Callback):
     def __init__(self, on_epoch_begin=None, on_epoch_end=None, on_batch_begin=None, on_batch_end=None, on_train_begin=None,
                  on_train_end=None, **kwargs):
         super().__init__()
+        hooks = [name for name in dir(Callback) if name.startswith("on_")]
+        if kwargs.keys() - set(hooks):
+            raise unexpected(LambdaCallback, sorted(kwargs.keys() - set(hooks)), hooks)
         given = {"on_epoch_begin": on_epoch_begin, "on_epoch_end": on_epoch_end, "on_batch_begin": on_batch_begin,
                  "on_batch_end": on_batch_end, "on_train_begin": on_train_begin, "on_train_end": on_train_end} | kwargs
         self.__dict__.update({name: function for name, function in given.items() if function is not None})

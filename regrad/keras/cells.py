@@ -3,6 +3,7 @@
 import inspect
 
 from regrad.core import nest
+from regrad.core.arguments import handing_on
 from regrad.core.shapes import TensorShape, as_dims
 from regrad.keras import backend
 from regrad.keras.base import Layer
@@ -138,6 +139,7 @@ class SimpleRNNCell(BaseCell):
         return output, [output]
 
 
+@handing_on
 class _Gated(BaseCell):
     """As `BaseCell`, with an activation of gates."""
 
@@ -146,6 +148,7 @@ class _Gated(BaseCell):
         self.recurrent_activation = activation_of(recurrent_activation) or array.identity
 
 
+@handing_on
 class GRUCell(_Gated):
     """The step of a gated recurrent unit; the gates are z, r and h, and the next state z h + (1 - z) candidate.
 
@@ -180,6 +183,7 @@ class GRUCell(_Gated):
         return h, [h]
 
 
+@handing_on
 class LSTMCell(_Gated):
     """The step of an LSTM; the gates are i, f, c and o, the states h and c.
 
@@ -256,6 +260,9 @@ class ConvLSTM2DCell(LSTMCell):
         """Returns zeros of the size that the convolution of `inputs` [batch, rows, columns, channels] has."""
         zeros = array.zeros_like(self._input_product(inputs, self.kernel[..., :self.filters]))
         return [zeros, zeros]
+
+
+handing_on(ConvLSTM2DCell, ["units"])
 
 
 class StackedRNNCells(Layer):

@@ -8,6 +8,7 @@ import inspect
 import itertools
 import logging
 
+from regrad.core import nest
 from regrad.core.graph import Tensor, get_default_graph, is_tensor
 from regrad.keras import backend, losses, metrics
 from regrad.keras.base import learning_phase
@@ -60,6 +61,17 @@ class FunctionLoss(losses.Loss):
         if is_tensor(y_true) and is_tensor(y_pred):
             y_true, y_pred, _ = _squeezed(y_true, y_pred)
         return self.function(y_true, y_pred)
+
+
+def check_names(loss, metrics_given, weighted_metrics):
+    """Raises ValueError for a name that no loss, or no metric, has; a model without inputs can be told no more."""
+    described = isinstance(loss, dict) and "class_name" in loss
+    for one in [] if described else nest.flatten(loss):
+        if isinstance(one, str):
+            losses.get(one)
+    for one in nest.flatten([metrics_given, weighted_metrics]):
+        if isinstance(one, str) and one not in _SHORT:
+            metrics.get(one)
 
 
 def _loss_of(given):

@@ -11,6 +11,7 @@ import types
 
 import numpy as np
 
+from regrad.core.arguments import unexpected
 from regrad.keras import backend
 
 
@@ -122,7 +123,7 @@ def _imdb(path="imdb.npz", num_words=None, skip_top=0, maxlen=None, seed=113, st
     """
     num_words = kwargs.pop("nb_words", num_words)
     if kwargs:
-        raise TypeError(f"Unrecognized keyword arguments: {kwargs}")
+        raise unexpected(_imdb, kwargs)
     with np.load(_path("imdb", path), allow_pickle=True) as file:
         parts = [(file[f"x_{part}"], file[f"y_{part}"]) for part in ("train", "test")]
     return tuple(_words(parts, seed, num_words, skip_top, maxlen, start_char, oov_char, index_from))
@@ -133,7 +134,7 @@ def _reuters(path="reuters.npz", num_words=None, skip_top=0, maxlen=None, test_s
     """Returns ((x_train, y_train), (x_test, y_test)): news as lists of numbers of words, and their topics; else as of imdb."""
     num_words = kwargs.pop("nb_words", num_words)
     if kwargs:
-        raise TypeError(f"Unrecognized keyword arguments: {kwargs}")
+        raise unexpected(_reuters, kwargs)
     with np.load(_path("reuters", path), allow_pickle=True) as file:
         parts = [(file["x"], file["y"])]
     ((x, y),) = _words(parts, seed, num_words, skip_top, maxlen, start_char, oov_char, index_from)

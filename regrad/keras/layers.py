@@ -4,6 +4,7 @@ import inspect
 
 from regrad import nn
 from regrad.core import nest
+from regrad.core.arguments import bound
 from regrad.core.dtypes import bool_, int32
 from regrad.core.shapes import TensorShape
 from regrad.keras.backend import image_data_format
@@ -28,17 +29,19 @@ def _adapted(of, phases=False, masks=False, **defaults):
 
     `phases` are for layers that ask whether they are trained, `masks` for those that pass masks on.
     """
-    parameters = list(inspect.signature(of).parameters.values())
+    signature = inspect.Signature([
+        p if p.name not in defaults else p.replace(default=None if callable(defaults[p.name]) else defaults[p.name])
+        for p in inspect.signature(of.__init__).parameters.values()])
 
     def init(self, *args, **kwargs):
-        names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-        given = dict(zip(names, args)) | kwargs
+        given = bound(made, signature, (self, *args), kwargs)
+        del given["self"]
         for name, value in defaults.items():
             if given.get(name) is None:
                 given[name] = value(given) if callable(value) else value
         super(made, self).__init__(**given)
 
-    init.__signature__ = inspect.signature(of.__init__)
+    init.__signature__ = signature
     made = type(of.__name__, (Layer, of), {"__init__": init, "__doc__": of.__doc__, "__module__": __name__,
                                            "_in_phases": phases, "supports_masking": masks})
     return made

@@ -3,6 +3,7 @@
 import inspect
 import math as python_math
 
+from regrad.core.arguments import bound
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
 from regrad.keras import backend, operations
@@ -179,7 +180,7 @@ def _class(name, function, **defaults):
                                    for argument, default in (defaults | of_loss).items()])
 
     def init(self, *args, **kwargs):
-        given = defaults | of_loss | signature.bind(*args, **kwargs).arguments
+        given = defaults | of_loss | bound(type(self), signature, args, kwargs)
         Loss.__init__(self, given.pop("reduction"), given.pop("name"))
         self._arguments = given
 

@@ -8,6 +8,7 @@ import inspect
 
 import numpy as np
 
+from regrad.core.arguments import bound, unexpected
 from regrad.core.dtypes import as_dtype, bool_
 from regrad.core.graph import get_default_graph, may_assign
 from regrad.framework import control_dependencies
@@ -108,8 +109,9 @@ class Metric:
     """
 
     def __init__(self, name=None, dtype=None, **kwargs):
-        if kwargs.keys() - {"trainable"}:
-            raise TypeError(f"{type(self).__name__} has no arguments {sorted(kwargs)}.")
+        kwargs.pop("trainable", None)
+        if kwargs:
+            raise unexpected(type(self), kwargs)
         self._name = name or _unique_name(_snake_case(type(self).__name__))
         self._dtype, self._weights, self.stateful = as_dtype(dtype or backend.floatx()), [], True
 
@@ -251,6 +253,10 @@ class MeanMetricWrapper(Mean):
 
     def __init__(self, fn, name=None, dtype=None, **kwargs):
         super().__init__(name or getattr(fn, "__name__", "").strip("<>") or None, dtype)
+        taken = inspect.signature(fn).parameters
+        unknown = [key for key in kwargs if key not in taken]
+        if unknown and not any(p.kind is p.VAR_KEYWORD for p in taken.values()):
+            raise unexpected(fn, unknown)
         self._fn, self._fn_kwargs = fn, kwargs
 
     def update_state(self, y_true, y_pred, sample_weight=None):
@@ -267,9 +273,8 @@ def _mean_of(name, function, key, **defaults):
                                    for n, value in ({"name": key, "dtype": None} | defaults).items()])
 
     def init(self, *args, **kwargs):
-        given = signature.bind(*args, **kwargs)
-        given.apply_defaults()
-        MeanMetricWrapper.__init__(self, function, **given.arguments)
+        given = {"name": key} | defaults | bound(type(self), signature, args, kwargs)
+        MeanMetricWrapper.__init__(self, function, **given)
 
     init.__signature__ = signature
     return type(name, (MeanMetricWrapper,), {"__init__": init, "__module__": __name__,

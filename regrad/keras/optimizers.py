@@ -8,6 +8,7 @@ import inspect
 import numpy as np
 
 from regrad.autodiff.gradients import gradients
+from regrad.core.arguments import unexpected
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import float32, int64
 from regrad.core.graph import get_default_graph, is_tensor
@@ -35,6 +36,7 @@ class Optimizer:
       decay: the learning rate is divided by 1 + decay * iterations.
       clipnorm, clipvalue: each gradient is shortened to that length, or its elements kept between -clipvalue and clipvalue.
       lr: older name of `learning_rate`.
+      settings: {name: number or tensor} of the subclass, which are variables by these names.
 
     Attributes:
       iterations: the variable that counts updates.
@@ -43,9 +45,10 @@ class Optimizer:
 
     _slots: dict = {}  # name: first value, or the name of the setting that gives it
 
-    def __init__(self, name, decay=0.0, clipnorm=None, clipvalue=None, lr=None, **settings):
-        if lr is not None:
-            settings["learning_rate"] = lr
+    def __init__(self, name, settings=None, decay=0.0, clipnorm=None, clipvalue=None, lr=None, **unknown):
+        if unknown:
+            raise unexpected(type(self), unknown)
+        settings = dict(settings or {}) if lr is None else {**(settings or {}), "learning_rate": lr}
         for key, value in (("clipnorm", clipnorm), ("clipvalue", clipvalue), ("decay", decay)):
             if value is not None and not is_tensor(value) and value < 0:
                 raise ValueError(f"Expected {key} >= 0, received: {value}")
@@ -203,7 +206,7 @@ class SGD(Optimizer):
     _keeps_rows = True
 
     def __init__(self, learning_rate=0.01, momentum=0.0, nesterov=False, name="SGD", **kwargs):
-        super().__init__(name, learning_rate=learning_rate, momentum=momentum, **kwargs)
+        super().__init__(name, {"learning_rate": learning_rate, "momentum": momentum}, **kwargs)
         if not is_tensor(momentum) and not 0 <= momentum <= 1:
             raise ValueError("`momentum` must be between [0, 1].")
         self.__dict__.update(nesterov=nesterov, _slots={"momentum": 0.0} if is_tensor(momentum) or momentum else {})
@@ -227,7 +230,7 @@ class RMSprop(Optimizer):
     """
 
     def __init__(self, learning_rate=0.001, rho=0.9, momentum=0.0, epsilon=1e-7, centered=False, name="RMSprop", **kwargs):
-        super().__init__(name, learning_rate=learning_rate, rho=rho, momentum=momentum, **kwargs)
+        super().__init__(name, {"learning_rate": learning_rate, "rho": rho, "momentum": momentum}, **kwargs)
         moving = {"momentum": 0.0} if is_tensor(momentum) or momentum else {}
         self.__dict__.update(epsilon=epsilon, centered=centered,
                              _slots={"rms": 0.0, **moving, **({"mg": 0.0} if centered else {})})
@@ -255,7 +258,8 @@ class Adagrad(Optimizer):
     def __init__(self, learning_rate=0.001, initial_accumulator_value=0.1, epsilon=1e-7, name="Adagrad", **kwargs):
         if initial_accumulator_value < 0:
             raise ValueError(f"initial_accumulator_value must be non-negative: {initial_accumulator_value}")
-        super().__init__(name, learning_rate=learning_rate, initial_accumulator_value=initial_accumulator_value, **kwargs)
+        super().__init__(name, {"learning_rate": learning_rate, "initial_accumulator_value": initial_accumulator_value},
+                         **kwargs)
         self.__dict__.update(epsilon=epsilon)
 
     def _step(self, w, g, slots, rate):
@@ -269,7 +273,7 @@ class Adadelta(Optimizer):
     _slots = {"accum_grad": 0.0, "accum_var": 0.0}
 
     def __init__(self, learning_rate=0.001, rho=0.95, epsilon=1e-7, name="Adadelta", **kwargs):
-        super().__init__(name, learning_rate=learning_rate, rho=rho, **kwargs)
+        super().__init__(name, {"learning_rate": learning_rate, "rho": rho}, **kwargs)
         self.__dict__.update(epsilon=epsilon)
 
     def _prepared(self, rate, step):
@@ -289,7 +293,7 @@ class Adam(Optimizer):
     """
 
     def __init__(self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, amsgrad=False, name="Adam", **kwargs):
-        super().__init__(name, learning_rate=learning_rate, beta_1=beta_1, beta_2=beta_2, **kwargs)
+        super().__init__(name, {"learning_rate": learning_rate, "beta_1": beta_1, "beta_2": beta_2}, **kwargs)
         self.__dict__.update(epsilon=1e-7 if epsilon is None else epsilon, amsgrad=amsgrad,
                              _slots={"m": 0.0, "v": 0.0, **({"vhat": 0.0} if amsgrad else {})})
 
@@ -311,7 +315,7 @@ class Adamax(Optimizer):
     _slots = {"m": 0.0, "v": 0.0}
 
     def __init__(self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, name="Adamax", **kwargs):
-        super().__init__(name, learning_rate=learning_rate, beta_1=beta_1, beta_2=beta_2, **kwargs)
+        super().__init__(name, {"learning_rate": learning_rate, "beta_1": beta_1, "beta_2": beta_2}, **kwargs)
         self.__dict__.update(epsilon=epsilon)
 
     def _prepared(self, rate, step):

@@ -8,6 +8,7 @@ import copy
 import inspect
 
 from regrad.core import nest
+from regrad.core.arguments import bound
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import bool_
 from regrad.core.shapes import TensorShape
@@ -242,14 +243,19 @@ def _by_input(cell):
 
 def _of_cell(name, cell, doc):
     """Returns the layer that carries cells of a class; it takes the arguments of both, in Keras's order."""
-    own = [p for c in cell.__mro__[::-1] if "__init__" in vars(c) and issubclass(c, cells.BaseCell)
-           for p in inspect.signature(c.__init__).parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    named = {p.name for p in own} - {"self"}
-    named -= {"units"} if "filters" in named else set()
-    order = [n for n in _ORDER if n in named or n == "activity_regularizer"]
+    named = dict(inspect.signature(cell.__init__).parameters)
+    this, kwargs = named.pop("self"), named.pop("kwargs")
+    named["activity_regularizer"] = this.replace(name="activity_regularizer", default=None)
+    rest = {n: p for n, p in [*inspect.signature(RNN.__init__).parameters.items(), *named.items()]
+            if n not in (*_ORDER, "self", "cell", "kwargs")}
+    signature = inspect.Signature([
+        this, *(named[n].replace(kind=this.kind) for n in _ORDER if n in named),
+        *(p.replace(kind=p.KEYWORD_ONLY) for p in rest.values()), kwargs])
+    del named["activity_regularizer"]
 
     def init(self, *args, **kwargs):
-        given = dict(zip(order, args)) | kwargs
+        given = bound(made, signature, (self, *args), kwargs)
+        del given["self"]
         cell_kwargs = {n: given.pop(n) for n in list(given) if n in named}
         if "dtype" in given:
             cell_kwargs["dtype"] = given["dtype"]
@@ -257,11 +263,10 @@ def _of_cell(name, cell, doc):
         RNN.__init__(self, cell(**cell_kwargs, trainable=given.get("trainable", True)), **given)
         self.input_spec = InputSpec(ndim=5 if issubclass(cell, cells.ConvLSTM2DCell) else 3)
 
-    both = [*inspect.signature(RNN.__init__).parameters, *order, *sorted(named - set(order))]
-    init.__signature__ = inspect.Signature([inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY) for n in both
-                                            if n not in ("self", "cell", "kwargs")])
-    return type(name, (RNN,), {"__init__": init, "__doc__": doc, "__module__": __name__,
+    init.__signature__ = signature
+    made = type(name, (RNN,), {"__init__": init, "__doc__": doc, "__module__": __name__,
                                "units": property(lambda self: self.cell.units)})
+    return made
 
 
 _ORDER = """units filters kernel_size strides padding data_format dilation_rate activation recurrent_activation use_bias

@@ -7,6 +7,7 @@ callbacks in between.
 import numpy as np
 
 from regrad.core import nest
+from regrad.core.arguments import unexpected
 from regrad.core.dtypes import as_dtype
 from regrad.core.graph import is_tensor
 from regrad.keras import backend, batches, callbacks, compiling, optimizers
@@ -40,22 +41,25 @@ class Trained:
           **kwargs: what `tf.keras.backend.function` takes: feed_dict, fetches, options, run_metadata.
 
         Raises:
-          ValueError: a name that there is not, another number of losses than outputs, or no loss at all.
+          ValueError: a name that there is not, another number of losses than outputs, or no loss at all. The model is as it
+            was before, also where it was compiled.
         """
+        backend.check_session_arguments(Trained.compile, kwargs)
         optimizer = optimizers.get(optimizer)
         if distribute is not None:
             raise ValueError("compile: `distribute` is not supported; one process computes.")
-        self._asked = {"optimizer": optimizer, "loss": loss, "metrics_given": metrics, "loss_weights": loss_weights,
-                       "modes": sample_weight_mode, "weighted_metrics": weighted_metrics, "target_tensors": target_tensors,
-                       "session_kwargs": kwargs}
-        self.optimizer, self.loss, self._compiled = optimizer, loss, None
-        if self.inputs is not None:
-            self._finish_compiling()
+        compiling.check_names(loss, metrics, weighted_metrics)
+        asked = {"optimizer": optimizer, "loss": loss, "metrics_given": metrics, "loss_weights": loss_weights,
+                 "modes": sample_weight_mode, "weighted_metrics": weighted_metrics, "target_tensors": target_tensors,
+                 "session_kwargs": kwargs}
+        compiled = None if self.inputs is None else self._compiled_with(asked)
+        self.optimizer, self.loss, self._asked, self._compiled = optimizer, loss, asked, compiled
 
-    def _finish_compiling(self):
+    def _compiled_with(self, asked):
         with self.graph_of_inputs.as_default():
-            self._compiled = compiling.Compiled(self, **self._asked)
-            self._compiled.parts(False)
+            compiled = compiling.Compiled(self, **asked)
+            compiled.parts(False)
+        return compiled
 
     def _ready(self, x, needs_compile=True):
         """Makes inputs and outputs like the data where the model has none yet."""
@@ -64,7 +68,7 @@ class Trained:
         if self.inputs is None:
             self._begin_with(x)
         if needs_compile and self._compiled is None:
-            self._finish_compiling()
+            self._compiled = self._compiled_with(self._asked)
 
     def _begin_with(self, x):
         """Calls the model with placeholders like `x`: an array, or a list or dict of arrays."""
@@ -246,7 +250,7 @@ class Trained:
         """
         epochs = kwargs.pop("nb_epoch", epochs)
         if kwargs:
-            raise TypeError(f"Unrecognized keyword arguments: {kwargs}")
+            raise unexpected(Trained.fit, kwargs)
         if not batches.is_stream(x):
             self._ready(x)
         of_tests = None

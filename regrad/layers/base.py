@@ -5,6 +5,7 @@ import inspect
 import re
 
 from regrad.core import nest
+from regrad.core.arguments import bound, unexpected
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype, float32
 from regrad.core.errors import nearest
@@ -77,12 +78,14 @@ class Layer:
       input, output: tensors of the last call.
     """
 
-    def __init__(self, trainable=True, name=None, dtype=None, activity_regularizer=None, _scope=None, _reuse=None):
+    def __init__(self, trainable=True, name=None, dtype=None, activity_regularizer=None, _scope=None, _reuse=None, **unknown):
         """Args:
         name: the layer's name; from the class's name by default.
         dtype: DType of the variables; that of the first input by default.
         activity_regularizer: function of the output whose result joins REGULARIZATION_LOSSES.
         """
+        if unknown:
+            raise unexpected(type(self), unknown)
         self.trainable = trainable
         self.built = False
         self.input_spec = None
@@ -294,7 +297,7 @@ class Layer:
         """Returns the number of elements of all variables; ValueError before they exist."""
         if not self.built:
             raise ValueError(f"You tried to call `count_params` on {self._name}, but the layer isn't built. You can build it "
-                             "manually via: `{self._name}.build(batch_input_shape)`.")
+                             f"manually via: `{self._name}.build(batch_input_shape)`.")
         return count_elements(self.weights)
 
     def get_weights(self):
@@ -400,7 +403,7 @@ def functional(layer_class, name, reuse=True):
     signature = inspect.Signature([first, *parameters, *last])
 
     def function(*args, **kwargs):
-        arguments = signature.bind(*args, **kwargs).arguments
+        arguments = bound(function, signature, args, kwargs)
         return call_once(layer_class, arguments.pop("inputs"), arguments.pop("reuse", None), arguments)
 
     function.__name__ = function.__qualname__ = name

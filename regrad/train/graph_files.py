@@ -6,6 +6,7 @@ import os
 import numpy as np
 
 from regrad.core import proto_text
+from regrad.core.arguments import unexpected
 from regrad.core.dtypes import int32, string
 from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
 from regrad.core.graph_def import AttrValue, GraphDef, NodeDef, controls, source
@@ -57,6 +58,8 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
     Raises:
       ValueError: something below `export_scope` takes something outside it.
     """
+    if kwargs:
+        raise unexpected(export_meta_graph, kwargs)
     graph = get_default_graph() if graph is None else graph
     graph_def = graph.as_graph_def() if graph_def is None else graph_def
     proto = _proto_of(graph_def)
