@@ -173,6 +173,7 @@ class Walk:
     Attributes:
       path: operations between xs and ys in creation order.
       wanted: the tensors that a gradient is carried to: xs, and what is computed of them on the path.
+      known: {tensor: the gradient that is taken there, whatever arrives}.
       order: 1 for a gradient, 2 for a gradient of what `gradients()` made, ...
       resolution: the overrides in force.
     """
@@ -200,6 +201,7 @@ class Walk:
         self.stopped = {t.op for t in stops}
         self.wanted = set(xs)
         self.ys = ys
+        self.known = {}
         self.path = self._path(ops)
         self.order = outer.order if outer is not None else 1 + max(_depths(self.path).values(), default=0)
         self.resolution.bind(self.path, self.order)
@@ -222,6 +224,7 @@ class Walk:
 
     def run(self, sums):
         """Carries the gradients in `sums` back to the xs, rule by rule."""
+        self.known = sums.known
         groups = self.resolution.groups()
         steps = grouped_order(self, groups) if groups else reversed(self.path)
         with collecting.paused(), in_progress(self):

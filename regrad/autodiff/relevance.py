@@ -7,8 +7,9 @@ the output itself as `grad_ys` and with such rules as overrides, returns relevan
     relevance, = tf.gradients(logit, image, grad_ys=[logit], overrides=rules.lrp_epsilon_plus())
 
 Relevance is divided among those inputs that lie on the path; what does not (a bias, a constant) absorbs its share. The
-rules know the linear operations: matrix products, convolutions, sums, products, average pooling. Max pooling gives all to
-the winner, which is its gradient already; shapes, slices and joins need no rule either.
+rules know the linear operations: matrix products, convolutions, sums, products, average pooling; a bias behind one belongs to
+it (relevance_layers.py). Max pooling gives all to the winner, which is its gradient already; shapes, slices and joins need no
+rule either.
 
 Bach et al. 2015, "On pixel-wise explanations ...", PLoS ONE 10(7); Montavon et al. 2019, "Layer-wise relevance propagation:
 an overview"; the presets are those of Zennit (Anders et al. 2021, arXiv 2106.13200).
@@ -16,71 +17,62 @@ an overview"; the presets are those of Zennit (Anders et al. 2021, arXiv 2106.13
 
 from regrad.autodiff import selectors as sel
 from regrad.autodiff.overrides import Override
-from regrad.autodiff.rules import Rule, as_grads, ready_made
-from regrad.autodiff.walking import current_walk
-from regrad.core import gradient_registry
+from regrad.autodiff.relevance_layers import (
+    BATCH_NORM,
+    CONVOLUTION,
+    DENSE,
+    NORM,
+    POOL,
+    SUM,
+    Layer,
+    RelevanceRule,
+    affine,
+    again,
+    is_bilinear,
+    on_path,
+    vjp,
+)
+from regrad.autodiff.rules import Rule, ready_made
 from regrad.core.convert import convert_to_tensor
-from regrad.core.graph import op_arguments
 from regrad.ops import array, compare, math
 from regrad.ops.reduce import reduce_sum
 
-DENSE = ("MatMul", "BatchMatMulV2")
-CONVOLUTION = ("Conv2D", "Conv3D", "DepthwiseConv2dNative", "Conv2DBackpropInput", "Conv3DBackpropInputV2")
-SUM = ("BiasAdd", "Add", "AddN", "Sub")
-POOL = ("AvgPool", "AvgPool3D", "Mean", "Sum")
-NORM = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "Mul", "RealDiv", "Div")
-ACTIVATION = ("Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "Softplus", "Softsign", "Tanh", "Sigmoid")
-# linear in each of two inputs: where both lie on the path, each gets half
-BILINEAR = frozenset((*DENSE, *CONVOLUTION, "Mul"))
-SIGNED = BILINEAR | {*POOL, "BiasAdd", "Add", "AddN"}  # whose contributions can be told by sign
+ACTIVATION = ("Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "Softplus", "Softsign", "Tanh", "Sigmoid", "Neg")
+SIGNED = frozenset((*DENSE, *CONVOLUTION, *POOL, *BATCH_NORM, "Mul", "BiasAdd", "Add", "AddN"))  # contributions have signs
 
 
 # -- contributions ------------------------------------------------------------------------------------
 
 
-def _on_path(op):
-    """Returns the indices of the inputs that relevance goes to: those with real numbers on the path of this walk."""
-    walk = current_walk()
-    real = [i for i, t in enumerate(op.inputs) if t.dtype._kind == "f"]
-    if walk is None:
-        return real
-    return [i for i in real if op.inputs[i] in walk.wanted] or real
-
-
-def _again(op, inputs):
-    """Returns the operation built once more, of other inputs."""
-    attrs = {k: v for k, v in op.attrs.items() if not k.startswith("_")}
-    made = op.opdef(*op_arguments(op, inputs), **attrs)
-    return (made[0] if isinstance(made, (list, tuple)) else made).op
-
-
-def _vjp(op, dy):
-    """Returns the registered rule's gradients: those of the function itself, whatever overrides are in force."""
-    rest = [array.zeros_like(t) for t in op.outputs[1:]]
-    return as_grads(gradient_registry.find(op.opdef.type).function(op, dy, *rest))
-
-
 class _Part:
-    """Part of an operation's output: a sum of the operation applied to other inputs, each with a coefficient."""
+    """Part of a layer's output: a sum of its operation applied to other inputs, each with a coefficient, and of the bias.
 
-    def __init__(self, op, terms):
-        self.op = op
-        self.terms = [(c, op if inputs == list(op.inputs) else _again(op, inputs)) for c, inputs in terms]
-        values = [t.outputs[0] if c == 1 else -t.outputs[0] for c, t in self.terms]
+    A coefficient is a number, or a tensor of the output's shape: what a normalisation multiplies the output with.
+    """
+
+    def __init__(self, op, terms, bias, n_inputs):
+        self.op, self.n_inputs = op, n_inputs
+        self.terms = [(c, op if inputs == list(op.inputs) else again(op, inputs)) for c, inputs in terms]
+        values = [_times(c, t.outputs[0]) for c, t in self.terms] + ([] if bias is None else [bias])
         self.value = values[0] if len(values) == 1 else math.add_n(values)
 
     def divide(self, s):
         """Returns, per input on the path, its contribution to the outputs, weighed by `s` and summed."""
-        receivers = _on_path(self.op)
-        share = 0.5 if self.op.type in BILINEAR and len(receivers) > 1 else 1.0
-        out = [None] * len(self.op.inputs)
+        receivers = on_path(self.op)
+        share = 1.0 / len(receivers) if is_bilinear(self.op) else 1.0
+        out = [None] * self.n_inputs
         for c, term in self.terms:
-            grads = _vjp(term, s)
+            grads = vjp(term, _times(c, s))
             for i in receivers:
                 if grads[i] is not None:
-                    r = (c * share) * term.inputs[i] * convert_to_tensor(grads[i])
+                    r = term.inputs[i] * convert_to_tensor(grads[i])
+                    r = r if share == 1.0 else share * r
                     out[i] = r if out[i] is None else out[i] + r
         return out
+
+
+def _times(c, t):
+    return t if isinstance(c, int) and c == 1 else c * t
 
 
 def _positive(t):
@@ -91,35 +83,72 @@ def _negative(t):
     return math.minimum(t, array.zeros_like(t))
 
 
-def _replaced(op, **changes):
-    """Returns the op's inputs with the data input, and the other one, replaced; integer inputs stay."""
-    receivers = _on_path(op)
-    inputs = list(op.inputs)
-    real = [i for i, t in enumerate(inputs) if t.dtype._kind == "f"]
-    for i in real:
-        change = changes["data" if i == receivers[0] or op.type not in BILINEAR else "weight"]
-        if change is not None:
-            inputs[i] = change(inputs[i])
-    return inputs
+def _same(t):
+    return t
 
 
-def _part(op, kind):
-    """Returns the _Part of `op` that is meant by "all", "positive", "negative", "flat", "square" or "excitation"."""
-    if kind == "all":
-        return _Part(op, [(1, list(op.inputs))])
+class _Linear:
+    """A layer's operation, ready to be divided: a normalisation is the product that it comes to.
+
+    Attributes:
+      op: the operation; scale, bias: of the layer's output, or None.
+    """
+
+    def __init__(self, op, biased):
+        self.scale, self.bias = Layer(op).terms(biased)
+        self.op, self.n_inputs = op, len(op.inputs)
+        if op.type in BATCH_NORM:
+            factor, shift = affine(op, 0)
+            self.op = math.multiply(op.inputs[0], factor).op
+            shift = shift if biased else None
+            shift = shift if shift is None or self.scale is None else shift * self.scale
+            self.bias = shift if self.bias is None else self.bias if shift is None else self.bias + shift
+
+    def inputs(self, data, weight):
+        """Returns the operation's inputs with the data, and everything else, replaced; integer inputs stay."""
+        receivers = on_path(self.op)
+        inputs = list(self.op.inputs)
+        for i, t in enumerate(inputs):
+            if t.dtype._kind == "f":
+                inputs[i] = (data if i == receivers[0] or not is_bilinear(self.op) else weight)(t)
+        return inputs
+
+    def terms(self, pairs, flipped=None):
+        """Returns the terms of a _Part made of (change of the data, change of the weights) `pairs`.
+
+        Where the layer has a scale, its negative elements take the `flipped` pairs: (a w)+ = a+ w+ + a- w-.
+        """
+        if not is_bilinear(self.op) and flipped is not None:  # a sum or mean has weights that are positive
+            pairs, flipped = pairs[:1], flipped[:1]
+        if self.scale is None:
+            return [(1, self.inputs(*p)) for p in pairs]
+        if flipped is None:
+            return [(self.scale, self.inputs(*p)) for p in pairs]
+        return [(change(self.scale), self.inputs(*p)) for change, some in ((_positive, pairs), (_negative, flipped))
+                for p in some]
+
+    def part(self, terms, bias=None):
+        return _Part(self.op, terms, bias, self.n_inputs)
+
+    def all(self):
+        return self.part(self.terms([(_same, _same)]), self.bias)
+
+    def positive(self):
+        return self.part(self.terms(_PLUS, _MINUS), None if self.bias is None else _positive(self.bias))
+
+    def negative(self):
+        return self.part(self.terms(_MINUS, _PLUS), None if self.bias is None else _negative(self.bias))
+
+
+_PLUS = [(_positive, _positive), (_negative, _negative)]
+_MINUS = [(_negative, _positive), (_positive, _negative)]  # of a sum the first counts
+
+
+def _signed(op, biased):
     if op.type not in SIGNED:
         raise TypeError(f"This relevance rule needs a linear operation, one of {', '.join(sorted(SIGNED))}; {op.describe()} is "
                         "none: give it rules.lrp_epsilon() or rules.lrp_pass.")
-    pairs = {
-        "positive": [(_positive, _positive), (_negative, _negative)],
-        "negative": [(_positive, _negative), (_negative, _positive)],
-        "flat": [(array.ones_like, array.ones_like)],
-        "square": [(array.ones_like, math.square)],
-        "excitation": [(None, _positive)],
-    }[kind]
-    if op.type not in BILINEAR:  # a sum or mean: weights are positive, so signs are those of the data
-        pairs = pairs[:1] if kind != "negative" else [(_negative, None)]
-    return _Part(op, [(1, _replaced(op, data=d, weight=w)) for d, w in pairs])
+    return _Linear(op, biased)
 
 
 def _stable(z, epsilon):
@@ -131,42 +160,46 @@ def _stable(z, epsilon):
 
 
 @ready_made
-def lrp_epsilon(epsilon=1e-6):
+def lrp_epsilon(epsilon=1e-6, bias=True):
     """LRP-epsilon: each input gets relevance in proportion to its contribution; `epsilon` absorbs where they cancel.
 
-    R_i = sum_j x_i w_ij / (z_j + epsilon sign z_j) R_j. Bach et al. 2015, eq. 58. For every linear operation.
+    R_i = sum_j x_i w_ij / (z_j + epsilon sign z_j) R_j, with z_j = sum_i x_i w_ij + b_j, also where the bias is an operation of
+    its own. Bach et al. 2015, eq. 58. For every linear operation; `bias` False leaves b out, so that it absorbs nothing.
     """
 
     def rule(op, relevance, *_, default):
-        part = _part(op, "all")
+        part = _Linear(op, bias).all()
         return part.divide(relevance / _stable(part.value, epsilon))
 
-    return Rule(rule, f"lrp_epsilon({epsilon})")
+    return RelevanceRule(rule, f"lrp_epsilon({epsilon})", bias)
 
 
 @ready_made
-def lrp_gamma(gamma=0.25, epsilon=1e-9):
+def lrp_gamma(gamma=0.25, epsilon=1e-9, bias=True):
     """LRP-gamma: contributions of the output's own sign count 1 + gamma times.
 
     For inputs and outputs that are not negative it is R_i = sum_j x_i (w_ij + gamma w_ij^+) / z_j' R_j, Montavon et al. 2019,
-    section 10.2.3; for others the generalised rule of Andeol et al. 2021, arXiv 2102.10996.
+    section 10.2.3; for others the generalised rule of Andeol et al. 2021, arXiv 2102.10996. A bias counts as one more input;
+    `bias` False leaves it out.
     """
 
     def rule(op, relevance, *_, default):
-        whole, plus, minus = (_part(op, k) for k in ("all", "positive", "negative"))
+        layer = _signed(op, bias)
+        whole, plus, minus = layer.all(), layer.positive(), layer.negative()
         up = math.cast(whole.value >= array.zeros_like(whole.value), relevance.dtype)
         favoured = up * plus.value + (1.0 - up) * minus.value
         s = relevance / _stable(whole.value + gamma * favoured, epsilon)
         return _added(whole.divide(s), plus.divide(gamma * up * s), minus.divide(gamma * (1.0 - up) * s))
 
-    return Rule(rule, f"lrp_gamma({gamma})")
+    return RelevanceRule(rule, f"lrp_gamma({gamma})", bias)
 
 
 @ready_made
-def lrp_alpha_beta(alpha=2.0, beta=1.0):
+def lrp_alpha_beta(alpha=2.0, beta=1.0, bias=True):
     """LRP-alpha-beta: `alpha` of the relevance by positive contributions, minus `beta` by negative ones.
 
-    Bach et al. 2015, eq. 60. An output whose contributions all have one sign gives that sign's share alone.
+    Bach et al. 2015, eq. 60. An output whose contributions all have one sign gives that sign's share alone. A bias counts as
+    one more input; `bias` False leaves it out.
 
     Raises:
       ValueError: alpha - beta is not 1, so that relevance would not be conserved.
@@ -175,20 +208,21 @@ def lrp_alpha_beta(alpha=2.0, beta=1.0):
         raise ValueError(f"lrp_alpha_beta: alpha - beta must be 1 and beta not negative, got {alpha} and {beta}.")
 
     def rule(op, relevance, *_, default):
-        plus = _part(op, "positive")
+        layer = _signed(op, bias)
+        plus = layer.positive()
         out = plus.divide(alpha * math.div_no_nan(relevance, plus.value))
         if not beta:
             return out
-        minus = _part(op, "negative")
+        minus = layer.negative()
         return _added(out, minus.divide(-beta * math.div_no_nan(relevance, minus.value)))
 
-    return Rule(rule, f"lrp_alpha_beta({alpha}, {beta})")
+    return RelevanceRule(rule, f"lrp_alpha_beta({alpha}, {beta})", bias)
 
 
 @ready_made
-def lrp_z_plus():
+def lrp_z_plus(bias=True):
     """LRP-z+: positive contributions only; alpha-beta with alpha 1. Montavon et al. 2017, arXiv 1512.02479."""
-    rule = lrp_alpha_beta(1.0, 0.0)
+    rule = lrp_alpha_beta(1.0, 0.0, bias)
     rule.__name__ = "lrp_z_plus()"
     return rule
 
@@ -196,17 +230,31 @@ def lrp_z_plus():
 @ready_made
 def lrp_flat():
     """LRP-flat: relevance spread evenly over the inputs an output sees, as if inputs and weights were 1. Lapuschkin 2019."""
-    return Rule(lambda op, r, *_, default: _even(op, "flat", r), "lrp_flat()")
+
+    def part(op):
+        layer = _signed(op, False)
+        return layer.part([(1, layer.inputs(array.ones_like, array.ones_like))])
+
+    return RelevanceRule(lambda op, r, *_, default: _even(part(op), r), "lrp_flat()", bias=False)
 
 
 @ready_made
-def lrp_w_square():
-    """LRP-w^2: in proportion to the squares of the weights. Montavon et al. 2017, arXiv 1512.02479, section 4.1."""
-    return Rule(lambda op, r, *_, default: _even(op, "square", r), "lrp_w_square()")
+def lrp_w_square(bias=True):
+    """LRP-w^2: in proportion to the squares of the weights. Montavon et al. 2017, arXiv 1512.02479, section 4.1.
+
+    A bias is one more weight, as in Zennit; `bias` False leaves it out.
+    """
+
+    def part(op):
+        layer = _signed(op, bias)
+        scale = 1 if layer.scale is None else math.square(layer.scale)
+        return layer.part([(scale, layer.inputs(array.ones_like, math.square))],
+                          None if layer.bias is None else math.square(layer.bias))
+
+    return RelevanceRule(lambda op, r, *_, default: _even(part(op), r), "lrp_w_square()", bias)
 
 
-def _even(op, kind, relevance):
-    part = _part(op, kind)
+def _even(part, relevance):
     return part.divide(math.div_no_nan(relevance, part.value))
 
 
@@ -214,28 +262,40 @@ def _even(op, kind, relevance):
 def lrp_z_box(low, high, epsilon=1e-9):
     """LRP-z^B for the first layer: inputs lie between `low` and `high` (numbers, or tensors that broadcast).
 
-    R_i = sum_j (x_i w_ij - low w_ij^+ - high w_ij^-) / z_j R_j. Montavon et al. 2017, arXiv 1512.02479, section 4.2.
+    R_i = sum_j (x_i w_ij - low w_ij^+ - high w_ij^-) / z_j R_j. Montavon et al. 2017, arXiv 1512.02479, section 4.2. A bias
+    absorbs nothing.
     """
 
     def rule(op, relevance, *_, default):
-        if op.type not in BILINEAR:
+        if not is_bilinear(op):
             raise TypeError(f"lrp_z_box is for products with weights and convolutions, not for {op.describe()}.")
+        layer = _Linear(op, False)
 
         def bound(value):
             return lambda t: array.zeros_like(t) + convert_to_tensor(value, dtype=t.dtype)
 
-        part = _Part(op, [(1, list(op.inputs)),
-                          (-1, _replaced(op, data=bound(low), weight=_positive)),
-                          (-1, _replaced(op, data=bound(high), weight=_negative))])
+        def less(pair, flipped):
+            return [(_times(-1.0, c), inputs) for c, inputs in layer.terms([pair], [flipped])]
+
+        at_low, at_high = bound(low), bound(high)
+        part = layer.part([*layer.terms([(_same, _same)]), *less((at_low, _positive), (at_low, _negative)),
+                           *less((at_high, _negative), (at_high, _positive))])
         return part.divide(relevance / _stable(part.value, epsilon))
 
-    return Rule(rule, f"lrp_z_box({low}, {high})")
+    return RelevanceRule(rule, f"lrp_z_box({low}, {high})", bias=False)
 
 
+def _leaves_bias_out(rule):
+    """Decorator: at a sum that belongs to a layer, the rule leaves the layer without that bias."""
+    rule.leaves_bias_out = True
+    return rule
+
+
+@_leaves_bias_out
 def lrp_pass(op, relevance, *_):
     """Relevance passes unchanged to the first input on the path: activations; a sum whose bias shall absorb nothing."""
     out = [None] * len(op.inputs)
-    out[_on_path(op)[0]] = relevance
+    out[on_path(op)[0]] = relevance
     return out
 
 
@@ -260,9 +320,15 @@ def _added(*lists):
 def excitation():
     """Excitation backprop for one linear operation: in proportion to x_i w_ij^+, inputs being not negative.
 
-    Zhang et al. 2016, arXiv 1608.00507, eq. 2.
+    Zhang et al. 2016, arXiv 1608.00507, eq. 2. A bias absorbs nothing.
     """
-    return Rule(lambda op, r, *_, default: _even(op, "excitation", r), "excitation()")
+
+    def part(op):
+        layer = _signed(op, False)
+        flipped = [(_same, _negative)] if is_bilinear(layer.op) else []
+        return layer.part(layer.terms([(_same, _positive)], flipped))
+
+    return RelevanceRule(lambda op, r, *_, default: _even(part(op), r), "excitation()", bias=False)
 
 
 # -- presets: which rule for which layer ------------------------------------------------------------------
@@ -279,18 +345,11 @@ def lrp_preset(dense, convolution, first=None, last=None, absorb_bias=True, epsi
         sum of relevance is kept.
       epsilon: of sums, average pooling and normalisation.
     """
-    spread = lrp_epsilon(epsilon)
+    spread = lrp_epsilon(epsilon, bias=absorb_bias)
     linear = sel.type(*DENSE, *CONVOLUTION)
     layers = [] if first is None else [(sel.first(linear), first)]
     layers += [] if last is None else [(sel.last(linear), last)]
-    layers += [(sel.type(*CONVOLUTION), convolution), (sel.type(*DENSE), dense)]
-
-    def add(op, relevance, *_, default):
-        if len(_on_path(op)) == 1 and not absorb_bias:
-            return lrp_pass(op, relevance)
-        return spread(op, relevance, default=default)
-
-    layers += [(sel.type(*SUM), Rule(add, "lrp_sum")), (sel.type(*POOL, *NORM), spread),
+    layers += [(sel.type(*CONVOLUTION), convolution), (sel.type(*DENSE), dense), (sel.type(*SUM, *POOL, *NORM), spread),
                (sel.type(*ACTIVATION), lrp_pass), (sel.type("Softmax"), lrp_softmax)]
     # A network need not have every kind of layer.
     return [Override(s, rule, layer="preset", optional=True) for s, rule in layers]
@@ -365,6 +424,6 @@ def replay(tensor, values):
                 stack.append(t.op)
     for op in sorted(ops, key=lambda op: op.id):
         if any(t in values for t in op.inputs) and not all(t in values for t in op.outputs):
-            made = _again(op, [values.get(t, t) for t in op.inputs])
+            made = again(op, [values.get(t, t) for t in op.inputs])
             values.update((t, new) for t, new in zip(op.outputs, made.outputs) if t not in values)
     return values.get(tensor, tensor)
