@@ -1,9 +1,13 @@
 """The command line: `regrad run`, `regrad explain` and `regrad doctor` with a script, also as `python -m regrad ...`."""
 
 import argparse
+import contextlib
 import os
 import runpy
 import sys
+import threading
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 def run_module(path, arguments=(), is_module=False):
@@ -39,9 +43,11 @@ def _parser():
     parser.add_argument("--version", action="version", version=f"regrad {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run a script; its `import tensorflow` gives Regrad")
-    explain = commands.add_parser("explain", help="run a script, then tell which rule differentiates each operation")
+    explain = commands.add_parser("explain", help="run a script until it trains, then tell which rule differentiates each "
+                                  "operation", usage="%(prog)s [options] script [options] [-- arguments of the script]")
     explain.add_argument("--ys", required=True, help="what to differentiate: names of the script or of tensors, with commas")
-    explain.add_argument("--xs", help="with respect to what; by default the trainable variables")
+    explain.add_argument("--xs", help="with respect to what; by default the trainable variables, else the placeholders")
+    explain.add_argument("--to-end", action="store_true", help="run all of the script, its training too")
     explain.add_argument("--html", metavar="FILE", help="write a page with both graphs drawn")
     explain.add_argument("--json", metavar="FILE", help="write the explanation as JSON")
     explain.add_argument("--dot", metavar="FILE", help="write the graphs for Graphviz")
@@ -72,13 +78,17 @@ def _doctor(options):
 
 
 def _explain(options):
-    """Prints what `gradients` would do in the graph that a script leaves behind; returns the exit code."""
+    """Prints what `gradients` would do in the graph that a script leaves behind or trains; returns the exit code."""
     import regrad as tf
     from regrad.core import graph
 
     graph.kept = graphs = [graph.get_default_graph()]
     try:
-        names = run_module(options.script, is_module=options.is_module)
+        with contextlib.nullcontext() if options.to_end else _stopped_by_training():
+            names = run_module(options.script, options.arguments, options.is_module)
+    except _Training as stop:
+        names = stop.names
+        print(f"regrad explain: stopped before the first run that trains, at {stop.place}; --to-end runs all", file=sys.stderr)
     except SystemExit as end:  # tf.app.run ends so
         if end.code:
             raise
@@ -88,8 +98,8 @@ def _explain(options):
 
     try:
         ys = _named(options.ys, names, graphs)
-        told = tf.explain_gradients(ys, _named(options.xs, names, graphs) if options.xs else (
-            tf.convert_to_tensor(ys[0]).graph.get_collection(tf.GraphKeys.TRAINABLE_VARIABLES)))
+        told = tf.explain_gradients(ys, _named(options.xs, names, graphs) if options.xs else _inputs(
+            tf.convert_to_tensor(ys[0]).graph))
         for path, text in ((options.html, told.html), (options.json, told.to_json), (options.dot, told.to_dot)):
             if path:
                 with open(path, "w", encoding="utf-8") as file:
@@ -99,6 +109,50 @@ def _explain(options):
         return 2
     _show(told)
     return 0
+
+
+class _Training(BaseException):
+    """A script is about to train; `names` are those that it can see there, and `place` is the line."""
+
+    def __init__(self, names, place):
+        super().__init__(place)
+        self.names, self.place = names, place
+
+
+@contextlib.contextmanager
+def _stopped_by_training():
+    """Raises _Training in place of the first run that writes variables by gradients."""
+    from regrad.core import source
+    from regrad.runtime import session
+
+    def check(plan):
+        if threading.current_thread() is not threading.main_thread():
+            return
+        if plan.commits and any(node.op.forward_op is not None for node in plan.nodes):
+            raise _Training(_names_in_sight(), source.here())
+
+    session.planned = check
+    try:
+        yield
+    finally:
+        session.planned = None
+
+
+def _names_in_sight():
+    """Returns {name: value} of the running script and the functions that it has called; what is outermost has the last word."""
+    frame, names = sys._getframe(1), {}
+    while frame is not None and frame.f_code is not run_module.__code__:
+        if not frame.f_code.co_filename.startswith((_PACKAGE, "<frozen")):
+            names.update(frame.f_locals)
+        frame = frame.f_back
+    return names
+
+
+def _inputs(graph):
+    """Returns the trainable variables of a graph, or else its placeholders of floating point numbers."""
+    variables = graph.get_collection("trainable_variables")
+    return variables or [op.outputs[0] for op in graph.get_operations()
+                         if op.type == "Placeholder" and op.outputs[0].dtype.is_floating]
 
 
 def _show(report):
@@ -146,7 +200,9 @@ def main(argv=None):
     if os.path.isfile(argv[0]):
         print(f"regrad: the command comes first: regrad run {argv[0]}", file=sys.stderr)
         return 2
-    options = parser.parse_args(argv)
+    options = parser.parse_args(argv[:argv.index("--")] if argv[0] == "explain" and "--" in argv else argv)
+    if options.command == "explain":
+        options.arguments = argv[argv.index("--") + 1:] if "--" in argv else []
     if not options.is_module and not os.path.isfile(options.script):
         what = "is a folder, not a script" if os.path.isdir(options.script) else "no such file"
         print(f"regrad {options.command}: {what}: {options.script}", file=sys.stderr)

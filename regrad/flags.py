@@ -5,7 +5,14 @@
 """
 
 import enum
+import os
 import sys
+import textwrap
+import warnings
+
+from regrad.core import source
+from regrad.core.arguments import unexpected
+from regrad.core.errors import RegradWarning, nearest
 
 
 class Error(ValueError):
@@ -21,7 +28,16 @@ class IllegalFlagValueError(Error):
 
 
 class UnrecognizedFlagError(Error):
-    """There is no option of that name."""
+    """There is no option of that name.
+
+    Attributes:
+      flagname, flagvalue: what was given.
+    """
+
+    def __init__(self, flagname, flagvalue="", suggestions=()):
+        self.flagname, self.flagvalue = flagname, flagvalue
+        hint = f". Did you mean: {', '.join(suggestions)} ?" if suggestions else ""
+        super().__init__(f"Unknown command line flag {flagname!r}{hint}")
 
 
 class ValidationError(Error):
@@ -33,11 +49,32 @@ class UnparsedFlagAccessError(Error):
 
 
 class _Flag:
-    """One option: `name`, `default`, `help`, `value`, `present` (how often it was given)."""
+    """One option: `name`, `default`, `help`, `value`, `present` (how often it was given), `module` that defined it."""
 
-    def __init__(self, name, default, help, parse, multi=False):
+    def __init__(self, name, default, help, parse, multi=False, short_name=None):
         self.name, self.default, self.help, self.parse, self.multi = name, default, help, parse, multi
-        self.value, self.present = default, 0
+        self.value, self.present, self.short_name, self.module = default, 0, short_name, _module_outside()
+
+    def described(self):
+        """Returns the lines that `--help` prints."""
+        no, values = "[no]" if self.parse is _boolean else "", getattr(self.parse, "values", None)
+        named = f"-{self.short_name}," if self.short_name else ""
+        text = f"{named}--{no}{self.name}: {'<' + '|'.join(values) + '>: ' if values else ''}{self.help or ''}"
+        lines = textwrap.wrap(text, 78, initial_indent="  ", subsequent_indent="    ")
+        if self.multi:
+            lines[-1] += ";"
+            lines.append("    repeat this option to specify a list of values")
+        if self.default is not None:
+            lines.append(f"    (default: {self._default()})")
+        kind = getattr(self.parse, "kind", None)
+        return [*lines, f"    ({kind})"] if kind else lines
+
+    def _default(self):
+        if isinstance(self.default, (list, tuple)):
+            return repr(",".join(str(getattr(one, "name", one)) for one in self.default))
+        if isinstance(self.default, bool):
+            return repr(str(self.default).lower())
+        return repr(str(getattr(self.default, "name", self.default)))
 
     def read(self, text):
         """Takes a value from the command line."""
@@ -55,28 +92,50 @@ class FlagValues:
         self.__dict__["_flags"] = {}
         self.__dict__["_parsed"] = False
         self.__dict__["_checks"] = []  # (names, function of {name: value} or of one value, message)
+        self.__dict__["_last"] = None  # the arguments with which it was called last
 
     def __call__(self, argv, known_only=False):
         """Reads `argv` (with the program's name first); returns what is left of it.
 
+        `--flagfile=path` stands for the lines of a file, `--undefok=name,name` names options that may be unknown; `--help`
+        prints all options and ends the program.
+
+        Args:
+          known_only: leave options that there are not in what is returned.
+
         Raises:
+          UnrecognizedFlagError: (a ValueError) there is no such option.
           IllegalFlagValueError: (a ValueError) a value of the wrong kind or refused, or none where one is needed.
         """
-        self.__dict__["_parsed"] = True
-        rest, words = list(argv[:1]), list(argv[1:])
+        self.__dict__.update(_parsed=True, _last=(list(argv), known_only))
+        rest, words, unknown, undefok = list(argv[:1]), list(argv[1:]), [], set()
         while words:
             word = words.pop(0)
             if word == "--":
-                rest += words
+                rest += [word, *words] if known_only else words
                 break
             name, equals, text = word.lstrip("-").partition("=")
             flag = self._flags.get(name)
-            if not word.startswith("-") or flag is None:
+            if not word.startswith("-") or word == "-":
+                rest.append(word)
+                continue
+            if flag is None:
                 off = self._flags.get(name[2:]) if word.startswith("--no") and not equals else None
                 if off is not None and off.parse is _boolean:
                     off.read("false")
-                else:
+                elif name in ("help", "helpshort", "helpfull"):
+                    print(self.main_module_help())
+                    raise SystemExit(1)
+                elif name in ("flagfile", "undefok"):
+                    text = text if equals or not words else words.pop(0)
+                    if name == "flagfile":
+                        words = [*_lines(text), *words]
+                    else:
+                        undefok.update(part.strip() for part in text.split(","))
+                elif known_only:
                     rest.append(word)
+                else:
+                    unknown.append((name, text))
                 continue
             if not equals and flag.parse is _boolean:
                 text = "true"
@@ -88,8 +147,37 @@ class FlagValues:
                 flag.read(text)
             except ValueError as error:
                 raise IllegalFlagValueError(f"flag --{name}={text}: {error}") from None
+        rest = [word for word in rest if not (word.startswith("--") and word.lstrip("-").partition("=")[0] in undefok)]
+        for name, text in unknown:
+            if name not in undefok and name.removeprefix("no") not in undefok:
+                raise UnrecognizedFlagError(name, text, self._like(name))
         self._check(self._checks)
         return rest
+
+    def _like(self, name):
+        """Returns the names of options that are most like a name."""
+        import difflib
+
+        return difflib.get_close_matches(name, self._flags, n=3, cutoff=0.6)
+
+    def main_module_help(self):
+        """Returns what `--help` prints: the program's docstring and all options, those of the main module first."""
+        main = sys.modules.get("__main__")
+        told = (getattr(main, "__doc__", None) or "\nUSAGE: %s [flags]\n").replace("%s", sys.argv[0])
+        modules: dict[str, dict] = {"__main__": {}}
+        for flag in sorted(self._flags.values(), key=lambda f: (f.module != "__main__", f.module, f.name)):
+            modules.setdefault(flag.module, {})[flag] = None
+        lines = [told, "flags:"]
+        for module, flags in modules.items():
+            if flags:
+                lines += ["", f"{sys.argv[0] if module == '__main__' else module}:", *(s for f in flags for s in f.described())]
+        return "\n".join(lines)
+
+    get_help = main_module_help
+
+    def _read(self):
+        """Reads the command line again as it was read last; at first sys.argv, if that is this program's."""
+        self(*(self._last or (sys.argv if _is_own(sys.argv) else sys.argv[:1], False)))
 
     def _check(self, checks):
         for names, checker, message in checks:
@@ -106,7 +194,7 @@ class FlagValues:
         if name not in self._flags:
             raise AttributeError(f"no flag {name!r} is defined")
         if not self._parsed:
-            self(sys.argv)
+            self._read()
         return self._flags[name].value
 
     def __setattr__(self, name, value):
@@ -150,6 +238,42 @@ class FlagValues:
 FLAGS = FlagValues()
 
 
+def read_known(argv):
+    """Returns what is left of `argv` for `main`, as TensorFlow's `tf.app.run` leaves it: unknown options, of which it warns."""
+    rest = FLAGS(argv, known_only=True)
+    if len(FLAGS):
+        end = rest.index("--") if "--" in rest else len(rest)
+        for word in rest[1:end]:
+            name = word.lstrip("-").partition("=")[0]
+            if word.startswith("-") and word != "-":
+                warnings.warn(f"There is no flag {name!r}{nearest(name, FLAGS) or '.'} {word} is left to main(argv), and sets "
+                              "nothing; --help lists the flags.", RegradWarning, stacklevel=source.level())
+    return rest
+
+
+def _module_outside():
+    """Returns the name of the module that defines an option."""
+    frame = sys._getframe(1)
+    while frame.f_globals.get("__name__") == __name__ and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_globals.get("__name__", "")
+
+
+def _lines(path):
+    """Returns the words of a file of options: a line each, without empty ones and comments."""
+    with open(path, encoding="utf-8") as file:
+        lines = [line.strip() for line in file]
+    return [line for line in lines if line and not line.startswith(("#", "//"))]
+
+
+def _is_own(argv):
+    """Returns whether a command line is the program's, and not that of a notebook's kernel or of pytest, which run it."""
+    main = getattr(sys.modules.get("__main__"), "__spec__", None)
+    path = argv[0].removesuffix("__main__.py").rstrip(os.sep) if argv else ""
+    runner = main.name.partition(".")[0] if main is not None else os.path.basename(path).partition(".")[0]
+    return runner not in ("ipykernel_launcher", "colab_kernel_launcher", "ipython", "pytest")
+
+
 # -- kinds ----------------------------------------------------------------------------------------------
 def _boolean(text):
     if text.lower() not in ("true", "t", "1", "false", "f", "0"):
@@ -164,6 +288,7 @@ def _within(parse, low, high):
             raise ValueError(f"must be between {low} and {high}")
         return value
 
+    checked.kind = "an integer" if parse is int else "a number"
     return checked
 
 
@@ -174,6 +299,7 @@ def _one_of(values, case_sensitive=True):
                 return value
         raise ValueError(f"should be one of <{'|'.join(values)}>")
 
+    parse.values = list(values)
     return parse
 
 
@@ -184,49 +310,65 @@ def _member_of(enum_class):
             raise ValueError(f"should be one of <{'|'.join(m.name for m in enum_class)}>")
         return found
 
+    parse.values = [m.name for m in enum_class]
     return parse
 
 
-def _listed(text):
-    return [part.strip() for part in text.split(",")] if text else []
+def _separated(by, kind):
+    def parse(text):
+        return [part.strip() for part in text.split(by)] if text else []
+
+    parse.kind = kind
+    return parse
 
 
-def _define(name, default, help, parse, flag_values, multi=False, required=False):
-    if name in flag_values:
-        raise DuplicateFlagError(f"The flag {name!r} is defined twice.")
-    flag_values._flags[name] = _Flag(name, default, help, parse, multi)
+_ACCEPTED = ("allow_override", "allow_overwrite", "allow_hide_cpp", "allow_using_method_names", "serialize")
+
+
+def _define(name, default, help, parse, flag_values, multi=False, required=False, short_name=None, **accepted):
+    unknown = [key for key in accepted if key not in _ACCEPTED]
+    if unknown:
+        raise unexpected(_define, unknown, ["flag_values", "required", "short_name", *_ACCEPTED])
+    flag = _Flag(name, default, help, parse, multi, short_name)
+    for one in (name, short_name) if short_name else (name,):
+        if one in flag_values:
+            raise DuplicateFlagError(f"The flag {one!r} is defined twice.")
+        flag_values._flags[one] = flag
     flag_values.__dict__["_parsed"] = False
     if required:
         mark_flag_as_required(name, flag_values)
 
 
-def _definer(parse, kind):
+def _definer(name, parse, kind):
     def define(name, default, help, flag_values=FLAGS, required=False, **kwargs):
-        _define(name, default, help, parse, flag_values, required=required)
+        _define(name, default, help, parse, flag_values, required=required, **kwargs)
 
+    define.__name__ = define.__qualname__ = name
     define.__doc__ = f"Defines an option that is {kind}: its name, default value and help text."
     return define
 
 
-DEFINE_string = _definer(str, "a string")
-DEFINE_boolean = DEFINE_bool = _definer(_boolean, "true or false")
-DEFINE_list = _definer(_listed, "a list of strings")
-DEFINE_spaceseplist = _definer(str.split, "a list of strings separated by spaces")
+DEFINE_string = _definer("DEFINE_string", str, "a string")
+DEFINE_boolean = DEFINE_bool = _definer("DEFINE_boolean", _boolean, "true or false")
+DEFINE_list = _definer("DEFINE_list", _separated(",", "a comma separated list"), "a list of strings")
+DEFINE_spaceseplist = _definer("DEFINE_spaceseplist", _separated(None, "a whitespace separated list"),
+                               "a list of strings separated by spaces")
 
 
 def DEFINE_integer(name, default, help, lower_bound=None, upper_bound=None, flag_values=FLAGS, required=False, **kwargs):
     """Defines an option that is an integer, perhaps within bounds."""
-    _define(name, default, help, _within(int, lower_bound, upper_bound), flag_values, required=required)
+    _define(name, default, help, _within(int, lower_bound, upper_bound), flag_values, required=required, **kwargs)
 
 
 def DEFINE_float(name, default, help, lower_bound=None, upper_bound=None, flag_values=FLAGS, required=False, **kwargs):
     """Defines an option that is a number, perhaps within bounds."""
-    _define(name, default, help, _within(float, lower_bound, upper_bound), flag_values, required=required)
+    _define(name, default, help, _within(float, lower_bound, upper_bound), flag_values, required=required, **kwargs)
 
 
 def DEFINE_enum(name, default, enum_values, help, flag_values=FLAGS, module_name=None, required=False, **kwargs):
     """Defines an option that is one of `enum_values`."""
-    _define(name, default, help, _one_of(enum_values, kwargs.get("case_sensitive", True)), flag_values, required=required)
+    _define(name, default, help, _one_of(enum_values, kwargs.pop("case_sensitive", True)), flag_values, required=required,
+            **kwargs)
 
 
 def DEFINE_enum_class(name, default, enum_class, help, flag_values=FLAGS, module_name=None, case_sensitive=False,
@@ -235,7 +377,7 @@ def DEFINE_enum_class(name, default, enum_class, help, flag_values=FLAGS, module
     default = _member_of(enum_class)(default) if isinstance(default, str) else default
     if default is not None and not isinstance(default, enum.Enum):
         raise TypeError(f"The default of {name!r} must be a member of {enum_class.__name__}, got {default!r}.")
-    _define(name, default, help, _member_of(enum_class), flag_values, required=required)
+    _define(name, default, help, _member_of(enum_class), flag_values, required=required, **kwargs)
 
 
 def _several(default):
@@ -246,35 +388,37 @@ def _several(default):
 
 def DEFINE_multi_string(name, default, help, flag_values=FLAGS, required=False, **kwargs):
     """Defines an option that may be given several times: a list of strings."""
-    _define(name, _several(default), help, str, flag_values, True, required)
+    _define(name, _several(default), help, str, flag_values, True, required, **kwargs)
 
 
 def DEFINE_multi_integer(name, default, help, lower_bound=None, upper_bound=None, flag_values=FLAGS, required=False, **kwargs):
     """Defines an option that may be given several times: a list of integers."""
-    _define(name, _several(default), help, _within(int, lower_bound, upper_bound), flag_values, True, required)
+    _define(name, _several(default), help, _within(int, lower_bound, upper_bound), flag_values, True, required,
+            **kwargs)
 
 
 def DEFINE_multi_float(name, default, help, lower_bound=None, upper_bound=None, flag_values=FLAGS, required=False, **kwargs):
     """Defines an option that may be given several times: a list of numbers."""
-    _define(name, _several(default), help, _within(float, lower_bound, upper_bound), flag_values, True, required)
+    _define(name, _several(default), help, _within(float, lower_bound, upper_bound), flag_values, True, required,
+            **kwargs)
 
 
 def DEFINE_multi_enum(name, default, enum_values, help, flag_values=FLAGS, case_sensitive=True, required=False, **kwargs):
     """Defines an option that may be given several times: a list of some of `enum_values`."""
-    _define(name, _several(default), help, _one_of(enum_values, case_sensitive), flag_values, True, required)
+    _define(name, _several(default), help, _one_of(enum_values, case_sensitive), flag_values, True, required, **kwargs)
 
 
 def DEFINE_multi_enum_class(name, default, enum_class, help, flag_values=FLAGS, module_name=None, case_sensitive=False,
                             required=False, **kwargs):
     """Defines an option that may be given several times: a list of members of an Enum."""
     default = [_member_of(enum_class)(d) if isinstance(d, str) else d for d in _several(default) or ()] or None
-    _define(name, default, help, _member_of(enum_class), flag_values, True, required)
+    _define(name, default, help, _member_of(enum_class), flag_values, True, required, **kwargs)
 
 
 def DEFINE_alias(name, original_name, flag_values=FLAGS, module_name=None):
     """Defines another name of an option."""
     if original_name not in flag_values:
-        raise UnrecognizedFlagError(f"no flag {original_name!r} is defined")
+        raise UnrecognizedFlagError(original_name, suggestions=flag_values._like(original_name))
     if name in flag_values:
         raise DuplicateFlagError(f"The flag {name!r} is defined twice.")
     flag_values._flags[name] = flag_values._flags[original_name]
@@ -290,7 +434,7 @@ def register_multi_flags_validator(flag_names, multi_flags_checker, message="Fla
     """Adds a check of several options: `multi_flags_checker({name: value})`."""
     for name in flag_names:
         if name not in flag_values:
-            raise UnrecognizedFlagError(f"no flag {name!r} is defined")
+            raise UnrecognizedFlagError(name, suggestions=flag_values._like(name))
     flag_values._checks.append((list(flag_names), multi_flags_checker, message))
 
 

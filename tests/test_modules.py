@@ -86,8 +86,12 @@ def test_flags():
     tf.flags.DEFINE_bool("deep", False, "whether", flags)
     tf.flags.DEFINE_list("parts", ["a"], "parts", flags)
     tf.flags.DEFINE_enum("mode", "train", ["train", "test"], "what to do", flags)
-    rest = flags(["prog", "--n=3", "file", "--rate", "0.25", "--nofast", "--deep", "--parts=u, v", "--other", "--", "--n=9"])
-    assert rest == ["prog", "file", "--other", "--n=9"]
+    given = ["prog", "--n=3", "file", "--rate", "0.25", "--nofast", "--deep", "--parts=u, v", "--other", "--", "--n=9"]
+    assert flags(given, known_only=True) == ["prog", "file", "--other", "--", "--n=9"]
+    with pytest.raises(tf.flags.UnrecognizedFlagError, match="Unknown command line flag 'other'"):
+        flags(given)
+    given.remove("--other")
+    assert flags(given) == ["prog", "file", "--n=9"]
     assert flags.flag_values_dict() == {"name": "x", "n": 3, "rate": 0.25, "fast": False, "deep": True,
                                         "parts": ["u", "v"], "mode": "train"}
     flags.n = 7
@@ -99,6 +103,118 @@ def test_flags():
         _ = flags.missing
     with pytest.raises(ValueError, match="defined twice"):
         tf.flags.DEFINE_string("name", "y", "again", flags)
+
+
+PROGRAM = """
+'''Counts.'''
+import sys
+import tensorflow as tf
+
+tf.app.flags.DEFINE_integer("max_steps", 3, "how many steps", short_name="n")
+tf.app.flags.DEFINE_boolean("fast", False, "whether")
+tf.app.flags.DEFINE_string("folder", "", "where")
+tf.app.flags.DEFINE_enum("mode", "train", ["train", "test"], "what to do")
+FLAGS = tf.app.flags.FLAGS
+
+def main(argv):
+    print("ran", argv[1:], FLAGS.max_steps, FLAGS.fast)
+
+if "direct" in sys.argv:
+    print("read", FLAGS.max_steps)
+else:
+    tf.app.run()
+"""
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    """Returns a function of a command line: (exit code, or error; what was printed, what was warned of)."""
+    import warnings
+
+    from regrad import cli
+
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+
+    def call(line):
+        tf.app.flags.FLAGS.__init__()  # as in a process of its own
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                cli.run_module(program, line.split())
+                code = 0
+            except SystemExit as end:
+                code = end.code or 0
+            except tf.flags.Error as error:
+                code = error
+        return code, capsys.readouterr().out, [str(w.message) for w in caught]
+
+    yield call
+    tf.app.flags.FLAGS.__init__()
+
+
+@pytest.mark.parametrize("line, printed", [  # as TensorFlow printed it
+    ("--max_steps 4 word -- --other", "ran ['word', '--', '--other'] 4 False"),
+    ("word --max_steps=7", "ran ['word'] 7 False"),
+    ("-n 7 --fast", "ran [] 7 True"),
+    ("--undefok=max_stepz --max_stepz=5", "ran [] 3 False"),
+    ("-", "ran ['-'] 3 False"),
+    ("--nofast direct", "read 3"),
+])
+def test_command_lines(run, line, printed):
+    assert run(line) == (0, printed + "\n", [])
+
+
+@pytest.mark.parametrize("line, left, says", [
+    ("--max_stepz=5", ["--max_stepz=5"], "no flag 'max_stepz'; did you mean 'max_steps'? --max_stepz=5 is left to main"),
+    ("-max_stepz 5", ["-max_stepz", "5"], "did you mean 'max_steps'"),
+    ("--nofst", ["--nofst"], "no flag 'nofst'"),
+])
+def test_unknown_flags_are_left_to_main_with_a_warning(run, line, left, says):
+    code, printed, (warned,) = run(line)
+    assert (code, printed) == (0, f"ran {left} 3 False\n") and says in warned
+
+
+def test_unknown_flags_are_refused_where_flags_are_read_without_app_run(run):
+    error, printed, _ = run("direct --max_stepz=5")
+    assert str(error) == "Unknown command line flag 'max_stepz'. Did you mean: max_steps ?" and printed == ""
+    assert isinstance(error, tf.flags.UnrecognizedFlagError) and error.flagvalue == "5"
+
+
+@pytest.mark.parametrize("line", ["--help", "--helpshort", "--helpfull", "--help direct"])
+def test_help_lists_the_flags_and_runs_nothing(run, line):
+    code, printed, _ = run(line)
+    assert code == 1 and "Counts." in printed and "ran" not in printed and "read 3" not in printed
+    assert "  -n,--max_steps: how many steps\n    (default: '3')\n    (an integer)\n" in printed
+    assert "  --[no]fast: whether\n    (default: 'false')\n" in printed
+    assert "  --mode: <train|test>: what to do\n" in printed
+
+
+def test_flags_from_a_file(run, tmp_path):
+    (tmp_path / "flags.txt").write_text("# long\n--max_steps=9\n\n--fast\n")
+    assert run(f"--flagfile={tmp_path}/flags.txt --nofast")[1] == "ran [] 9 False\n"
+
+
+def test_programs_that_read_their_command_line_by_argparse(tmp_path, capsys, recwarn):
+    from regrad import cli
+
+    program = tmp_path / "program.py"
+    program.write_text("""
+import argparse, sys
+import tensorflow as tf
+parser = argparse.ArgumentParser()
+parser.add_argument("--max_steps", type=int, default=3)
+FLAGS, rest = parser.parse_known_args()
+tf.app.run(main=lambda argv: print("ran", argv[1:], FLAGS.max_steps), argv=[sys.argv[0]] + rest)
+""")
+    with pytest.raises(SystemExit):
+        cli.run_module(program, ["--max_steps=5", "--other=2"])
+    assert capsys.readouterr().out == "ran ['--other=2'] 5\n" and not len(recwarn)
+
+
+def test_misspelt_arguments_of_definitions_are_refused():
+    with pytest.raises(TypeError, match="'shortname'; did you mean 'short_name'"):
+        tf.flags.DEFINE_integer("n", 1, "", flag_values=tf.flags.FlagValues(), shortname="n")
 
 
 def test_app_run_gives_main_what_is_left():

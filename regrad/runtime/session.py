@@ -24,6 +24,7 @@ from regrad.runtime.trace import ConfigProto, Recorder, RunMetadata, RunOptions
 
 _sessions: weakref.WeakSet = weakref.WeakSet()
 _ndarray, _OBJECTS = np.ndarray, np.dtype(object)
+planned = None  # `regrad explain` puts a function here, which gets every plan before it runs for the first time
 _MAX_RUNNERS = 4096  # plans kept per session; a program that builds new ops for every run would grow without end
 
 
@@ -216,7 +217,10 @@ class Session:
             if len(self._runners) > _MAX_RUNNERS:
                 self._runners.clear()
             with collecting.paused():
-                runner = self._runners[key] = Runner(Plan(self.graph, structure.elements, tensors), self)
+                plan = Plan(self.graph, structure.elements, tensors)
+                if planned is not None:
+                    planned(plan)
+                runner = self._runners[key] = Runner(plan, self)
         if structure in self._fetches.values():
             self._runners[structure, tensors] = runner
         return runner

@@ -58,6 +58,60 @@ def test_a_script_that_builds_in_main_and_exits(tmp_path, capsys):
     assert "name a tensor, such as 'loss:0'" in capsys.readouterr().err
 
 
+TRAINS = """
+import sys
+import numpy as np
+import tensorflow as tf
+
+def main(_):
+    x = tf.placeholder(tf.float32, [2], name="x")
+    w = tf.Variable([1.0, 2.0], name="w")
+    middle = tf.tanh(w * x)
+    {build}
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        print("before", sess.run(middle, {{x: np.ones(2)}})[0] > 0, sys.argv[1:])
+        for step in range(3):
+            try:
+                {train}
+            finally:
+                print("after" if sess.run(w)[0] == 1.0 else "trained")
+            print("stepped")
+
+main(None)
+"""
+LOSS = "loss = tf.reduce_sum(middle)"
+
+
+@pytest.mark.parametrize("build, train", [
+    (f"{LOSS}; step_op = tf.train.AdamOptimizer(0.1).minimize(loss)", "sess.run([step_op, loss], {x: np.ones(2)})"),
+    (f"{LOSS}; step_op = w.assign_sub(tf.gradients(loss, w)[0])", "sess.run(step_op, {x: np.ones(2)})"),
+    (f"{LOSS}; step_op = tf.keras.optimizers.SGD().get_updates(loss, [w])", "sess.run(step_op, {x: np.ones(2)})"),
+    (f"{LOSS}; step_op = tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss)", "step_op.run({x: np.ones(2)})"),
+], ids=["Adam", "by hand", "Keras", "by the operation"])
+def test_a_script_is_stopped_before_it_trains(tmp_path, capsys, build, train):
+    path = tmp_path / "trains.py"
+    path.write_text(TRAINS.format(build=build, train=train))
+    assert cli.main(["explain", str(path), "--ys", "loss,middle", "--", "--rate=3", "-v"]) == 0
+    out, err = capsys.readouterr()
+    assert "before True ['--rate=3', '-v']" in out and "after" in out and "stepped" not in out and "Tanh" in out
+    assert "stopped before the first run that trains" in err and "trains.py:16" in err
+    assert cli.main(["explain", str(path), "--ys", "Sum", "--to-end"]) == 0
+    assert capsys.readouterr().out.count("stepped") == 3
+
+
+def test_placeholders_are_explained_where_there_are_no_variables(tmp_path, capsys):
+    path = tmp_path / "plain.py"
+    path.write_text("""
+import tensorflow as tf
+x, n = tf.placeholder(tf.float32, [2], name="x"), tf.placeholder(tf.int32, [], name="n")
+loss = tf.reduce_sum(tf.tanh(x)) * tf.cast(n, tf.float32)
+""")
+    assert cli.main(["explain", str(path), "--ys", "loss", "--json", str(tmp_path / "out.json")]) == 0
+    assert "Tanh" in capsys.readouterr().out
+    assert [x["name"] for x in json.loads((tmp_path / "out.json").read_text())["xs"]] == ["x:0"]
+
+
 def test_no_such_script(capsys):
     assert cli.main(["explain", "nowhere.py", "--ys", "y"]) == 2
     assert "regrad explain: no such file" in capsys.readouterr().err

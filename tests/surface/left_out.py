@@ -93,5 +93,4 @@ DIFFERENT_ARGUMENTS = _by_name({
     "name came later": "layers.InputSpec",
     "dct_method came later": "image.adjust_jpeg_quality",
     "the second is called ksizes too": "image.extract_patches",
-    "a message is enough": "flags.UnrecognizedFlagError",
 })
