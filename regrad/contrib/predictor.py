@@ -48,7 +48,7 @@ class SavedModelPredictor(Predictor):
     """A Predictor of a SavedModel; see `from_saved_model`."""
 
     def __init__(self, export_dir, signature_def_key=None, signature_def=None, input_names=None, output_names=None, tags=None,
-                 graph=None, config=None):
+                 graph=None, config=None, functions=None):
         if signature_def_key is not None and signature_def is not None:
             raise ValueError("Only one of signature_def_key and signature_def may be specified.")
         if (input_names is None) != (output_names is None):
@@ -61,7 +61,7 @@ class SavedModelPredictor(Predictor):
         graph = graph or Graph()
         with graph.as_default():
             session = Session(config=config)
-            meta = loader.load(session, tags, export_dir)
+            meta = loader.load(session, tags, export_dir, functions=functions)
         if input_names is not None:
             feeds, fetches = ({key: graph.get_tensor_by_name(name) for key, name in names.items()}
                               for names in (input_names, output_names))
@@ -80,7 +80,7 @@ def _tensors_of(signature, graph):
 
 
 def from_saved_model(export_dir, signature_def_key=None, signature_def=None, input_names=None, output_names=None, tags=None,
-                     graph=None, config=None):
+                     graph=None, config=None, functions=None):
     """Returns the function that a SavedModel is, with its own graph and session.
 
         predict = tf.contrib.predictor.from_saved_model("exported/1")
@@ -94,12 +94,14 @@ def from_saved_model(export_dir, signature_def_key=None, signature_def=None, inp
       tags: the tags of the graph, separated by commas; "serve" without it.
       graph: the graph to load into, a new one without it.
       config: for the session.
+      functions: {name: function} that its nodes may call; see `tf.import_graph_def`.
 
     Raises:
       ValueError: a signature is given in several ways, or there is none of this name.
       OSError, RuntimeError: as `tf.saved_model.loader.load`.
     """
-    return SavedModelPredictor(export_dir, signature_def_key, signature_def, input_names, output_names, tags, graph, config)
+    return SavedModelPredictor(export_dir, signature_def_key, signature_def, input_names, output_names, tags, graph, config,
+                               functions)
 
 
 def from_estimator(estimator, serving_input_receiver_fn, output_key=None, graph=None, config=None):

@@ -1,15 +1,16 @@
 """A graph as TensorFlow's GraphDef bytes, written and read.
 
-Where attributes are Python objects (the function of a `py_func`, the body of a loop), an attribute of ours says which operation
-of this process the node was made of, so that reading it here finds them again. For another process they stand there as JSON:
-bodies as graphs, functions by their names in modules; what has no name is lost, and says so where it is called.
+Files are data: nothing that is read here is imported, looked up in a module or called. Where attributes are Python objects (the
+function of a `py_func`, the body of a loop), they stand there as JSON: bodies as graphs, functions by their names, under which
+whoever reads the graph may pass them (`functions=` of `import_graph_def`); what was not passed says so where it is called.
+
+Within one process the functions are found again without: an attribute of ours is a token of 128 random bits that stands for the
+operation the node was made of. Nobody can guess one, and it means nothing in another process.
 """
 
 import ast
 import base64
 import functools
-import importlib
-import itertools
 import json
 import secrets
 import weakref
@@ -17,7 +18,7 @@ import weakref
 import numpy as np
 
 from regrad.core.dtypes import DType, as_dtype
-from regrad.core.errors import UnimplementedError
+from regrad.core.errors import UnimplementedError, nearest
 from regrad.core.graph import FuncGraph, Operation, variable_of
 from regrad.core.graph_def import AttrValue, GraphVersions, NodeDef, shape_of
 from regrad.core.messages import TensorProto, make_ndarray, make_tensor_proto
@@ -179,19 +180,19 @@ _CASES = [(DType, "type", lambda v: v.as_datatype_enum), (bool, "b", bool), ((in
           ((float, np.floating), "f", float), (bytes, "s", bytes), (str, "s", str.encode)]
 
 
-_LIVE = "_regrad_operation"  # the attribute that numbers the operation of a node that holds Python objects
+_LIVE = "_regrad_operation"  # the attribute that is a token of the operation of a node that holds Python objects
 _operations: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
-_numbers: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
-_count = itertools.count(secrets.randbits(61))  # no two processes have a number in common
+_tokens: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 _RULE = "_regrad_rule"  # the attribute that describes a gradient rule attached to the operation
 _LITERAL = b"python: "  # nested tuples, which no field holds
 
 
 def _field_of(value):
-    for kind, field, convert in _CASES:
-        if isinstance(value, kind):
-            return field, convert(value)
-    return "s", str(value).encode()
+    field, plain = next(((field, convert(value)) for kind, field, convert in _CASES if isinstance(value, kind)),
+                        ("s", str(value).encode()))
+    if field == "s" and plain.startswith((_STORED, _LITERAL)):  # text that would be read as something else
+        return "s", _python(value)
+    return field, plain
 
 
 # -- values that only Python has ----------------------------------------------------------------------
@@ -199,7 +200,7 @@ _STORED = b"regrad: "  # a value as JSON
 
 
 class Lost:
-    """Stands for a function or object of the program that made a graph, which its file could not hold."""
+    """Stands for an object of the program that made a graph, which its file could not hold."""
 
     def __init__(self, what):
         self.what = what
@@ -212,13 +213,46 @@ class Lost:
         return f"<lost: {self.what}>"
 
 
+class NamedFunction(Lost):
+    """Stands for a function of which a file has the name: calling it is an error that says how to pass the function.
+
+    Attributes:
+      name: "module:function", as the file has it; None where that says nothing.
+      node: the name of the node that calls it.
+      given: the names for which functions were passed.
+    """
+
+    def __init__(self, name, node="", given=()):
+        super().__init__(f"the function {name}")
+        self.name, self.node, self.given = name, node, tuple(given)
+
+    def __call__(self, *args, **kwargs):
+        named = f"calls the function {self.name!r}" if self.name else "calls a function"
+        known = self.name if self.name and "<" not in self.name else self.node
+        raise UnimplementedError(
+            f"'{self.node}' {named}, which belongs to the program that made the graph. A file holds names, never code, and "
+            "Regrad neither imports nor calls what a file names: pass the function to what reads the graph, "
+            f"functions={{{known!r}: the function}}, by the name that the file has or by that of the node"
+            f"{nearest(known, self.given)}.")
+
+
+def supplied(functions, node, value):
+    """Returns the function that is called where the attribute of a node from a file is `value`: that of the mapping
+    `functions`, by the name in the file or by that of the node, or what says that there is none."""
+    name = value.name if isinstance(value, NamedFunction) else None
+    for key in (name, node):
+        if key in functions:
+            return functions[key]
+    return NamedFunction(name, node, functions)
+
+
 class StoredBody:
     """A body as a file holds it: what `make` turns into a FuncGraph once there is an operation to hold it."""
 
     def __init__(self, data):
         self.data = data
 
-    def make(self, outer, inputs, first):
+    def make(self, outer, inputs, first, functions):
         """Returns the body for an operation of `outer`; its inputs stand for `inputs`, captures begin at input `first`."""
         from regrad.core.graph_def import GraphDef
         from regrad.importer.graph_def import import_graph_def
@@ -230,7 +264,7 @@ class StoredBody:
             if name in data:
                 setattr(body, name, data[name])
         with body.as_default(), body.control_dependencies(None):
-            import_graph_def(GraphDef.FromString(base64.b64decode(data["graph"])), name="")
+            import_graph_def(GraphDef.FromString(base64.b64decode(data["graph"])), name="", functions=functions)
         body.inputs = [body.get_tensor_by_name(name) for name in data["inputs"]]
         body.outputs = [body.get_tensor_by_name(name) for name in data["outputs"]]
         given = dict(zip(body.inputs[first:first + data["captures"]], inputs[first:first + data["captures"]]))
@@ -267,35 +301,40 @@ def _json(value):
         return {"body": _body_json(value)}
     if isinstance(value, Operation):
         return {"operation": value.name}
-    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "<")
-    if callable(value) and module not in (None, "__main__") and _named(module, name) is value:
-        return {"function": f"{module}:{name}"}
+    if isinstance(value, NamedFunction):
+        return {"function": value.name}
+    if callable(value):
+        return {"function": name_in_files(value)}
     return {"lost": f"{type(value).__name__} {getattr(value, '__name__', '') or repr(value)}"[:200]}
 
 
+def name_in_files(function):
+    """Returns "module:function", the name that files have for a function; None where it has none."""
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+    return f"{module}:{name}" if isinstance(module, str) and isinstance(name, str) else None
+
+
 def _from_json(value):
+    """Returns what `_json` wrote: data, and for functions and objects of a program what stands for them."""
     if isinstance(value, list):
         return tuple(_from_json(v) for v in value)
     if not isinstance(value, dict):
         return value
     ((kind, of),) = value.items()
-    if kind == "function":
-        found = _named(*of.split(":"))
-        return Lost(f"the function {of}") if found is None else found
-    made = {"dtype": as_dtype, "bytes": base64.b64decode, "shape": TensorShape, "slice": lambda p: slice(*p),
-            "items": lambda p: {_from_json(k): _from_json(v) for k, v in p}, "body": StoredBody, "lost": Lost,
-            "operation": Lost, "tensor": lambda p: make_ndarray(TensorProto.FromString(base64.b64decode(p)))}
-    return made[kind](of)
+    return _OF_JSON[kind](of)
 
 
-def _named(module, name):
-    try:
-        found = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError):
-        return None
-    return found
+def _name(value):
+    if not isinstance(value, str):
+        raise TypeError(f"a name is expected, got {value!r:.100}")
+    return value
+
+
+_OF_JSON = {"dtype": as_dtype, "bytes": base64.b64decode, "shape": TensorShape, "slice": lambda p: slice(*p),
+            "items": lambda p: {_from_json(k): _from_json(v) for k, v in p}, "body": StoredBody,
+            "lost": lambda p: Lost(_name(p)), "operation": lambda p: Lost(_name(p)),
+            "function": lambda p: NamedFunction(p and _name(p)),
+            "tensor": lambda p: make_ndarray(TensorProto.FromString(base64.b64decode(p)))}
 
 
 def _body_json(body):
@@ -392,10 +431,10 @@ def _attributes_of(node):
     if op.attached_rules:
         found[_RULE] = ProtoAttrValue(s=f"rule attached to {op.name} ({op.location})".encode())
     if op.attached_rules or not all(_fits(v) for v in op.attrs.values()):
-        if op not in _numbers:
-            _numbers[op] = next(_count)
-            _operations[_numbers[op]] = op
-        found[_LIVE] = ProtoAttrValue(i=_numbers[op])
+        if op not in _tokens:
+            _tokens[op] = secrets.token_hex(16)
+            _operations[_tokens[op]] = op
+        found[_LIVE] = ProtoAttrValue(s=_tokens[op].encode())
     return _as_written(node.op, found)
 
 
@@ -434,14 +473,21 @@ def _write_node(proto, node):
 
 # -- reading --------------------------------------------------------------------------------------------
 def _text(value):
-    if value.startswith(_LITERAL):
-        return ast.literal_eval(value[len(_LITERAL):].decode())
     if value.startswith(_STORED):
         return _from_json(json.loads(value[len(_STORED):]))
     try:
+        if value.startswith(_LITERAL):
+            return _literal(value[len(_LITERAL):].decode())
         return value.decode()
     except UnicodeDecodeError:
         return value
+
+
+def _literal(text):
+    found = ast.literal_eval(text)
+    if not _is_literal(found):
+        raise ValueError("a tuple is expected")
+    return found
 
 
 def _dtype(number):
@@ -468,12 +514,24 @@ def _value(proto):
 
 def read_node(proto):
     """Returns the NodeDef of a ProtoNodeDef."""
-    return NodeDef(name=proto.name, op=proto.op, input=proto.input, device=proto.device, attr=read_attributes(proto.attr))
+    attr = read_attributes(proto.attr, proto.name)
+    return NodeDef(name=proto.name, op=proto.op, input=proto.input, device=proto.device, attr=attr)
 
 
-def read_attributes(protos):
-    """Returns {name: AttrValue} of {name: ProtoAttrValue}."""
-    return {key.removeprefix(PRIVATE): AttrValue(_value(proto)) for key, proto in protos.items()}
+def read_attributes(protos, node):
+    """Returns {name: AttrValue} of {name: ProtoAttrValue}, those of the node of that name.
+
+    Raises:
+      ValueError: one is damaged.
+    """
+    found = {}
+    for key, proto in protos.items():
+        try:
+            found[key.removeprefix(PRIVATE)] = AttrValue(_value(proto))
+        except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, SyntaxError, TypeError,
+                ValueError) as error:
+            raise ValueError(f"NodeDef '{node}', attribute {key!r}: it is damaged, {type(error).__name__}: {error}") from None
+    return found
 
 
 def read_nodes(proto):
@@ -483,7 +541,9 @@ def read_nodes(proto):
         node = read_node(node_proto)
         attrs = node.attr
         live, rule = attrs.pop(_LIVE, None), attrs.pop(_RULE, None)
-        op = _operations.get(live.value) if live is not None else None
+        op = _operations.get(live.value) if live is not None and isinstance(live.value, str) else None
+        if op is not None and op.type != node.op:
+            op = None
         if op is None and rule is not None:
             # It must not fall back to the plain derivative: a rule of this name has to be registered.
             node.attr.setdefault("_gradient_op_type", rule)

@@ -6,8 +6,14 @@ from regrad.core.graph_def import GraphDef
 from regrad.importer.region import import_nodes
 
 
-def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None):
+def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None,
+                     functions=None):
     """Adds the operations of a GraphDef to the default graph.
+
+    A graph that was read from a file is data: nothing that it names is imported or called. What a `py_func` of it is to call is
+    passed here, under the name that the file has, "module:function", or under that of the node:
+
+        tf.import_graph_def(tf.GraphDef.FromString(data), functions={"preparing:normalise": preparing.normalise})
 
     Gradient overrides recorded in it stay: those of blocks (`_gradient_op_type`), rules attached to operations, and rules of
     the graph it was made of, which hold for what is imported. Blocks in force here hold for what is imported too.
@@ -17,12 +23,14 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
       input_map: {tensor name in `graph_def`: tensor of the default graph} to use instead.
       return_elements: names of operations ("y") and tensors ("y:0") to return.
       name: prefix of the names here; "import" by default, "" for none.
+      functions: {name: function} that nodes of a file may call; a node whose function is missing raises UnimplementedError when
+        it is run, with the name. A GraphDef that this process made, or its bytes, needs none while its graph is there.
 
     Returns:
       A list of what `return_elements` names, or None.
 
     Raises:
-      TypeError: `graph_def` is no GraphDef of Regrad.
+      TypeError: `graph_def` is no GraphDef of Regrad, `functions` no mapping to functions.
       ValueError: a name in `input_map` or `return_elements` is not there.
     """
     if type(graph_def).__name__ == "ProtoGraphDef":
@@ -35,10 +43,15 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     if return_elements is not None and not (isinstance(return_elements, (list, tuple))
                                             and all(isinstance(e, str) for e in return_elements)):
         raise TypeError(f"return_elements must be a list of strings, got {return_elements!r}.")
+    functions = dict(functions or {})
+    for key, function in functions.items():
+        if not isinstance(key, str) or not callable(function):
+            raise TypeError("functions is a mapping from names, as a file has them, to functions; it has "
+                            f"{key!r}: {function!r}.")
     graph = get_default_graph()
     given = {k if ":" in k else k + ":0": convert_to_tensor(v) for k, v in (input_map or {}).items()}
     with graph.name_scope(name if name is not None else "import"):
-        region, used = import_nodes(graph_def, given)
+        region, used = import_nodes(graph_def, given, functions)
     ops = region.ops
     for op in ops.values():
         if "_class" in op.attrs:

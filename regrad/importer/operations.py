@@ -7,11 +7,15 @@ from regrad.core import dtypes, gradient_registry
 from regrad.core.copying import copied_bodies
 from regrad.core.errors import nearest
 from regrad.core.graph_def import plain
+from regrad.core.graph_proto import Lost, StoredBody, supplied
 from regrad.core.opdef import find_op, op_types
 
 
-def add_operation(graph, node, inputs):
+def add_operation(graph, node, inputs, functions):
     """Returns the operation that a node of one of Regrad's op types becomes, with the rules attached to the one it was made of.
+
+    Args:
+      functions: {name in the file, or of the node: function}, what a node that was read from a file may call.
 
     Raises:
       ValueError: no such op type, another number of inputs, or attributes that are Python objects of another process.
@@ -22,7 +26,9 @@ def add_operation(graph, node, inputs):
         opdef, groups, attrs = old.opdef, old.groups, copied_bodies(old, attrs, graph, inputs)
     else:
         old, (opdef, groups, attrs) = None, described(node, inputs)
-        attrs = _made_bodies(opdef, attrs, graph, inputs)
+        attrs |= {key: supplied(functions, node.name, attrs[key]) for key in opdef.extra.get("functions", ())
+                  if isinstance(attrs[key], Lost) or not callable(attrs[key])}
+        attrs = _made_bodies(opdef, attrs, graph, inputs, functions)
     if groups is None and len(inputs) != len(opdef.args):
         raise ValueError(f"NodeDef '{node.name}': {opdef.type} takes {len(opdef.args)} inputs, got {len(inputs)}.")
     _check_types(node, opdef, inputs, groups)
@@ -96,7 +102,7 @@ def described(node, inputs):
     return opdef, tuple(groups), attrs
 
 
-def _made_bodies(opdef, attrs, graph, inputs):
+def _made_bodies(opdef, attrs, graph, inputs, functions):
     """Returns the attributes with bodies made of what a file holds of them."""
     if not opdef.extra.get("has_bodies"):
         return attrs
@@ -106,6 +112,6 @@ def _made_bodies(opdef, attrs, graph, inputs):
     def made(value):
         if isinstance(value, tuple):
             return tuple(made(v) for v in value)
-        return value.make(graph, inputs, first) if hasattr(value, "make") else value
+        return value.make(graph, inputs, first, functions) if isinstance(value, StoredBody) else value
 
     return {key: made(value) for key, value in attrs.items()}

@@ -22,13 +22,15 @@ class Library:
     Attributes:
       gradients: {name of a function: name of the function that is its gradient}.
       calls: the functions whose calls are being imported, one in another.
+      given: the Python functions that nodes may call, by names; see `import_graph_def`.
     """
 
-    def __init__(self, graph_def):
+    def __init__(self, graph_def, given):
         self._definitions = {f.signature.name: f for f in graph_def.library.function}
         self.gradients = {g.function_name: g.gradient_func for g in graph_def.library.gradient}
         self._made = {}
         self.calls = []
+        self.given = given
 
     def __contains__(self, name):
         return name in self._definitions
@@ -48,18 +50,19 @@ class Library:
         return self._made[key]
 
 
-def import_nodes(graph_def, given):
+def import_nodes(graph_def, given, functions):
     """Adds the operations of a GraphDef to the default graph.
 
     Args:
       given: {"name:0": tensor} to use instead of tensors of `graph_def`.
+      functions: {name: Python function} that nodes may call.
 
     Returns:
       (the Region of all nodes, the names in `given` that were of use).
     """
     types = {t.name: t.dtype for n in graph_def.node if n.operation for t in n.operation.outputs} if given else {}
     nodes, unimported = without_recorded(graph_def.node)
-    region = Region(Structure(nodes), Library(graph_def), given=Given(given, types))
+    region = Region(Structure(nodes), Library(graph_def, functions), given=Given(given, types))
     region.build_all()
     add_unimported(region, unimported)
     return region, region.given.used
@@ -224,7 +227,7 @@ class Region:
                 self.ops.setdefault(node.name, tensors[0].op)
             return
         with self.controls(node):
-            op = add_operation(self.graph, node, inputs)
+            op = add_operation(self.graph, node, inputs, self.library.given)
         self.ops[node.name], self.values[node.name] = op, op.outputs
 
     def _named(self, name, value):
@@ -319,7 +322,7 @@ class Region:
     # -- functions ----------------------------------------------------------------------------
     def function(self, node, named):
         """Returns (Function, its Structure) for the value of a node's attribute that names one, a NameAttrList."""
-        return self.library.function(named.name, read_attributes(named.attr), node)
+        return self.library.function(named.name, read_attributes(named.attr, node.name), node)
 
     def called(self, node, function, structure, arguments):
         """Returns (what a function gives for `arguments`, the operations that it runs for their effects), made here."""

@@ -117,10 +117,20 @@ class Lambda(Layer):
         self.function = custom_object(function) if isinstance(function, str) else function
         if self.function is None:
             raise ValueError(f"Unknown function: {function!r}. Give it in `custom_objects`, {{{function!r}: the function}}.")
+        if not callable(self.function):
+            raise ValueError(f"Lambda layer {self.name!r}: its function is {function!r:.60}. Keras writes the bytecode of a "
+                             "lambda, and Regrad runs no code of files: give the layer a function with a name, and that to "
+                             "`custom_objects`.")
         self.arguments = arguments or {}
 
     def call(self, inputs):
         return self.function(inputs, **self.arguments)
+
+    @classmethod
+    def from_config(cls, config):
+        """Returns a layer by its description; a function in it is a name for which `custom_objects` has one."""
+        of_keras = ("function_type", "module", "output_shape_type", "output_shape_module")  # where Keras looks for functions
+        return super().from_config({key: value for key, value in config.items() if key not in of_keras})
 
 
 class Embedding(Layer):

@@ -91,6 +91,9 @@ mergev2checkpoints_op = host_op("MergeV2Checkpoints", "checkpoint_prefixes: stri
                                 lambda *_, **__: [], _merge, {"delete_old_dirs": True, "allow_missing_files": False},
                                 stateful=True)
 
+for _op in (savev2_op, mergev2checkpoints_op):
+    _op.extra["writes_files"] = lambda op: True
+
 shardedfilename_op = host_op(
     "ShardedFilename", "basename: string, shard: int32, num_shards: int32", lambda *_: Spec((), dtypes.string),
     lambda b, name, shard, count: np.array(f"{_text(name)}-{int(shard):05d}-of-{int(count):05d}".encode(), object))

@@ -60,6 +60,7 @@ def _matching(b, pattern):
 
 readfile_op = host_op("ReadFile", "filename: string", _scalar_text, _read, stateful=True)
 writefile_op = host_op("WriteFile", "filename: string, contents: string", lambda *x: [], _write, stateful=True)
+writefile_op.extra["writes_files"] = lambda op: True
 matchingfiles_op = host_op("MatchingFiles", "pattern: string", lambda p: Spec((None,), dtypes.string), _matching, stateful=True)
 
 

@@ -123,6 +123,11 @@ def _result(token, func, i, value, dtype, dims):
     return array
 
 
+def _from_file(attrs):
+    """Completes the attributes of a node that TensorFlow wrote, which says nothing of shapes."""
+    return attrs if len(attrs["shapes"]) == len(attrs["Tout"]) else attrs | {"shapes": (None,) * len(attrs["Tout"])}
+
+
 _ATTRS = {"token": None, "func": None, "Tout": (), "shapes": ()}
 pyfunc_op = define_op("PyFunc", "input: [Tin]", attrs=_ATTRS, infer=_py_func_infer, lower=_py_func_lower, host=True,
                       stateful=True, single=False)
@@ -134,6 +139,8 @@ eagerpyfunc_op = define_op("EagerPyFunc", "input: [Tin]", attrs=_ATTRS, infer=_p
 for _op in (pyfunc_op, pyfuncstateless_op, eagerpyfunc_op):
     _op.extra["user_code"] = True  # its exceptions are the user's own
     _op.extra["numpy"] = _by_numpy
+    _op.extra["functions"] = ("func",)  # attributes that are functions of the program: of a file's nodes, only names
+    _op.extra["from_file"] = _from_file
 
 for _op_type in ("PyFunc", "PyFuncStateless", "EagerPyFunc"):
     NotDifferentiable(_op_type)

@@ -6,6 +6,7 @@ from regrad.core import proto_text
 from regrad.core.dtypes import string
 from regrad.core.errors import nearest
 from regrad.core.graph_proto import AssetFileDef, SavedModel
+from regrad.core.loading import refuse_writing
 from regrad.saved_model import constants
 from regrad.saved_model.utils import element
 from regrad.train.graph_files import import_meta_graph
@@ -157,6 +158,7 @@ class SavedModelLoader:
             assets = get_asset_tensors(self._export_dir, meta, import_scope)
             start = get_init_op(meta, import_scope)
             if start is not None:
+                refuse_writing(start, "What the SavedModel runs at its start")
                 sess.run([start], {name: path for name, path in assets.items() if _holds_text(sess.graph, name)})
 
     def load(self, sess, tags, import_scope=None, **saver_kwargs):
@@ -185,7 +187,8 @@ def load(sess, tags, export_dir, import_scope=None, **saver_kwargs):
       tags: all the tags of the graph, `tag_constants.SERVING` ("serve") as a rule.
       export_dir: the folder.
       import_scope: the scope that the operations go to; signatures name them without it.
-      saver_kwargs: further arguments of `tf.train.import_meta_graph`.
+      saver_kwargs: further arguments of `tf.train.import_meta_graph`, such as `functions`: a SavedModel holds names of Python
+        functions, never code, and calls those that are passed.
 
     Returns:
       Its MetaGraphDef: `signature_def` is {name: SignatureDef}.
@@ -195,5 +198,7 @@ def load(sess, tags, export_dir, import_scope=None, **saver_kwargs):
       RuntimeError: no graph has these tags; with those there are.
       ValueError: the graph has an op type that Regrad has not, or its variables' files are missing.
       NotFoundError, DataLossError: its variables' files lack something, or are damaged.
+      UnimplementedError: what it runs at the start calls a function that was not passed.
+      PermissionDeniedError: what it runs at the start would write files.
     """
     return SavedModelLoader(export_dir).load(sess, tags, import_scope, **saver_kwargs)

@@ -161,6 +161,7 @@ def _quoted(text):
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
+_FIELDS = frozenset(vars(CheckpointState()))
 _LINE = re.compile(r'^(\w+):\s*(?:"((?:[^"\\]|\\.)*)"|([-+.\deE]+))\s*$')
 
 
@@ -172,9 +173,11 @@ def _parsed(text):
             continue
         name, string, number = match.groups()
         value = os.fsdecode(unescaped(f'"{string}"')) if string is not None else float(number)
-        if isinstance(getattr(state, name, None), list):
+        if name not in _FIELDS:
+            continue
+        if isinstance(getattr(state, name), list):
             getattr(state, name).append(value)
-        elif hasattr(state, name):
+        else:
             setattr(state, name, value)
     return state
 

@@ -33,6 +33,8 @@ def _restore_by_name(sess, graph, prefix):
     """Gives the graph's variables the values that a checkpoint has under their names."""
     reader = checkpoint.CheckpointReader(prefix)
     storage = [op.outputs[0] for op in graph.get_operations() if op.opdef.variable and reader.has_tensor(op.name)]
+    if not storage:
+        return
     values = restore_v2(prefix, [t.op.name for t in storage], [""] * len(storage), [t.dtype for t in storage])
     sess.run([assign_op(t, value).op for t, value in zip(storage, values)])
 
@@ -40,7 +42,7 @@ def _restore_by_name(sess, graph, prefix):
 def freeze_graph(input_graph, input_saver, input_binary, input_checkpoint, output_node_names, restore_op_name,
                  filename_tensor_name, output_graph, clear_devices, initializer_nodes, variable_names_whitelist="",
                  variable_names_blacklist="", input_meta_graph=None, input_saved_model_dir=None, saved_model_tags="serve",
-                 checkpoint_version=SaverDef.V2):
+                 checkpoint_version=SaverDef.V2, functions=None):
     """Writes a graph with its variables made constants of a checkpoint's values.
 
     Args:
@@ -55,6 +57,7 @@ def freeze_graph(input_graph, input_saver, input_binary, input_checkpoint, outpu
       variable_names_whitelist, variable_names_blacklist: names of variables to make constants, or not to.
       input_meta_graph: file of a MetaGraphDef, instead of a graph.
       input_saved_model_dir, saved_model_tags: a SavedModel, instead of graph and checkpoint; its tags, separated by commas.
+      functions: {name: function} that nodes of the graph may call; see `tf.import_graph_def`.
       restore_op_name, filename_tensor_name, checkpoint_version: accepted; the graph's variables are restored by their names.
 
     Returns:
@@ -71,12 +74,12 @@ def freeze_graph(input_graph, input_saver, input_binary, input_checkpoint, outpu
         if input_saved_model_dir:
             from regrad.saved_model.loader import load
 
-            load(sess, _names(saved_model_tags), input_saved_model_dir)
+            load(sess, _names(saved_model_tags), input_saved_model_dir, functions=functions)
         elif input_meta_graph:
-            import_meta_graph(input_meta_graph, clear_devices=True).restore(sess, input_checkpoint)
+            import_meta_graph(input_meta_graph, clear_devices=True, functions=functions).restore(sess, input_checkpoint)
         elif input_graph:
             graph_def = GraphDef.FromString(_read(ProtoGraphDef, input_graph, input_binary).SerializeToString())
-            import_graph_def(graph_def, name="")
+            import_graph_def(graph_def, name="", functions=functions)
             if input_saver:
                 Saver(saver_def=_read(SaverDef, input_saver, input_binary)).restore(sess, input_checkpoint)
             else:

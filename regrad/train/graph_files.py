@@ -42,8 +42,8 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
                       strip_default_attrs=False, save_debug_info=False, **kwargs):
     """Returns a graph with its collections as a MetaGraphDef, and writes it into a file.
 
-    Functions of modules are kept by name. What has no name (a lambda in a `py_func`, an attached gradient rule) is lost: the
-    graph that is read fails where it would be called. Overrides of the whole graph are not kept either:
+    Of Python functions the names are kept, of which `import_meta_graph` takes `functions`. An attached gradient rule is lost:
+    asking for such a gradient of the graph that is read is an error. Overrides of the whole graph are not kept either:
     `tf.overrides_to_json` keeps those.
 
     Args:
@@ -160,7 +160,7 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
       meta_graph_or_file: a path, such as "model.ckpt-100.meta", or a MetaGraphDef.
       clear_devices: without devices.
       import_scope: the scope the graph goes to.
-      kwargs: further arguments of `import_graph_def`: input_map.
+      kwargs: further arguments of `import_graph_def`: input_map, and `functions`, {name: function} that its nodes may call.
 
     Returns:
       A Saver of its variables, under the names they had; None where it has none.

@@ -9,6 +9,7 @@ from regrad.core.errors import InvalidArgumentError, NotFoundError, nearest
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.graph_proto import SaverDef
+from regrad.core.loading import refuse_writing
 from regrad.core.shapes import as_int
 from regrad.ops.array import identity, placeholder_with_default, reshape
 from regrad.ops.checkpoints import restore_v2, savev2_op
@@ -241,6 +242,8 @@ class Saver:
             raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}{_what_is_there(save_path)}")
         if self._saver_def is None:
             return
+        if not self._entries:  # made of a SaverDef: the operation is a file's
+            refuse_writing(sess.graph.as_graph_element(self._saver_def.restore_op_name), "What restores variables")
         feeds = {self._saver_def.filename_tensor_name: save_path}
         if self._entries:
             reader = checkpoint.CheckpointReader(save_path)

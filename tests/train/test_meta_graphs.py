@@ -27,6 +27,9 @@ def named_function(x):
     return x * np.float32(2)
 
 
+FUNCTIONS = {f"{__name__}:named_function": named_function}
+
+
 def collected(row):
     """What a loop over a TensorArray does, and puts into a collection."""
     tf.losses.add_loss(tf.reduce_sum(row))
@@ -68,7 +71,7 @@ def test_bytes_of_a_graph_make_it_again():
     definition = tf.GraphDef()
     definition.ParseFromString(graph.as_graph_def().SerializeToString())
     with tf.Graph().as_default() as again:
-        tf.import_graph_def(definition, name="")
+        tf.import_graph_def(definition, name="", functions=FUNCTIONS)
         slope = tf.gradients(again.get_tensor_by_name("y:0"), again.get_tensor_by_name("x:0"))[0]  # what loops save is added
     want = values(graph, fetches)
     assert_same(values(again, fetches), want)
@@ -93,7 +96,7 @@ def test_graph_and_variables_in_another_process(tmp_path):
         want = sess.run(fetches, {"x:0": X})
         trained = [v.name for v in tf.trainable_variables()]
     with tf.Graph().as_default() as graph, tf.Session() as sess:
-        saver = tf.train.import_meta_graph(path + ".meta")
+        saver = tf.train.import_meta_graph(path + ".meta", functions=FUNCTIONS)
         saver.restore(sess, path)
         assert_same(sess.run(fetches, {"x:0": X}), want)
         assert [v.name for v in tf.trainable_variables()] == trained and tf.train.get_global_step().name == step.name

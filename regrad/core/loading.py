@@ -1,0 +1,32 @@
+"""What a file may have run while it is loaded: its restore operation and its main operation, if they write no files."""
+
+from regrad.core.errors import PermissionDeniedError
+from regrad.core.graph import body_graphs
+
+
+def refuse_writing(op, what):
+    """Raises PermissionDeniedError where running an operation of a file, while the file is loaded, would write files.
+
+    Whoever runs a graph knows that it runs; whoever loads one only wants its variables to have their values.
+
+    Args:
+      op: an Operation or Tensor.
+      what: what the file says that it is, for the message.
+    """
+    stack = [getattr(op, "op", op)]
+    seen = set(stack)
+    while stack:
+        one = stack.pop()
+        if one.opdef.extra.get("writes_files", _never)(one):
+            raise PermissionDeniedError(None, one, (
+                f"{what}, '{op.name}', would write files by '{one.name}' ({one.type}). Loading runs nothing that writes files: "
+                "it is refused, and nothing of it was run. If the file is trusted, import its graph, and run the operation."))
+        inside = [inner for body in body_graphs(one) for inner in body._ops]
+        for other in (*(t.op for t in one.inputs), *one.control_inputs, *inside):
+            if other not in seen:
+                seen.add(other)
+                stack.append(other)
+
+
+def _never(op):
+    return False

@@ -1,0 +1,476 @@
+"""Files are data: what a file names is neither imported nor called, by whichever reader it comes in. See docs/security.md.
+
+Each attack names a function that would leave a trace, in a module that would leave one when it is imported, and is given to one
+public reader. What the reader does with it is not asked; that nothing was imported or called is, and the words of the error.
+"""
+
+import ast
+import json
+import pathlib
+import re
+import sys
+
+import numpy as np
+import pytest
+
+import regrad as tf
+from regrad.core import graph_proto
+from regrad.core.graph_proto import CollectionDef, MetaGraphDef, ProtoAttrValue, ProtoGraphDef, SavedModel, SaverDef
+from regrad.core.messages import VariableDef
+
+MODULE = "regrad_marker"
+
+
+@pytest.fixture
+def traces(tmp_path, monkeypatch):
+    """Returns a function that tells what a file had done: a module that marks its import, and whose function marks its call."""
+    place = tmp_path / "modules"
+    place.mkdir()
+    (place / f"{MODULE}.py").write_text(
+        "import pathlib\nhere = pathlib.Path(__file__).parent\n(here / 'imported').touch()\n"
+        "def mark(*args, **kwargs):\n    (here / 'called').touch()\n    return 1.0\n")
+    monkeypatch.syspath_prepend(str(place))
+    yield lambda: sorted(p.name for p in place.iterdir() if not p.suffix and p.name != "__pycache__")
+    sys.modules.pop(MODULE, None)
+
+
+NAMED = {"function": f"{MODULE}:mark"}
+
+
+def stored(value):
+    return ProtoAttrValue(s=b"regrad: " + json.dumps(value).encode())
+
+
+def hostile_graph(value=NAMED, op="PyFunc", attr="func", more=()):
+    """Returns a ProtoGraphDef with a node "p" of no inputs, and "after", which waits for it."""
+    graph = ProtoGraphDef()
+    node = graph.node.add(name="p", op=op)
+    node.attr.put(attr, stored(value))
+    if op == "PyFunc":
+        node.attr.put("Tout", ProtoAttrValue(list={"type": [tf.float64.as_datatype_enum]}))
+    graph.node.add(name="after", op="NoOp", input=["^p"])
+    graph.node.extend(more)
+    return graph
+
+
+def hostile_meta():
+    meta = MetaGraphDef(graph_def={}, saver_def=SaverDef(filename_tensor_name="path:0", restore_op_name="after",
+                                                         save_tensor_name="path:0"))
+    path = ProtoGraphDef().node.add(name="path", op="Const")
+    path.attr.put("dtype", ProtoAttrValue(type=tf.string.as_datatype_enum))
+    path.attr.put("value", ProtoAttrValue(tensor=tf.make_tensor_proto("")))
+    meta.graph_def.CopyFrom(hostile_graph(more=[path]))
+    meta.meta_info_def.tags.append("serve")
+    meta.collection_def["saved_model_main_op"].CopyFrom(CollectionDef(node_list={"value": ["after"]}))
+    return meta
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    """Returns the prefix of a checkpoint of one variable."""
+    (tmp_path / "ckpt").mkdir()
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.get_variable("v", initializer=1.0)
+        session.run(tf.global_variables_initializer())
+        return tf.train.Saver().save(session, str(tmp_path / "ckpt" / "m"), write_meta_graph=False)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Returns a folder with the hostile graph as a GraphDef, a MetaGraphDef, and a SavedModel."""
+    meta = hostile_meta()
+    (tmp_path / "g.pb").write_bytes(meta.graph_def.SerializeToString())
+    (tmp_path / "g.pbtxt").write_text(str(meta.graph_def))
+    (tmp_path / "m.meta").write_bytes(meta.SerializeToString())
+    (tmp_path / "model").mkdir()
+    model = SavedModel(saved_model_schema_version=1, meta_graphs=[meta])
+    model.meta_graphs[0].ClearField("saver_def")
+    (tmp_path / "model" / "saved_model.pb").write_bytes(model.SerializeToString())
+    return tmp_path
+
+
+def _run(name="p:0"):
+    with tf.Session() as session:
+        session.run(name)
+
+
+def _import(graph_def):
+    tf.import_graph_def(graph_def, name="")
+    _run()
+
+
+def _meta(folder, checkpoint):
+    saver = tf.train.import_meta_graph(str(folder / "m.meta"))
+    with tf.Session() as session:
+        saver.restore(session, checkpoint)
+
+
+def _load(folder, checkpoint):
+    with tf.Session(graph=tf.get_default_graph()) as session:
+        tf.saved_model.loader.load(session, ["serve"], str(folder / "model"))
+
+
+def _predictor(folder, checkpoint):
+    tf.contrib.predictor.from_saved_model(str(folder / "model"), input_names={}, output_names={"y": "p:0"})
+
+
+def _freeze(**where):
+    def read(folder, checkpoint):
+        from regrad.train.freezing import freeze_graph
+
+        given = {"input_graph": None, "input_binary": True, **{key: str(folder / name) for key, name in where.items()}}
+        if str(given["input_graph"]).endswith(".pbtxt"):
+            given["input_binary"] = False
+        freeze_graph(given.pop("input_graph"), "", given.pop("input_binary"), checkpoint, "p", "", "", "", False, "after",
+                     **given)
+    return read
+
+
+GRAPH_READERS = {
+    "GraphDef.FromString": lambda folder, _: _import(tf.GraphDef.FromString((folder / "g.pb").read_bytes())),
+    "GraphDef.ParseFromString": lambda folder, _: _import(_parsed((folder / "g.pb").read_bytes())),
+    "import_graph_def of a message": lambda folder, _: _import(ProtoGraphDef.FromString((folder / "g.pb").read_bytes())),
+    "import_meta_graph and restore": _meta,
+    "saved_model.loader.load": _load,
+    "predictor.from_saved_model": _predictor,
+    "freeze_graph of a graph": _freeze(input_graph="g.pb"),
+    "freeze_graph of text": _freeze(input_graph="g.pbtxt"),
+    "freeze_graph of a meta graph": _freeze(input_meta_graph="m.meta"),
+    "freeze_graph of a SavedModel": _freeze(input_saved_model_dir="model"),
+}
+
+
+def _parsed(data):
+    graph_def = tf.GraphDef()
+    graph_def.ParseFromString(data)
+    return graph_def
+
+
+@pytest.mark.parametrize("reader", GRAPH_READERS)
+def test_no_graph_calls_a_function_that_it_names(reader, folder, checkpoint, traces):
+    words = f"(?s)'p' calls the function '{MODULE}:mark'.*neither imports nor calls.*functions={{'{MODULE}:mark': the fun"
+    with pytest.raises(tf.errors.UnimplementedError, match=words):
+        GRAPH_READERS[reader](folder, checkpoint)
+    assert traces() == [] and MODULE not in sys.modules
+
+
+@pytest.mark.parametrize("key", [f"{MODULE}:mark", "p"])
+def test_functions_that_are_passed_are_called(key, folder, checkpoint):
+    functions, model = {key: lambda: 2.5}, str(folder / "model")
+    tf.import_graph_def(tf.GraphDef.FromString((folder / "g.pb").read_bytes()), name="plain", functions=functions)
+    saver = tf.train.import_meta_graph(str(folder / "m.meta"), import_scope="meta", functions=functions)
+    with tf.Session() as session:
+        saver.restore(session, checkpoint)
+        tf.saved_model.loader.load(session, ["serve"], model, import_scope="loaded", functions=functions)
+        assert session.run(["plain/p:0", "meta/p:0", "loaded/p:0"]) == [2.5] * 3
+    predict = tf.contrib.predictor.from_saved_model(model, input_names={}, output_names={"y": "p:0"}, functions=functions)
+    assert predict({}) == {"y": 2.5}
+    from regrad.train.freezing import freeze_graph
+
+    for given in ({"input_graph": str(folder / "g.pb")}, {"input_meta_graph": str(folder / "m.meta")},
+                  {"input_saved_model_dir": model}):
+        freeze_graph(given.pop("input_graph", None), "", True, checkpoint, "p", "", "", "", False, "after", functions=functions,
+                     **given)
+    with pytest.raises(TypeError, match="mapping from names.*'p': 3"):
+        tf.import_graph_def(tf.GraphDef(), functions={"p": 3})
+
+
+def test_a_name_that_is_almost_right_is_said():
+    graph_def = tf.GraphDef.FromString(hostile_graph().SerializeToString())
+    tf.import_graph_def(graph_def, name="", functions={f"{MODULE}:marc": len})
+    with pytest.raises(tf.errors.UnimplementedError, match=f"did you mean '{MODULE}:marc'"):
+        _run()
+
+
+@pytest.mark.parametrize("value", [NAMED, {"lost": "function f"}, {"operation": "p"}, 3, "os:system", None, [], {"items": []}])
+def test_whatever_stands_for_a_function_is_none(value, traces):
+    tf.import_graph_def(tf.GraphDef.FromString(hostile_graph(value).SerializeToString()), name="")
+    with pytest.raises(tf.errors.UnimplementedError, match="belongs to the program"):
+        _run()
+    assert traces() == []
+
+
+def test_no_attribute_of_any_op_type_becomes_a_function(traces):
+    """Every attribute of every op type, in an array, a list and a structure too: what is read is never something to call."""
+    from regrad.core.opdef import find_op, op_types
+
+    graph = ProtoGraphDef()
+    for op_type in op_types():
+        node = graph.node.add(name=op_type, op=op_type)
+        for key in find_op(op_type).attrs:
+            node.attr.put(key, stored(NAMED))
+        node.attr.put("many", stored([NAMED, {"items": [["a", NAMED]]}, {"lost": "x"}]))
+        node.attr.put("in a list", ProtoAttrValue(list={"s": [b"regrad: " + json.dumps(NAMED).encode()]}))
+    nodes = tf.GraphDef.FromString(graph.SerializeToString()).node
+    found = [attr.value for node in nodes for attr in node.attr.values()]
+    while found:
+        value = found.pop()
+        if isinstance(value, (tuple, dict)):
+            found += value.values() if isinstance(value, dict) else value
+        else:
+            assert not callable(value) or isinstance(value, graph_proto.Lost), value
+    assert traces() == [] and MODULE not in sys.modules
+
+
+def test_functions_inside_bodies(traces):
+    with tf.Graph().as_default() as graph:
+        x = tf.constant(1.0)
+        tf.identity(tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, tf.py_func(np.sin, [a], tf.float32)), [0, x],
+                                  shape_invariants=[tf.TensorShape([]), tf.TensorShape(None)])[1], name="y")
+        data = graph.as_graph_def().SerializeToString()
+    del graph
+    graph_proto._operations.clear()  # as in another process
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.import_graph_def(tf.GraphDef.FromString(data), name="")
+        with pytest.raises(tf.errors.UnimplementedError, match="belongs to the program"):
+            session.run("y:0")
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.import_graph_def(tf.GraphDef.FromString(data), name="", functions={"numpy:sin": np.sin})
+        np.testing.assert_allclose(session.run("y:0"), np.sin(np.sin(np.float32(1))))
+
+
+def test_tokens_of_this_process_cannot_be_guessed():
+    """The bytes of a graph find the functions of this process by 128 random bits, and only for nodes of the same op type."""
+    kept = tf.py_func(lambda: 7.0, [], tf.float64, name="p")
+    data = tf.get_default_graph().as_graph_def().SerializeToString()
+    (token,) = [node.attr["_regrad_operation"].s for node in ProtoGraphDef.FromString(data).node]
+    assert len(token) == 32 and graph_proto._operations[token.decode()] is kept.op
+    with tf.Graph().as_default():
+        _import(tf.GraphDef.FromString(data))
+    for wrong in (b"0" * 32, f"{int(token, 16) + 1:032x}".encode()):
+        with tf.Graph().as_default(), pytest.raises(tf.errors.UnimplementedError):
+            _import(tf.GraphDef.FromString(data.replace(token, wrong)))
+    node = ProtoGraphDef.FromString(data).node[0]
+    node.op = "NoOp"
+    other = ProtoGraphDef(node=[node])
+    assert tf.GraphDef.FromString(other.SerializeToString()).node[0].operation is None
+
+
+@pytest.mark.parametrize("text", [b"regrad: ", b"regrad: {\"function\": \"os:system\"}", b"python: (1, 2)", b"python: ("])
+def test_text_that_looks_like_ours_stays_text(text):
+    with tf.Graph().as_default() as graph:
+        tf.Print(tf.constant(1.0), [], message=text.decode(), name="p")
+        data = graph.as_graph_def().SerializeToString()
+    (node,) = [n for n in tf.GraphDef.FromString(data).node if n.name == "p"]
+    assert node.attr["message"].value == text.decode()
+
+
+def test_a_damaged_attribute_is_named():
+    for value in ({"no kind": 1}, {"dtype": "complicated"}, {"bytes": 3}, {"body": 1, "function": "a"}, {"slice": 3},
+                  {"items": [[{"slice": [1, 2, 3]}]]}, {"tensor": "AAAA"}, {"function": [1]}):
+        with pytest.raises(ValueError, match="NodeDef 'p', attribute 'func': it is damaged"):
+            _import(tf.GraphDef.FromString(hostile_graph(value).SerializeToString()))
+
+
+# -- loading writes no files --------------------------------------------------------------------------------------------------
+def _writing(kind, path):
+    with tf.Graph().as_default() as graph:
+        if kind == "WriteFile":
+            op = tf.write_file(path, "owned")
+        elif kind == "PrintV2":
+            op = tf.print("owned", output_stream=f"file://{path}")
+        elif kind == "SaveV2":
+            from regrad.ops.checkpoints import savev2_op
+
+            op = savev2_op(path, ["v"], [""], [tf.constant(1.0)])
+        else:
+            op = tf.cond(tf.constant(0.5) < tf.placeholder_with_default(1.0, []),
+                         lambda: tf.group(tf.write_file(path, "owned")), lambda: tf.no_op()).op
+        with tf.control_dependencies([op]):
+            tf.no_op(name="after")
+        tf.constant("", name="path")
+        return graph.as_graph_def()
+
+
+@pytest.mark.parametrize("kind", ["WriteFile", "PrintV2", "SaveV2", "in a branch"])
+@pytest.mark.parametrize("reader", ["import_meta_graph and restore", "saved_model.loader.load", "predictor.from_saved_model"])
+def test_loading_writes_no_files(kind, reader, folder, checkpoint, tmp_path):
+    meta, target = hostile_meta(), tmp_path / "target"
+    meta.graph_def.CopyFrom(graph_proto.graph_proto(_writing(kind, str(target))))
+    (folder / "m.meta").write_bytes(meta.SerializeToString())
+    meta.ClearField("saver_def")
+    (folder / "model" / "saved_model.pb").write_bytes(SavedModel(meta_graphs=[meta]).SerializeToString())
+    with pytest.raises(tf.errors.PermissionDeniedError, match="would write files by .*nothing of it was run"):
+        GRAPH_READERS[reader](folder, checkpoint)
+    assert not list(tmp_path.glob("target*"))
+
+
+# -- other readers ------------------------------------------------------------------------------------------------------------
+def test_names_are_never_code(traces):
+    """Names of operations and attributes go into no source that is compiled: neither NumPy's small programs nor XLA's."""
+    code = f"__import__('{MODULE}').mark()"
+    graph = ProtoGraphDef()
+    nodes = [("x", "Placeholder", []), ("y", "Tanh", ["x"]), ("z", "Print", ["y"]), ("out", "Exp", ["z"])]
+    for name, op, inputs in nodes:
+        node = graph.node.add(name=name, op=op, input=inputs, device=f"/cpu:0 {code}" if op == "Exp" else "")
+        node.attr.put("dtype", ProtoAttrValue(type=tf.float32.as_datatype_enum))
+        for key in (f"a={code}, b", f"_a={code}, b", f"\n{code}\n", "_mark"):
+            node.attr.put(key, ProtoAttrValue(s=code.encode()))
+    with pytest.raises(ValueError):
+        _imported(graph)
+    graph.node[-1].device = ""
+    with tf.Graph().as_default() as made, tf.Session() as session:
+        _imported(graph)
+        y, x = made.get_tensor_by_name("out:0"), made.get_tensor_by_name("x:0")
+        for fetched in (y, tf.gradients(y, x)):
+            for _ in range(5):  # by NumPy at first, then written out as a function
+                session.run(fetched, {x: np.float32([0.5])})
+    for name in (f"x);{code};(", f"x\n{code}"):
+        graph.node[0].name = graph.node[1].input[0] = name
+        with tf.Graph().as_default(), pytest.raises(ValueError, match="not a valid"):
+            _imported(graph)
+    assert traces() == []
+
+
+def _imported(graph):
+    tf.import_graph_def(tf.GraphDef.FromString(graph.SerializeToString()), name="")
+    return tf.get_default_graph().get_operations()
+
+
+def test_collections_are_names_and_data(tmp_path, traces):
+    meta, code = MetaGraphDef(graph_def={}), f"{MODULE}:mark".encode()
+    meta.collection_def["mine"].bytes_list.value.extend([b"regrad: " + json.dumps(NAMED).encode(), code])
+    meta.collection_def[MODULE].bytes_list.value.append(code)
+    meta.collection_def["any"].any_list.value.add(type_url=f"type.googleapis.com/{MODULE}.mark", value=code)
+    (tmp_path / "m.meta").write_bytes(meta.SerializeToString())
+    assert tf.train.import_meta_graph(str(tmp_path / "m.meta")) is None
+    assert all(isinstance(item, bytes) for item in tf.get_collection("mine") + tf.get_collection(MODULE))
+    for key in (tf.GraphKeys.TRAINABLE_VARIABLES, "nodes"):
+        hostile = MetaGraphDef(graph_def={})
+        if key == "nodes":
+            hostile.collection_def[key].node_list.value.append(f"{MODULE}:mark")
+        else:
+            hostile.collection_def[key].bytes_list.value.append(VariableDef(variable_name=f"{MODULE}:mark").SerializeToString())
+        (tmp_path / "m.meta").write_bytes(hostile.SerializeToString())
+        with tf.Graph().as_default(), pytest.raises((KeyError, ValueError)):
+            tf.train.import_meta_graph(str(tmp_path / "m.meta"))
+    assert traces() == [] and MODULE not in sys.modules
+
+
+def test_the_state_file_sets_its_four_fields_only(tmp_path):
+    from regrad.train.checkpoint import CheckpointState
+
+    (tmp_path / "checkpoint").write_text('model_checkpoint_path: "m-1"\n__class__: "x"\n__dict__: "x"\n__str__: "x"\nother: 1\n'
+                                         'all_model_checkpoint_paths: "m-1"\n')
+    state = tf.train.get_checkpoint_state(str(tmp_path))
+    assert type(state) is CheckpointState and set(vars(state)) == set(vars(CheckpointState()))
+
+
+def _layer(class_name, **config):
+    return {"class_name": class_name, "config": {"name": "l", **config}}
+
+
+HOSTILE_LAYERS = {
+    "the class": (_layer(f"{MODULE}.mark"), "Unknown layer: regrad_marker.mark"),
+    "a class of the registry of Python": (_layer("__import__"), "Unknown layer"),
+    "a private class": (_layer("_function"), "Unknown layer"),
+    "a function that is no layer": (_layer("custom_object"), "Unknown layer"),
+    "a Lambda by name": (_layer("Lambda", function=f"{MODULE}:mark"), "Unknown function.*custom_objects"),
+    "a Lambda as Keras writes it": (_layer("Lambda", function=["4wEAAAAA", None, None], function_type="lambda", module="m"),
+                                    "bytecode of a lambda.*runs no code of files"),
+    "an activation": (_layer("Dense", units=1, activation=f"{MODULE}.mark"), "Unknown activation|not.*known|no activation"),
+    "an initializer": (_layer("Dense", units=1, kernel_initializer=_layer(f"{MODULE}.mark")), "Unknown initializer"),
+    "a regularizer": (_layer("Dense", units=1, kernel_regularizer=_layer(f"{MODULE}.mark")), "Unknown regularizer"),
+    "a constraint": (_layer("Dense", units=1, kernel_constraint=_layer(f"{MODULE}.mark")), "Could not interpret constraint"),
+    "a wrapped layer": (_layer("TimeDistributed", layer=_layer(f"{MODULE}.mark")), "Unknown layer"),
+    "a cell": (_layer("RNN", cell=_layer(f"{MODULE}.mark")), "Unknown layer"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE_LAYERS)
+@pytest.mark.parametrize("reader", ["model_from_json", "model_from_config", "from_config", "load_model"])
+def test_descriptions_of_keras_run_no_code(what, reader, tmp_path, traces):
+    layer, words = HOSTILE_LAYERS[what]
+    model = {"name": "m", "layers": [_layer("InputLayer", batch_input_shape=[None, 2, 3], dtype="float32"), layer]}
+    with pytest.raises((ValueError, AttributeError), match=words):
+        if reader == "model_from_json":
+            tf.keras.models.model_from_json(json.dumps({"class_name": "Sequential", "config": model}))
+        elif reader == "model_from_config":
+            tf.keras.models.model_from_config({"class_name": "Sequential", "config": model})
+        elif reader == "from_config":
+            tf.keras.Sequential.from_config(model)
+        else:
+            h5py = pytest.importorskip("h5py")
+            with h5py.File(tmp_path / "m.h5", "w") as file:
+                file.attrs["model_config"] = json.dumps({"class_name": "Sequential", "config": model})
+            tf.keras.models.load_model(str(tmp_path / "m.h5"))
+    assert traces() == [] and MODULE not in sys.modules
+
+
+@pytest.mark.parametrize("asked", [{"loss": f"{MODULE}.mark"}, {"loss": "mse", "metrics": [f"{MODULE}.mark"]},
+                                   {"loss": "mse", "optimizer_config": _layer(f"{MODULE}.mark")},
+                                   {"loss": "mse", "metrics": [_layer("get", identifier=f"{MODULE}.mark")]}])
+def test_how_a_model_is_trained_runs_no_code(asked, tmp_path, traces):
+    h5py = pytest.importorskip("h5py")
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+    model.compile("sgd", "mse")
+    model.save(str(tmp_path / "m.h5"))
+    with h5py.File(tmp_path / "m.h5", "a") as file:
+        was = json.loads(file.attrs["training_config"])
+        file.attrs["training_config"] = json.dumps({**was, **asked})
+    with pytest.raises((ValueError, TypeError)):
+        tf.keras.models.load_model(str(tmp_path / "m.h5"))
+    assert traces() == [] and MODULE not in sys.modules
+
+
+def test_other_readers_take_data(tmp_path, traces, monkeypatch):
+    code = f"__import__('{MODULE}').mark()"
+    settings = tf.contrib.training.HParams(rate=0.5, name="a")
+    for text in (json.dumps({"rate": code}), json.dumps({"__class__": code}), json.dumps({"set_hparam": NAMED})):
+        with pytest.raises((ValueError, KeyError, TypeError)):
+            settings.parse_json(text)
+    with pytest.raises(ValueError):
+        settings.parse(f"rate={code}")
+    (tmp_path / "words.txt").write_text(f"{code}\nb\n")
+    column = tf.feature_column.categorical_column_with_vocabulary_file("c", str(tmp_path / "words.txt"))
+    assert column.vocabulary_size == 2
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": {code: [code]}, "task": {"type": code, "index": 0}}))
+    tf.estimator.RunConfig()
+    assert traces() == [] and MODULE not in sys.modules
+
+
+# -- the list ---------------------------------------------------------------------------------------------------------------
+ROOT = pathlib.Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "security.md"
+# What reads bytes or text, or makes something of a name. `open` counts where its mode is not one for writing.
+READING = set("""FromString GFile MergeFromString ParseFromString Unpickler __import__ a2b_base64 b64decode decodebytes
+    decompress decompressobj eval exec frombuffer fromfile fromstring genfromtxt import_module iter_unpack literal_eval load
+    loads loadtxt memmap open read_bytes read_text reader urlsafe_b64decode CDLL DictReader File""".split())
+HARMLESS = {"self", "session", "backend", "files", "scopes", "program", "disk_cache", "v", "x", "loader", "picture"}  # x.load()
+
+
+def _reads(path):
+    """Yields the names of the reading functions that a module calls, and those of the standard library by which it could."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [n.name for n in node.names]
+            yield from set(names) & {"pickle", "marshal", "shelve", "dill", "cloudpickle", "yaml", "zipfile", "tarfile",
+                                                   "xml.etree.ElementTree"}
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func
+        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        owner = called.value.id if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) else ""
+        mode = node.args[1].value if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) else ""
+        if name in ("eval", "exec") and isinstance(called, ast.Attribute):
+            continue  # methods of tensors and sessions
+        if name in READING and owner not in HARMLESS and not (name == "open" and str(mode)[:1] in ("w", "a", "x") and mode):
+            yield name
+
+
+def test_every_module_that_reads_is_on_the_page():
+    page = set(re.findall(r"`([\w/]+\.py)`", PAGE.read_text()))
+    package = ROOT / "regrad"
+    reading = {str(path.relative_to(package)): found for path in package.rglob("*.py") if (found := set(_reads(path)))}
+    assert {name: found for name, found in reading.items() if name not in page} == {}
+    assert {name for name in page if name != "script.py" and not (package / name).exists()} == set()
+
+
+def test_every_reader_of_the_page_is_attacked():
+    rows = re.findall(r"^\| (.*) \|$", PAGE.read_text().partition("## Readers")[2], re.M)[2:]
+    assert len(rows) > 15
+    for row in rows:
+        links = re.findall(r"\]\(\.\./(tests/[\w/]+\.py)(?:#(\w+))?\)", row.split(" | ")[-1])
+        assert links, row
+        for file, test in links:
+            assert f"def {test}(" in (ROOT / file).read_text() if test else (ROOT / file).exists(), (row, test)
