@@ -11,6 +11,7 @@ that holds the data itself, as messages.
 """
 
 import glob
+import math
 import os
 import re
 import struct
@@ -19,8 +20,9 @@ import numpy as np
 
 from regrad.core.dtypes import as_dtype
 from regrad.core.files import in_place_of, remove_if_there
-from regrad.core.messages import TensorProto, TensorShapeProto, make_ndarray
+from regrad.core.messages import MOST_AXES, TensorProto, TensorShapeProto, make_ndarray
 from regrad.core.proto import BYTES, Message, entries, fields, read_varint, varint
+from regrad.core.reading import reading
 from regrad.core.records import masked_crc
 from regrad.core.tables import is_table, read_table, table_bytes
 
@@ -84,13 +86,18 @@ def _encoded(array, dtype):
 
 def _decoded(data, dtype, shape, stored):
     """The inverse: returns the array; ValueError where the bytes do not fit, or have another checksum than `stored`."""
-    count = int(np.prod(shape, dtype=np.int64))
+    count = math.prod(shape)
     checked = data
     if dtype.name == "string":
+        if count > len(data):
+            raise ValueError(f"{len(data)} bytes for {count} strings")
         at, lengths = 0, []
-        for _ in range(count):
-            n, at = read_varint(data, at)
-            lengths.append(n)
+        try:
+            for _ in range(count):
+                n, at = read_varint(data, at)
+                lengths.append(n)
+        except IndexError:
+            raise ValueError("the lengths of its strings are damaged") from None
         plain, check = _lengths_checked(lengths)
         if bytes(data[at:at + 4]) != check or sum(lengths) != len(data) - at - 4:
             raise ValueError("the lengths of its strings are damaged")
@@ -109,7 +116,11 @@ def _decoded(data, dtype, shape, stored):
 
 
 def _sizes(shape):
-    return [d.size for d in shape.dim]
+    """Returns the sizes that a TensorShapeProto tells; ValueError for what no array has."""
+    sizes = [d.size for d in shape.dim]
+    if min(sizes, default=0) < 0 or len(sizes) > MOST_AXES:
+        raise ValueError(f"there is no array of shape {sizes}")
+    return sizes
 
 
 # -- slices ------------------------------------------------------------------------------------------------------
@@ -212,24 +223,29 @@ class Bundle:
     """A checkpoint of version 2: `shapes` and `dtypes` by name, and `array(name)`."""
 
     def __init__(self, prefix):
-        """Raises: OSError: a file is missing. ValueError: one is damaged."""
+        """Raises: OSError: a file is missing. DataLossError: one is damaged."""
         self.prefix = prefix
-        with open(prefix + INDEX, "rb") as file:
-            items = dict(read_table(file.read()))
-        header = BundleHeaderProto.FromString(items.pop(b"", b""))
-        if header.endianness:
-            raise ValueError("it was written by a machine of the other byte order")
-        entries = {key: BundleEntryProto.FromString(value) for key, value in items.items()}
+        with reading(prefix + INDEX) as at:
+            with open(prefix + INDEX, "rb") as file:
+                items = dict(read_table(file.read()))
+            header = BundleHeaderProto.FromString(items.pop(b"", b""))
+            if header.endianness:
+                raise ValueError("it was written by a machine of the other byte order")
+            entries, self.shapes, self.dtypes = {}, {}, {}
+            for key, value in items.items():
+                at.place = f"the entry of {key.decode()!r}" if not key.startswith(b"\0") else f"the slice {key!r}"
+                entry = entries[key] = BundleEntryProto.FromString(value)
+                if not key.startswith(b"\0"):
+                    self.shapes[key.decode()], self.dtypes[key.decode()] = _sizes(entry.shape), as_dtype(entry.dtype)
         self._slices = {key: entry for key, entry in entries.items() if key.startswith(b"\0")}
         self._entries = {key.decode(): entry for key, entry in entries.items() if not key.startswith(b"\0")}
-        self.shapes = {name: _sizes(entry.shape) for name, entry in self._entries.items()}
-        self.dtypes = {name: as_dtype(entry.dtype) for name, entry in self._entries.items()}
-        self._paths = [f"{prefix}.data-{i:05d}-of-{header.num_shards:05d}" for i in range(header.num_shards)]
+        self._paths = {i: f"{prefix}.data-{i:05d}-of-{header.num_shards:05d}"
+                       for i in sorted({entry.shard_id for entry in entries.values() if not entry.slices})}
         self.check_data()
 
     def check_data(self):
         """Raises FileNotFoundError where a file of the data is missing."""
-        for path in self._paths:
+        for path in self._paths.values():
             if not os.path.isfile(path):
                 raise FileNotFoundError(f"its data are missing: {path}")
 
@@ -237,23 +253,55 @@ class Bundle:
         entry = self._entries[name]
         if not entry.slices:
             return self._value(entry)
-        whole = np.empty(self.shapes[name], self.dtypes[name].as_numpy_dtype)
-        for proto in entry.slices:
-            extents = _extents(proto)
-            part = self._slices.get(_slice_key(name, extents))
-            if part is None:
-                raise ValueError(f"its slice {extents} is missing")
-            whole[place(extents)] = self._value(part)
-        return whole
+        extents = [_extents(proto) for proto in entry.slices]
+        parts = [self._slices.get(_slice_key(name, e)) for e in extents]
+        kept = sum(os.path.getsize(path) for path in self._paths.values())
+        return _joined(self.shapes[name], self.dtypes[name], extents, parts, kept, self._value)
 
     def _value(self, entry):
-        path = self._paths[entry.shard_id]
+        dtype, shape, path = as_dtype(entry.dtype), _sizes(entry.shape), self._paths[entry.shard_id]
         with open(path, "rb") as file:
+            there = os.fstat(file.fileno()).st_size
+            if not 0 <= entry.offset <= entry.offset + entry.size <= there:
+                raise ValueError(f"{path}: {entry.size} bytes from byte {entry.offset} on go beyond its {there} bytes: it was "
+                                 "cut short, or the index belongs to another")
             file.seek(entry.offset)
             data = file.read(entry.size)
-        if len(data) != entry.size:
-            raise ValueError(f"{path} ends before its last byte: the file was cut short")
-        return _decoded(data, as_dtype(entry.dtype), _sizes(entry.shape), entry.crc32c)
+        return _decoded(data, dtype, shape, entry.crc32c)
+
+
+def _joined(shape, dtype, extents, parts, kept, value):
+    """Returns the whole that slices make up.
+
+    Args:
+      extents, parts: where each slice is, and what holds it, None where that is missing.
+      kept: how many bytes there are of all slices: an array that cannot be made of them is not begun.
+      value: function of what holds a slice that returns an array of its elements.
+
+    Raises:
+      ValueError: they do not make up a whole, each element once.
+    """
+    sizes = []
+    for e, part in zip(extents, parts):
+        if part is None:
+            raise ValueError(f"its slice {e} is missing")
+        if len(e) != len(shape) or any((start, n) != (0, -1) and not 0 <= start <= start + n <= size
+                                       for (start, n), size in zip(e, shape)):
+            raise ValueError(f"its slice {e} goes beyond its shape {shape}")
+        sizes.append(math.prod(size if n < 0 else n for (_, n), size in zip(e, shape)))
+    if sum(sizes) != math.prod(shape) or sum(sizes) > kept:
+        raise ValueError(f"its shape {shape} has {math.prod(shape)} elements, its slices, of {kept} bytes, {sum(sizes)}")
+    whole, given = np.empty(shape, dtype.as_numpy_dtype), np.zeros(shape if len(parts) > 1 else (), bool)
+    for e, size, part in zip(extents, sizes, parts):
+        found, at = value(part), place(e)
+        if found.size != size:
+            raise ValueError(f"its slice {e} has {found.size} elements instead of {size}")
+        whole[at] = found.reshape(whole[at].shape)
+        if len(parts) > 1:
+            if given[at].any():
+                raise ValueError(f"its slice {e} overlaps another")
+            given[at] = True
+    return whole
 
 
 # -- version 1 ---------------------------------------------------------------------------------------------------
@@ -267,8 +315,15 @@ def files_of_slices(prefix):
 def remove(prefix):
     """Deletes the files of a checkpoint, of either version, those that exist."""
     data = glob.glob(glob.escape(prefix) + ".data-?????-of-?????")
-    for path in (prefix + INDEX, *(data or files_of_slices(prefix))):
+    for path in (prefix + INDEX, *(data or filter(_ends_as_table, files_of_slices(prefix)))):
         remove_if_there(path)
+
+
+def _ends_as_table(path):
+    """Returns whether a file may be one of a checkpoint of version 1, which has no ending of its own: no other is deleted."""
+    with open(path, "rb") as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - 48))
+        return is_table(file.read())
 
 
 class Slices:
@@ -277,30 +332,21 @@ class Slices:
     def __init__(self, paths):
         self.shapes, self.dtypes, self._found, self._data = {}, {}, {}, {}
         for path in paths:
-            with open(path, "rb") as file:
-                data = file.read()
-            if not is_table(data):
-                raise ValueError("it is no table, or was cut short: its last bytes are others")
-            items = read_table(data)
-            _, head = next(items)
-            for tensor in SavedTensorSlices.FromString(head).meta.tensor:
-                self.shapes[tensor.name], self.dtypes[tensor.name] = _sizes(tensor.shape), as_dtype(tensor.type)
-                self._found.setdefault(tensor.name, []).extend(_extents(s) for s in tensor.slice)
-            self._data.update(items)
+            with reading(path):
+                with open(path, "rb") as file:
+                    items = read_table(file.read())
+                _, head = next(items, (None, b""))
+                for tensor in SavedTensorSlices.FromString(head).meta.tensor:
+                    self.shapes[tensor.name], self.dtypes[tensor.name] = _sizes(tensor.shape), as_dtype(tensor.type)
+                    self._found.setdefault(tensor.name, []).extend(_extents(s) for s in tensor.slice)
+                self._data.update(items)
 
     def array(self, name):
-        dtype = self.dtypes[name]
-        whole = np.empty(self.shapes[name], object if dtype.name == "string" else dtype.as_numpy_dtype)
-        for extents in self._found[name]:
-            stored = self._data.get(_slice_key(name, extents))
-            if stored is None:
-                raise ValueError(f"its slice {extents} is missing")
-            target = whole[place(extents)]
-            value = _flat(SavedTensorSlices.FromString(stored).data.data, dtype)
-            if value.size != target.size:
-                raise ValueError(f"its slice {extents} has {value.size} elements instead of {target.size}")
-            target[...] = value.reshape(target.shape)
-        return whole
+        dtype, extents = self.dtypes[name], self._found[name]
+        parts = [self._data.get(_slice_key(name, e)) for e in extents]
+        kept = sum(len(part) for part in parts if part is not None)
+        return _joined(self.shapes[name], dtype, extents, parts, kept,
+                       lambda part: _flat(SavedTensorSlices.FromString(part).data.data, dtype))
 
 
 def _flat(data, dtype):

@@ -4,7 +4,8 @@
     ├── OpError                     TF's run-time errors: carry `.op`, `.node_def`, `.message`, `.error_code`
     │   ├── CancelledError ... UnauthenticatedError      one class per TF error code
     │   ├── InvalidArgumentError    bad value met while running
-    │   └── FailedPreconditionError uninitialised variable, closed queue ...
+    │   ├── FailedPreconditionError uninitialised variable, closed queue ...
+    │   └── DataLossError ── Damaged(ValueError)         bytes that are not what their format says; regrad/core/reading.py
     ├── BadValue                    what an op cannot take: InvalidArgumentError and ValueError in one
     │   └── ShapeError              shapes that cannot go together
     ├── Unsupported                 what no kernel computes: UnimplementedError and ValueError in one
@@ -167,6 +168,12 @@ class DataLossError(OpError):
     error_code = DATA_LOSS
 
 
+class Damaged(DataLossError, ValueError):
+    """Bytes that are not what their format says; `file` is the name of theirs, None where nobody has said it yet."""
+
+    file = None
+
+
 class UnauthenticatedError(OpError):
     """The caller is not authenticated."""
 
@@ -213,11 +220,13 @@ def _as_both(own, kind):
 
 
 class BadValue(InvalidArgumentError, ValueError):
-    """A shape or value that an operation cannot take.
+    """A shape or value that an operation cannot take; `file` is the name of what it came from, where that was a file.
 
     TF refuses what it finds while building with ValueError, and what it finds when running with InvalidArgumentError.
     Regrad finds more while building, so that what it refuses there is both.
     """
+
+    file = None
 
 
 class ShapeError(BadValue):
@@ -261,6 +270,8 @@ def lowering_failure(error, op):
 
     A lowering that is handed what it cannot take fails with the words of NumPy or JAX.
     """
+    if isinstance(error, Damaged):
+        return None
     if isinstance(error, (ValueError, TypeError, IndexError, ZeroDivisionError)):
         return InvalidArgumentError(None, op, f"{op.type}: {error}")
     if isinstance(error, MemoryError):

@@ -51,3 +51,16 @@ def remove_if_there(path):
     """Deletes a file; nothing if it does not exist."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         os.remove(path)
+
+
+def below(folder, path):
+    """Returns whether a path leads into a folder, whatever links are on the way."""
+    folder = os.path.realpath(folder)
+    return os.path.commonpath([folder, os.path.realpath(path)]) == folder
+
+
+def within(path):
+    """Returns whether a path that stands in a file leads nowhere but below the folder it is relative to, links aside."""
+    parts = path.replace("\\", "/").split("/")
+    return bool(path) and "\0" not in path and ".." not in parts and not os.path.isabs(path) and not path.startswith("/") \
+        and not os.path.splitdrive(path)[0]

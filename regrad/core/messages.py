@@ -1,5 +1,7 @@
 """TensorFlow's messages that programs make and files hold, by TF's names and field numbers (facts of its .proto files)."""
 
+import math
+
 import numpy as np
 
 from regrad.core.dtypes import as_dtype
@@ -187,6 +189,8 @@ class RunMetadataProto(Message):
 
 # -- tensors ------------------------------------------------------------------------------------------
 
+MOST_AXES = 32 if np.lib.NumpyVersion(np.__version__) < "2.0.0" else 64  # of NumPy's arrays
+_LARGEST = 1 << 31  # bytes of a message, as of Protocol Buffers, and so of a value that one holds or stands for
 _LISTS = {"float32": "float_val", "float64": "double_val", "int64": "int64_val", "bool": "bool_val", "string": "string_val",
           "uint32": "uint32_val", "uint64": "uint64_val"}
 
@@ -269,29 +273,61 @@ def make_ndarray(tensor):
       TypeError: a type that has no NumPy form.
       ValueError: other than the values that the shape asks for: the message is damaged.
     """
+    dtype, shape, flat = _elements(tensor)
+    size = math.prod(shape)
+    # The last element stands for all that follow.
+    return np.concatenate([flat, np.repeat(flat[-1:], size - flat.size)]).reshape(shape)
+
+
+def stored_ndarray(tensor):
+    """Returns what `make_ndarray` does, not to be written to: one value that stands for all takes no more memory than one."""
+    dtype, shape, flat = _elements(tensor)
+    return np.broadcast_to(flat, shape) if flat.size == 1 < math.prod(shape) else make_ndarray(tensor)
+
+
+def _elements(tensor):
+    """Returns (DType, shape, the elements that stand in a TensorProto, the last for all that follow)."""
     dtype = as_dtype(tensor.dtype)
     shape = [d.size for d in tensor.tensor_shape.dim]
-    size = int(np.prod(shape, dtype=np.int64))
+    if min(shape, default=0) < 0 or len(shape) > MOST_AXES or tensor.tensor_shape.unknown_rank:
+        raise ValueError(f"A TensorProto of {dtype.name}{shape}: there is no array of that shape.")
+    size = math.prod(shape)
+    item = np.dtype(dtype.as_numpy_dtype).itemsize
     if tensor.tensor_content:
-        if len(tensor.tensor_content) != size * np.dtype(dtype.as_numpy_dtype).itemsize:
+        if len(tensor.tensor_content) != size * item or dtype.name == "string":
             raise ValueError(f"A TensorProto of {dtype.name}{shape} holds {len(tensor.tensor_content)} bytes, which are not "
                              f"{size} values.")
-        return np.frombuffer(tensor.tensor_content, dtype.as_numpy_dtype).copy().reshape(shape)
+        return dtype, shape, np.frombuffer(tensor.tensor_content, dtype.as_numpy_dtype)
     if dtype.name in ("float16", "bfloat16"):
-        flat = np.array(tensor.half_val, np.uint16).view(dtype.as_numpy_dtype)
+        flat = _integers(tensor.half_val, np.uint16).view(dtype.as_numpy_dtype)
     elif dtype.is_complex:
-        flat = np.array(tensor.scomplex_val if dtype.name == "complex64" else tensor.dcomplex_val,
-                        dtype.real_dtype.as_numpy_dtype).view(dtype.as_numpy_dtype)
-    elif dtype.name in _LISTS or dtype.is_integer:
-        flat = np.array(getattr(tensor, _LISTS.get(dtype.name, "int_val")), dtype.as_numpy_dtype)
+        parts = np.array(tensor.scomplex_val if dtype.name == "complex64" else tensor.dcomplex_val,
+                         dtype.real_dtype.as_numpy_dtype)
+        if parts.size % 2:
+            raise ValueError(f"A TensorProto of {dtype.name}{shape} holds {parts.size} numbers, and two make a value.")
+        flat = parts.view(dtype.as_numpy_dtype)
+    elif dtype.name in _LISTS:
+        flat = np.array(getattr(tensor, _LISTS[dtype.name]), dtype.as_numpy_dtype)
+    elif dtype.is_integer:
+        flat = _integers(tensor.int_val, dtype.as_numpy_dtype)
     else:
         raise TypeError(f"Unsupported tensor type: {dtype.name}")
     if flat.size == 0 and size:
         flat = np.zeros(1, dtype.as_numpy_dtype)
-    if flat.size > size or min(shape, default=0) < 0:
+    if flat.size > size:
         raise ValueError(f"A TensorProto of {dtype.name}{shape} holds {flat.size} values.")
-    # The last element stands for all that follow.
-    return np.concatenate([flat, np.repeat(flat[-1:], size - flat.size)]).reshape(shape)
+    if flat.size < size and size * item > _LARGEST:
+        raise ValueError(f"A TensorProto of {dtype.name}{shape} holds {flat.size} values for {size * item} bytes; no message "
+                         f"has room for more than {_LARGEST}.")
+    return dtype, shape, flat
+
+
+def _integers(values, dtype):
+    found = np.array(values, np.int64)
+    made = found.astype(dtype)
+    if (made != found).any():
+        raise ValueError(f"A TensorProto of {np.dtype(dtype)} holds {found[made != found][0]}, which is none.")
+    return made
 
 
 __all__ = ["BytesList", "Event", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList",

@@ -13,6 +13,7 @@ import struct
 import numpy as np
 
 from regrad.core.dtypes import enum_name
+from regrad.core.errors import Damaged
 
 _VARINT, _FIXED64, BYTES, _FIXED32 = 0, 1, 2, 5
 _WIRE = {"float": _FIXED32, "double": _FIXED64, "string": BYTES, "bytes": BYTES, "int32": _VARINT, "int64": _VARINT,
@@ -20,6 +21,11 @@ _WIRE = {"float": _FIXED32, "double": _FIXED64, "string": BYTES, "bytes": BYTES,
 _DEFAULTS = {"float": 0.0, "double": 0.0, "string": "", "bytes": b"", "bool": False}
 _RANGES = {"int32": (-2**31, 2**31), "enum": (-2**31, 2**31), "int64": (-2**63, 2**63), "uint32": (0, 2**32),
            "fixed32": (0, 2**32), "uint64": (0, 2**64)}
+NESTED = 100  # messages in one another that are read, as of Protocol Buffers
+
+
+class _Broken(ValueError):
+    """What is wrong with a message's bytes, and where."""
 
 
 class Field:
@@ -76,6 +82,7 @@ def fields(text):
 
 
 _types: dict = {}
+_KEY = Field("1 key string")  # of a map's entry
 
 
 class Repeated(list):
@@ -174,14 +181,14 @@ class Serialized:
         """Reads the message from bytes, in place of what it held; returns how many bytes that were.
 
         Raises:
-          ValueError: `data` is no such message.
+          DataLossError: (a ValueError too) `data` is no such message.
         """
         self.Clear()
         return self.MergeFromString(data)
 
     @classmethod
     def FromString(cls, data):
-        """Returns the message that bytes hold; ValueError where that is none."""
+        """Returns the message that bytes hold; DataLossError, which is a ValueError too, where that is none."""
         message = cls()
         message.MergeFromString(data)
         return message
@@ -330,38 +337,47 @@ class Message(Serialized):
         """Adds what bytes hold. Unknown fields are left out.
 
         Raises:
-          ValueError: `data` is no such message.
+          DataLossError: (a ValueError too) `data` is no such message.
         """
-        data = memoryview(data)
-        at = 0
         try:
-            while at < len(data):
-                key, at = read_varint(data, at)
-                field = self._by_number.get(key >> 3)
-                value, at = _read_value(data, at, key & 7)
-                if field is not None:
-                    self._merge(field, value, key & 7)
-        except (IndexError, struct.error, ValueError) as error:
-            raise ValueError(f"Error parsing message with type '{type(self).__name__}': {error}") from None
+            self._read(memoryview(data), 0, 0)
+        except _Broken as error:
+            raise Damaged(f"Error parsing message with type '{type(self).__name__.removeprefix('Proto')}': {error}") from None
         return len(data)
 
-    def _merge(self, field, value, wire):
+    def _read(self, data, start, depth):
+        """Adds what `data` hold, which are at byte `start` of the whole, in a message in `depth` others."""
+        at = before = 0
+        try:
+            if depth > NESTED:
+                raise ValueError(f"more than {NESTED} messages in one another")
+            while at < len(data):
+                before = at
+                key, at = read_varint(data, at)
+                value, at = _read_value(data, at, key & 7)
+                field = self._by_number.get(key >> 3)
+                if field is not None:
+                    place = start + at - (len(value) if key & 7 == BYTES else 0)
+                    self._merge(field, value, key & 7, place, depth)
+        except _Broken:
+            raise
+        except IndexError:
+            raise _Broken(f"at byte {start + before}, the data end in the middle of a field") from None
+        except (struct.error, ValueError) as error:
+            raise _Broken(f"at byte {start + before}, {error}") from None
+
+    def _merge(self, field, value, wire, place, depth):
+        if wire != BYTES and (field.mapped or field.is_message):
+            raise ValueError(f"field {field.name!r} of type {field.kind} has wire type {wire}")
         if field.mapped:
-            entry = {k >> 3: v for k, v in entries(value)}
-            key = bytes(entry.get(1, b"")).decode()
-            if field.is_message:
-                getattr(self, field.name)[key].ParseFromString(entry.get(2, b""))
-            else:
-                getattr(self, field.name)[key] = _decoded(field, entry.get(2), _WIRE[field.kind])
+            self._merge_entry(field, value, place, depth)
         elif field.is_message:
-            if wire != BYTES:
-                raise ValueError(f"Error parsing message with type '{type(self).__name__}': field {field.name!r}")
+            child = field.message()() if field.repeated else getattr(self, field.name)
+            child._read(value, place, depth + 1)
             if field.repeated:
-                getattr(self, field.name).append(field.message().FromString(value))
+                list.append(getattr(self, field.name), child)
             else:
-                child = getattr(self, field.name)
                 child._touch()
-                child.MergeFromString(value)
         elif field.repeated:
             if wire == BYTES and _WIRE[field.kind] != BYTES:
                 getattr(self, field.name).extend(_unpacked(field, value))
@@ -369,6 +385,27 @@ class Message(Serialized):
                 getattr(self, field.name).append(_decoded(field, value, wire))
         else:
             setattr(self, field.name, _decoded(field, value, wire))
+
+    def _merge_entry(self, field, value, place, depth):
+        """Adds an entry of a map: a message of a key, 1, and a value, 2."""
+        name, wire, of_value = "", _WIRE.get(field.kind, BYTES), None
+        at = 0
+        while at < len(value):
+            key, at = read_varint(value, at)
+            found, at = _read_value(value, at, key & 7)
+            if key >> 3 == 1:
+                name = _decoded(_KEY, found, key & 7)
+            elif key >> 3 == 2:
+                wire, of_value, place_of = key & 7, found, place + at - (len(found) if key & 7 == BYTES else 0)
+        if not field.is_message:
+            getattr(self, field.name)[name] = _decoded(field, of_value, wire)
+            return
+        child = field.message()()
+        if wire != BYTES:
+            raise ValueError(f"the value of an entry of {field.name!r} has wire type {wire}")
+        if of_value is not None:
+            child._read(of_value, place_of, depth + 1)
+        getattr(self, field.name).put(name, child)
 
     def __eq__(self, other):
         return type(other) is type(self) and self.SerializeToString() == other.SerializeToString()
@@ -399,15 +436,17 @@ def varint(n):
 
 
 def read_varint(data, at):
-    """Returns (the integer that stands at `at`, where it ends); IndexError where the data end in it."""
+    """Returns (the integer that stands at `at`, where it ends); IndexError where the data end in it, ValueError if it is longer
+    than one of 64 bits."""
     n = shift = 0
-    while True:
+    while shift < 70:
         byte = data[at]
         at += 1
         n |= (byte & 127) << shift
         if byte < 128:
-            return n, at
+            return n & 2**64 - 1, at
         shift += 7
+    raise ValueError("an integer of more than ten bytes")
 
 
 def _read_value(data, at, wire):

@@ -3,6 +3,8 @@
 import re
 
 from regrad.core.dtypes import as_dtype
+from regrad.core.errors import Damaged
+from regrad.core.proto import NESTED
 
 _TOKEN = re.compile(r"""
     \s+ | \#[^\n]*
@@ -16,19 +18,38 @@ _ESCAPE = re.compile(rb"\\([0-7]{1,3}|[xX][0-9a-fA-F]{1,2}|.)", re.DOTALL)
 def parse(message, text):
     """Adds to `message` what a text holds; fields that its class has not are left out.
 
+    Args:
+      text: a string, or its bytes in UTF-8.
+
     Raises:
-      ValueError: the text is no such message; with the line.
+      DataLossError: (a ValueError too) the text is no such message; with the line.
     """
-    tokens = _Tokens(text)
-    _fields(message, tokens, None)
+    if isinstance(text, bytes):
+        try:
+            text = text.decode()
+        except UnicodeDecodeError as error:
+            line = text.count(10, 0, error.start) + 1
+            raise Damaged(f"line {line}: {error}") from None
+    _fields(message, _Tokens(text), None)
     return message
+
+
+def parsed(kind, data):
+    """Returns the message of class `kind` that bytes hold, or their text where they are that.
+
+    Raises:
+      DataLossError: (a ValueError too) they are neither.
+    """
+    if data and all(32 <= c < 127 or c in b"\t\n\r" for c in data[:200]):
+        return parse(kind(), data)
+    return kind.FromString(data)
 
 
 class _Tokens:
     """The tokens of a text; `found` is (kind, text) of the one that comes, None at the end."""
 
     def __init__(self, text):
-        self.text, self.at, self.found = text, 0, None
+        self.text, self.at, self.found, self.depth = text, 0, None, 0
         self.step()
 
     def step(self):
@@ -54,12 +75,15 @@ class _Tokens:
         return True
 
     def error(self, what):
-        return ValueError(f"line {self.text.count(chr(10), 0, self.at) + 1}: {what}")
+        return Damaged(f"line {self.text.count(chr(10), 0, self.at) + 1}: {what}")
 
 
 def _fields(message, tokens, end):
     """Reads fields up to the mark `end`; for a message None they are read past."""
     known = type(message).FIELDS if message is not None else {}
+    tokens.depth += 1
+    if tokens.depth > NESTED:
+        raise tokens.error(f"more than {NESTED} messages in one another")
     while tokens.found != (end and ("mark", end)):
         if tokens.found is None or tokens.found[0] != "word":
             raise tokens.error("a field's name is expected" if tokens.found else f"the text ends before {end!r}")
@@ -74,6 +98,7 @@ def _fields(message, tokens, end):
         tokens.take(",") or tokens.take(";")
     if end:
         tokens.step()
+    tokens.depth -= 1
 
 
 def _value(message, field, tokens):
@@ -85,9 +110,10 @@ def _value(message, field, tokens):
         raise tokens.error("a value is expected")
     kind, text = tokens.step()
     if kind == "string":
-        value = unescaped(text)
+        parts = [text]
         while tokens.found is not None and tokens.found[0] == "string":  # strings that follow each other are one
-            value += unescaped(tokens.step()[1])
+            parts.append(tokens.step()[1])
+        value = b"".join(map(unescaped, parts))
     if field is None:
         return
     try:

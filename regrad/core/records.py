@@ -6,18 +6,22 @@ is the CRC-32C of the bytes, rotated by 15 bits and moved by a constant.
 
 import functools
 import gzip
+import io
 import os
 import struct
 import zlib
 
 import numpy as np
 
-from regrad.core.errors import DataLossError, NotFoundError
+from regrad.core.errors import Damaged, NotFoundError
+from regrad.core.files import translated
+from regrad.core.reading import each
 
 _POLYNOMIAL = 0x82F63B78  # Castagnoli's, reflected
 _DOUBLINGS = 8
 _WORDS = 1 << _DOUBLINGS  # a lane's length in words of four bytes
 _LANE = 4 * _WORDS
+_PART = 1 << 24  # bytes that are read at once
 
 
 @functools.cache
@@ -100,21 +104,53 @@ def framed(data):
 
 
 def opened(path, compression=""):
-    """Returns a record file open for reading; compression is "", "GZIP" or "ZLIB"."""
+    """Returns a record file open for reading; compression is "", "GZIP" or "ZLIB". Read it within `reading(path)`."""
     path = os.fspath(path)
     if not os.path.exists(path):
         raise NotFoundError(None, None, f"{path}; No such file or directory")
-    if compression == "GZIP":
-        return gzip.open(path, "rb")
-    if compression == "ZLIB":
-        import io
+    with translated(path):
+        if compression == "GZIP":
+            return gzip.open(path, "rb")
+        file = open(path, "rb")
+        return io.BufferedReader(_Inflated(file)) if compression == "ZLIB" else file
 
-        with open(path, "rb") as file:
-            try:
-                return io.BytesIO(zlib.decompress(file.read()))
-            except zlib.error as error:
-                raise DataLossError(None, None, f"{path}: {error}") from None
-    return open(path, "rb")
+
+class _Inflated(io.RawIOBase):
+    """What a file holds that zlib compressed."""
+
+    def __init__(self, file):
+        self._file, self._zlib, self._data = file, zlib.decompressobj(), b""
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        while not self._zlib.eof:
+            data = self._zlib.unconsumed_tail or self._file.read(io.DEFAULT_BUFFER_SIZE)
+            found = self._zlib.decompress(data, len(buffer))
+            if found:
+                buffer[:len(found)] = found
+                return len(found)
+            if not data:
+                raise EOFError
+        return 0
+
+    def close(self):
+        self._file.close()
+        super().close()
+
+
+def _exactly(file, count):
+    """Returns the next `count` bytes, fewer at the end: memory is taken as they come, not as a length says that they will."""
+    data = file.read(min(count, _PART))
+    if len(data) == count or len(data) < _PART:
+        return data
+    parts = [data]
+    while data and count > len(data):
+        count -= len(data)
+        data = file.read(min(count, _PART))
+        parts.append(data)
+    return b"".join(parts)
 
 
 def read_records(path, compression=""):
@@ -124,20 +160,20 @@ def read_records(path, compression=""):
       NotFoundError: no such file.
       DataLossError: a checksum is wrong, or the file ends within a record.
     """
-    at = 0
-
-    def lost(what):
-        return DataLossError(None, None, f"{os.fspath(path)}: {what}")
-
     with opened(path, compression) as file:
-        while header := file.read(12):
-            if len(header) < 12 or masked_crc(header[:8]) != struct.unpack("<I", header[8:])[0]:
-                raise lost(f"corrupted record at {at} (its length), or a truncated file")
-            (length,) = struct.unpack("<Q", header[:8])
-            data = file.read(length + 4)
-            if len(data) < length + 4:
-                raise lost(f"truncated record at {at}")
-            if masked_crc(data[:-4]) != struct.unpack("<I", data[-4:])[0]:
-                raise lost(f"corrupted record at {at} (its data)")
-            yield data[:-4]
-            at += length + 16
+        yield from each(path, _records(file))
+
+
+def _records(file):
+    at = 0
+    while header := file.read(12):
+        if len(header) < 12 or masked_crc(header[:8]) != struct.unpack("<I", header[8:])[0]:
+            raise Damaged(f"corrupted record at {at} (its length), or a truncated file")
+        (length,) = struct.unpack("<Q", header[:8])
+        data = _exactly(file, length + 4)
+        if len(data) < length + 4:
+            raise Damaged(f"truncated record at {at}: it says that it has {length} bytes, and {max(0, len(data) - 4)} follow")
+        if masked_crc(data[:-4]) != struct.unpack("<I", data[-4:])[0]:
+            raise Damaged(f"corrupted record at {at} (its data)")
+        yield data[:-4]
+        at += length + 16

@@ -17,6 +17,7 @@ from regrad.core.errors import DataLossError, InvalidArgumentError
 from regrad.core.graph import Tensor, get_default_graph, operations_within
 from regrad.core.host import as_array
 from regrad.core.opdef import Spec
+from regrad.core.reading import each
 from regrad.core.records import opened, read_records
 from regrad.core.shapes import TensorShape, as_dims, compatible, text
 from regrad.data.iterator import Scope, make_initializable_iterator, make_one_shot_iterator
@@ -477,7 +478,8 @@ class _FileDataset(Dataset):
             nonlocal records
             while True:
                 if records is None:
-                    records = self.records(next(files), scope)
+                    path = next(files)
+                    records = each(path, self.records(path, scope))
                 for record in records:
                     return [np.array(record, object)]
                 records = None

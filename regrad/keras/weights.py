@@ -14,7 +14,14 @@ from regrad.core.dtypes import string
 from regrad.core.errors import NotFoundError
 from regrad.keras import backend
 from regrad.layers.base import Layer
-from regrad.train.checkpoint import OBJECTS, CheckpointReader, TrackableObjectGraph, checkpoint_exists, update_checkpoint_state
+from regrad.train.checkpoint import (
+    OBJECTS,
+    CheckpointReader,
+    TrackableObjectGraph,
+    checkpoint_exists,
+    objects_of,
+    update_checkpoint_state,
+)
 from regrad.variables.variable import Variable
 
 _ENDINGS = (".h5", ".hdf5", ".keras")
@@ -161,7 +168,7 @@ def _stored(model, reader):
     """Returns {variable: key in the checkpoint}: by the ways that lead to them, or, of one without objects, by names."""
     if not reader.has_tensor(OBJECTS):
         return {v: v.op.name for v in model.weights if reader.has_tensor(v.op.name)}
-    nodes = TrackableObjectGraph.FromString(reader.get_tensor(OBJECTS)).nodes
+    nodes = objects_of(reader).nodes
     found, stack, seen = {}, [(model, 0)], set()
     while stack:
         thing, i = stack.pop()

@@ -14,6 +14,7 @@ from regrad.core.dtypes import float32, int32, int64
 from regrad.core.errors import ShapeError
 from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.opdef import Spec, define_op, rank_is, spec_text
+from regrad.core.reading import reading
 from regrad.ops.random import get_seed
 
 CandidateSampler = collections.namedtuple(
@@ -91,8 +92,12 @@ def _log_uniform(range_max):
 
 def _unigrams(range_max, vocab_file="", distortion=1.0, num_reserved_ids=0, unigrams=()):
     if vocab_file:
-        with open(vocab_file, newline="") as file:
-            unigrams = [float(row[-1]) for row in csv.reader(file) if row]
+        with reading(vocab_file) as at, open(vocab_file, newline="", encoding="utf-8") as file:
+            unigrams = []
+            for row in (rows := csv.reader(file)):
+                at.place = f"line {rows.line_num}"
+                if row:
+                    unigrams.append(float(row[-1]))
     weights = np.concatenate([np.zeros(num_reserved_ids), np.asarray(unigrams, np.float64) ** distortion])
     if len(weights) != range_max:
         raise ValueError(f"range_max is {range_max}, but there are {len(weights)} unigrams and reserved ids.")

@@ -9,8 +9,9 @@ import numpy as np
 
 from regrad.core import bundle, dtypes
 from regrad.core.dtypes import as_dtype
-from regrad.core.errors import DataLossError, InvalidArgumentError, NotFoundError, ShapeError, nearest
+from regrad.core.errors import InvalidArgumentError, NotFoundError, ShapeError, nearest
 from regrad.core.opdef import Spec, rank_is
+from regrad.core.reading import reading
 from regrad.ops.hosted import host_op
 
 
@@ -134,18 +135,14 @@ def _opened(prefix, kind, slices):
         return kind(prefix) if kind is not None else bundle.Slices(slices)
     except OSError as error:
         raise NotFoundError(None, None, f"The checkpoint {prefix} cannot be read: {error}") from None
-    except ValueError as error:
-        raise DataLossError(None, None, f"{prefix} is no checkpoint, or a damaged one: {error}") from None
 
 
 def read(found, prefix, name):
     """Returns the array of a name in what `opened` gave; NotFoundError without one, DataLossError for a damaged one."""
     if name not in found.shapes:
         raise NotFoundError(None, None, f"Key {name} not found in checkpoint {prefix}{nearest(name, found.shapes)}")
-    try:
+    with reading(prefix, f"the value of {name!r}"):
         return found.array(name)
-    except (ValueError, IndexError) as error:
-        raise DataLossError(None, None, f"The value of {name!r} in the checkpoint {prefix} is damaged: {error}") from None
 
 
 def _restore(b, prefix, tensor_names, slices, *, dtypes):

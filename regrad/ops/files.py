@@ -17,6 +17,7 @@ from regrad.core.errors import DataLossError, FailedPreconditionError, InvalidAr
 from regrad.core.graph import is_tensor
 from regrad.core.messages import Example, SequenceExample, TensorProto, content_proto, make_ndarray
 from regrad.core.opdef import Spec, spec_text
+from regrad.core.reading import reading
 from regrad.core.records import opened
 from regrad.core.shapes import TensorShape, as_dims
 from regrad.core.shapes import text as text_of
@@ -37,7 +38,7 @@ def _path(x):
 
 
 def _read(b, filename):
-    with opened(_path(filename)) as file:
+    with reading(_path(filename)), opened(_path(filename)) as file:
         return np.array(file.read(), object)
 
 

@@ -17,6 +17,7 @@ from regrad.core.errors import AbortedError, BadValue, FailedPreconditionError, 
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.opdef import Spec, rank_is
+from regrad.core.reading import reading
 from regrad.core.records import opened
 from regrad.ops.array import size
 from regrad.ops.compare import not_equal, where
@@ -252,7 +253,7 @@ def _lines_of(path, vocab_size):
       InvalidArgumentError: there are fewer, or a line is empty.
       OutOfRangeError: the file is empty.
     """
-    with opened(path) as file:
+    with reading(path), opened(path) as file:
         lines = file.read().replace(b"\r", b"").split(b"\n")
     if lines and not lines[-1]:
         del lines[-1]

@@ -9,6 +9,7 @@ from regrad.core import dtypes
 from regrad.core.errors import InvalidArgumentError, NotFoundError, UnimplementedError
 from regrad.core.messages import ReaderBaseState
 from regrad.core.opdef import Spec, rank_is
+from regrad.core.reading import each
 from regrad.core.records import opened, read_records
 from regrad.ops.queues import define_handle, kept_op
 
@@ -88,7 +89,7 @@ class ReaderState:
                 if self.name is None:
                     (name,) = queue.contents(session).take(session, 1)[0]
                     self.name = self.last = os.fsdecode(name.item())
-                self.records = self.spec.records(self.name)
+                self.records = each(self.name, self.spec.records(self.name))
             try:
                 found = next(self.records, None)
             except NotFoundError:  # a file that is read as a whole is tried again, the place of any other one is past

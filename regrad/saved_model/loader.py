@@ -4,9 +4,11 @@ import os
 
 from regrad.core import proto_text
 from regrad.core.dtypes import string
-from regrad.core.errors import nearest
+from regrad.core.errors import BadValue, nearest
+from regrad.core.files import within
 from regrad.core.graph_proto import AssetFileDef, SavedModel
 from regrad.core.loading import refuse_writing
+from regrad.core.reading import reading
 from regrad.saved_model import constants
 from regrad.saved_model.utils import element
 from regrad.train.graph_files import import_meta_graph
@@ -29,7 +31,7 @@ def parse_saved_model(export_dir):
     """Returns the SavedModel message of a folder.
 
     Raises:
-      OSError: there is none, or its file is no SavedModel.
+      OSError: there is none, or its file is no SavedModel: that is a DataLossError, too.
     """
     export_dir = os.fspath(export_dir)
     binary, text = (os.path.join(export_dir, name)
@@ -38,14 +40,14 @@ def parse_saved_model(export_dir):
         raise OSError(f"SavedModel file does not exist at: {export_dir}{os.sep}{{{constants.SAVED_MODEL_FILENAME_PBTXT}|"
                       f"{constants.SAVED_MODEL_FILENAME_PB}}}{_what_is_there(export_dir)}")
     path = binary if os.path.isfile(binary) else text
-    with open(path, "rb") as file:
+    with reading(f"Cannot parse file {path}"), open(path, "rb") as file:
         data = file.read()
-    try:
-        made = SavedModel.FromString(data) if path == binary else proto_text.parse(SavedModel(), data.decode())
+        try:
+            made = SavedModel.FromString(data) if path == binary else proto_text.parse(SavedModel(), data)
+        except ValueError as error:
+            raise OSError(error) from None
         if not made.meta_graphs:
-            raise ValueError("it holds no graph; it was cut short, or is something else")
-    except ValueError as error:
-        raise OSError(f"Cannot parse file {path}: {error}.") from None
+            raise OSError("it holds no graph")
     return made
 
 
@@ -66,7 +68,11 @@ def tags_of(tags):
 
 
 def get_asset_tensors(export_dir, meta_graph_def, import_scope=None):
-    """Returns {name of a tensor: the path of the file in the SavedModel whose name it is to hold}."""
+    """Returns {name of a tensor: the path of the file in the SavedModel whose name it is to hold}.
+
+    Raises:
+      InvalidArgumentError: (a ValueError too) a name leads out of the folder.
+    """
     found = list(meta_graph_def.asset_file_def)
     if not found and constants.ASSETS_KEY in meta_graph_def.collection_def:
         for packed in meta_graph_def.collection_def[constants.ASSETS_KEY].any_list.value:
@@ -74,6 +80,11 @@ def get_asset_tensors(export_dir, meta_graph_def, import_scope=None):
             packed.Unpack(asset)
             found.append(asset)
     folder = os.path.join(os.fspath(export_dir), constants.ASSETS_DIRECTORY)
+    for asset in found:
+        if not within(asset.filename):
+            raise BadValue(f"{os.fspath(export_dir)}: the SavedModel names {asset.filename!r} as the file of "
+                           f"{asset.tensor_info.name!r}. Such files lie in its folder {constants.ASSETS_DIRECTORY}, and their "
+                           "names lead nowhere else.")
     scope = f"{import_scope.rstrip('/')}/" if import_scope else ""
     return {scope + asset.tensor_info.name: os.path.join(folder, asset.filename) for asset in found}
 

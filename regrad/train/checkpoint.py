@@ -14,6 +14,7 @@ from regrad.core.errors import InvalidArgumentError
 from regrad.core.files import in_place_of, remove_if_there
 from regrad.core.proto import Message, fields
 from regrad.core.proto_text import unescaped
+from regrad.core.reading import reading
 from regrad.ops.checkpoints import opened, read
 
 
@@ -120,11 +121,23 @@ class TrackableObjectGraph(Message):
 OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
+def objects_of(reader):
+    """Returns the TrackableObjectGraph of a checkpoint that was saved by objects."""
+    with reading(reader.prefix, OBJECTS):
+        made = TrackableObjectGraph.FromString(reader.array(OBJECTS).item())
+        for i, node in enumerate(made.nodes):
+            for child in node.children:
+                if not 0 <= child.node_id < len(made.nodes):
+                    raise ValueError(f"object {i} has object {child.node_id} as {child.local_name!r}, and there are "
+                                     f"{len(made.nodes)}")
+    return made
+
+
 def keys_of_objects(reader):
     """Returns {name of a variable: its key} of a checkpoint that TensorFlow saved by objects; {} for any other."""
     if not reader.has_tensor(OBJECTS):
         return {}
-    found = TrackableObjectGraph.FromString(reader.get_tensor(OBJECTS))
+    found = objects_of(reader)
     return {stored.full_name: stored.checkpoint_key for node in found.nodes for stored in node.attributes if stored.full_name}
 
 
@@ -167,14 +180,19 @@ _LINE = re.compile(r'^(\w+):\s*(?:"((?:[^"\\]|\\.)*)"|([-+.\deE]+))\s*$')
 
 def _parsed(text):
     state = CheckpointState()
-    for line in text.splitlines():
-        match = _LINE.match(line.strip())
-        if match is None:
+    for n, line in enumerate(text.split("\n"), 1):
+        line = line.strip()
+        if not line or line.startswith("#"):
             continue
+        match = _LINE.match(line)
+        if match is None:
+            raise ValueError(f"line {n} has no field and its value: {line!r:.80}")
         name, string, number = match.groups()
         value = os.fsdecode(unescaped(f'"{string}"')) if string is not None else float(number)
         if name not in _FIELDS:
             continue
+        if isinstance(value, str) != ("path" in name) or string is not None and "\0" in value:
+            raise ValueError(f"line {n}: {name} is no {'path' if 'path' in name else 'number'}: {line!r:.80}")
         if isinstance(getattr(state, name), list):
             getattr(state, name).append(value)
         else:
@@ -187,13 +205,22 @@ def _state_file(directory, latest_filename):
 
 
 def get_checkpoint_state(checkpoint_dir, latest_filename=None):
-    """Returns the CheckpointState of a directory, with paths that can be opened; None when there is none."""
+    """Returns the CheckpointState of a directory, with paths that can be opened; None when there is none.
+
+    Its paths may lead anywhere, as those that TensorFlow writes do, which are absolute where the directory's was.
+
+    Raises:
+      DataLossError: (a ValueError too) the file says something else; no training begins anew because of that.
+    """
     checkpoint_dir = os.fspath(checkpoint_dir)
+    path = _state_file(checkpoint_dir, latest_filename)
     try:
-        with open(_state_file(checkpoint_dir, latest_filename), encoding="utf-8") as file:
-            state = _parsed(file.read())
+        with open(path, "rb") as file:
+            data = file.read()
     except OSError:
         return None
+    with reading(path, remedy="To begin anew delete it; to go on, tf.train.update_checkpoint_state writes it again."):
+        state = _parsed(data.decode())
     if not state.model_checkpoint_path:
         return None
     state.model_checkpoint_path = _below(checkpoint_dir, state.model_checkpoint_path)

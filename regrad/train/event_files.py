@@ -11,6 +11,7 @@ import time
 from regrad.core.graph import Graph, get_default_graph
 from regrad.core.graph_def import GraphDef
 from regrad.core.messages import Event, Summary
+from regrad.core.reading import each
 from regrad.core.records import framed, read_records
 from regrad.gfile import MakeDirs, translated
 
@@ -250,5 +251,4 @@ def summary_iterator(path):
       NotFoundError: no such file.
       DataLossError: the file is damaged.
     """
-    for record in read_records(path):
-        yield Event.FromString(record)
+    yield from each(path, map(Event.FromString, read_records(path)))

@@ -8,6 +8,7 @@ from regrad.core import proto_text
 from regrad.core.graph import Graph
 from regrad.core.graph_def import GraphDef
 from regrad.core.graph_proto import ProtoGraphDef, SaverDef
+from regrad.core.reading import reading
 from regrad.importer.graph_def import import_graph_def
 from regrad.ops.checkpoints import restore_v2
 from regrad.ops.state import assign_op
@@ -20,9 +21,9 @@ __all__ = ["freeze_graph", "print_tensors_in_checkpoint_file"]
 
 
 def _read(message, path, binary):
-    with open(path, "rb") as file:
+    with reading(path), open(path, "rb") as file:
         data = file.read()
-    return message.FromString(data) if binary else proto_text.parse(message(), data.decode())
+        return message.FromString(data) if binary else proto_text.parse(message(), data)
 
 
 def _names(text):

@@ -14,6 +14,7 @@ from regrad.core.graph_keys import GraphKeys
 from regrad.core.graph_proto import AnyProto, CollectionDef, MetaGraphDef, ProtoGraphDef, graph_proto
 from regrad.core.messages import VariableDef
 from regrad.core.opdef import find_op
+from regrad.core.reading import reading
 from regrad.core.tf_nodes import native
 from regrad.variables.variable import Variable
 from regrad.versions import VERSION
@@ -217,19 +218,17 @@ def _variable(variable_def, import_scope, made):
 
 
 def read_meta_graph(path):
-    """Returns the MetaGraphDef that a file holds; OSError where there is none."""
+    """Returns the MetaGraphDef of a file, bytes or text; OSError where there is none, DataLossError where it holds no such."""
     path = os.fspath(path)
     if not os.path.isfile(path):
         raise OSError(f"File {path} does not exist.")
+    with reading(path):
+        return proto_text.parsed(MetaGraphDef, _bytes_of(path))
+
+
+def _bytes_of(path):
     with open(path, "rb") as file:
-        data = file.read()
-    try:
-        return MetaGraphDef.FromString(data)
-    except ValueError as error:
-        try:
-            return proto_text.parse(MetaGraphDef(), data.decode())
-        except ValueError:  # neither: what is wrong with the bytes says more
-            raise ValueError(f"Cannot parse file {path}: {error}.") from None
+        return file.read()
 
 
 # -- parts of a GraphDef ----------------------------------------------------------------------------------

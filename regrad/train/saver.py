@@ -6,6 +6,7 @@ import time
 from regrad.core import bundle
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import InvalidArgumentError, NotFoundError, nearest
+from regrad.core.files import below
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.graph_proto import SaverDef
@@ -435,7 +436,8 @@ def restore(saver, session, path, directory=None):
     """Restores a session; of a folder whose latest checkpoint that is, the saver may delete the older ones from now on."""
     saver.restore(session, path)
     if directory:
-        saver.recover_last_checkpoints(checkpoint.get_checkpoint_state(directory).all_model_checkpoint_paths)
+        paths = checkpoint.get_checkpoint_state(directory).all_model_checkpoint_paths
+        saver.recover_last_checkpoints([path for path in paths if below(directory, path)])  # what it may delete
 
 
 def stored_value(prefix, name, variable, whole=False):

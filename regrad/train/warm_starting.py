@@ -8,6 +8,7 @@ import numpy as np
 from regrad import logging
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
+from regrad.core.reading import reading
 from regrad.ops.compare import where_v2
 from regrad.ops.indexing import gather
 from regrad.train.checkpoint import load_checkpoint
@@ -112,7 +113,7 @@ def _by_name(variables):
 
 
 def _words(path, size):
-    with open(path, encoding="utf-8") as file:
+    with reading(path), open(path, encoding="utf-8") as file:
         lines = file.read().splitlines()
     return lines if size == -1 else lines[:size]
 

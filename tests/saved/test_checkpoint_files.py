@@ -73,13 +73,13 @@ def test_damaged_files(folder):
     index.write_bytes(whole_index)
     at = whole_data.index(VALUES["a/float32"].tobytes())
     data.write_bytes(whole_data[:at] + b"X" + whole_data[at + 1:])
-    fails(tf.errors.DataLossError, "'a/float32' .* is damaged: its checksum is wrong")
+    fails(tf.errors.DataLossError, "v2, the value of 'a/float32': its checksum is wrong. The file was damaged")
     data.write_bytes(whole_data[:at + 3])
     fails(tf.errors.DataLossError, "cut short")
     data.unlink()
     fails(tf.errors.NotFoundError, "data are missing: .*v2.data-00000-of-00001")
     (folder / "v1").write_bytes(b"no table")
-    with pytest.raises(tf.errors.DataLossError, match="no checkpoint, or a damaged one"):
+    with pytest.raises(tf.errors.DataLossError, match="v1: the file is no table"):
         tf.train.load_checkpoint(str(folder / "v1"))
 
 
@@ -96,7 +96,7 @@ def test_compressed_blocks():
     # From the description of the format: a literal, and copies with one and two bytes of offset, one into itself.
     assert tables.unsnapped(b"\x0b" + b"\x08abc" + b"\x09\x03" + b"\x06\x06\x00") == b"abcabcabcab"
     assert tables.unsnapped(bytes([70, 60 << 2, 69]) + b"y" * 70) == b"y" * 70
-    with pytest.raises(ValueError, match="damaged"):
+    with pytest.raises(ValueError, match="a copy of what is 3 bytes before byte 0"):
         tables.unsnapped(b"\x05\x09\x03")
 
 
