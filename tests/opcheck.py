@@ -177,9 +177,9 @@ class Built:
     their inputs, the incoming gradient among them.
     """
 
-    def __init__(self, row, arrays, known, order, output_shapes=None):
+    def __init__(self, row, arrays, known, order, output_shapes=None, graph=None):
         self.row = row
-        self.graph = Graph()
+        self.graph = graph or Graph()
         self.seeds, self.levels, self.seed_shapes = [], [], []
         with self.graph.as_default():
             self.inputs = [placeholder(as_dtype(x.dtype), dims_for(x.shape, known)) for x in arrays]

@@ -51,7 +51,7 @@ def _evaluate(tensor, depth):
         if source is None:
             return None
         if None not in source:
-            return np.array(source, tensor.dtype.as_numpy_dtype)
+            return None if max(source, default=0) > tensor.dtype.max else np.array(source, tensor.dtype.as_numpy_dtype)
         out = np.empty(len(source), object)
         out[:] = [UNKNOWN if d is None else d for d in source]
         return out
@@ -60,7 +60,7 @@ def _evaluate(tensor, depth):
         if source is None:
             return None
         n = len(source) if opdef.type == "Rank" else size_of(source)
-        return None if n is None else np.asarray(n, tensor.dtype.as_numpy_dtype)
+        return None if n is None or n > tensor.dtype.max else np.asarray(n, tensor.dtype.as_numpy_dtype)
     if not (opdef.partial or _foldable(opdef)) or op.forward_op is not None and depth < _MAX_DEPTH and len(op.inputs) > 64:
         return None
     cached = tensor._partial if hasattr(tensor, "_partial") else _UNSET

@@ -172,15 +172,23 @@ def _shape_infer(x, *, out_type):
     return Spec((x.rank,), out_type)
 
 
+def _counted(sizes, out_type):
+    """Returns sizes as an array of `out_type`, which has to hold them."""
+    if np.max(sizes, initial=0) > out_type.max:
+        raise BadValue(f"{np.max(sizes)} elements are more than {out_type.name} can count; out_type=tf.int64 does, where there "
+                       "is such an argument.")
+    return np.array(sizes, out_type.as_numpy_dtype)
+
+
 shape_op = define_op("Shape", "input", attrs={"out_type": dtypes.int32}, infer=_shape_infer, shape_only=(0,),
-                     partial=True, lower=lambda b, x, *, out_type: np.array(x.shape, out_type.as_numpy_dtype))
+                     partial=True, lower=lambda b, x, *, out_type: _counted(x.shape, out_type))
 shapen_op = define_op("ShapeN", "input: N*T", attrs={"out_type": dtypes.int32}, single=False, shape_only=(0,),
                       partial=True, infer=lambda xs, *, out_type: [Spec((x.rank,), out_type) for x in xs],
                       lower=lambda b, xs, *, out_type:
-                      tuple(np.array(x.shape, out_type.as_numpy_dtype) for x in xs))
+                      tuple(_counted(x.shape, out_type) for x in xs))
 size_op = define_op("Size", "input", attrs={"out_type": dtypes.int32}, shape_only=(0,), partial=True,
                     infer=lambda x, *, out_type: Spec((), out_type),
-                    lower=lambda b, x, *, out_type: np.asarray(size_of(x.shape), out_type.as_numpy_dtype))
+                    lower=lambda b, x, *, out_type: _counted(size_of(x.shape), out_type))
 rank_op = define_op("Rank", "input", infer=lambda x: Spec((), dtypes.int32), shape_only=(0,), partial=True,
                     lower=lambda b, x: np.asarray(len(x.shape), np.int32))
 
@@ -201,7 +209,7 @@ def shape(input, name=None, out_type=dtypes.int32):
         return sparse
     x = convert_to_tensor(input)
     if fully_known(x.dims):
-        return constant(np.array(x.dims, as_dtype(out_type).as_numpy_dtype), name=name or "Shape")
+        return constant(_counted(x.dims, as_dtype(out_type)), name=name or "Shape")
     return shape_op(x, out_type=as_dtype(out_type), name=name)
 
 
@@ -219,7 +227,7 @@ def size(input, name=None, out_type=dtypes.int32):
         return reduce_prod(sparse, 0, name=name)
     x = convert_to_tensor(input)
     if fully_known(x.dims):
-        return constant(size_of(x.dims), as_dtype(out_type), name=name or "Size")
+        return constant(_counted(size_of(x.dims), as_dtype(out_type)), name=name or "Size")
     return size_op(x, out_type=as_dtype(out_type), name=name)
 
 
@@ -281,7 +289,7 @@ def _filled(shape, value, dtype, name):
                 if size_of(dims) < 1000:
                     array = np.full(dims, value, dtype.as_numpy_dtype)
                     return constant(array, dtype, name=scope)
-                shape = constant(np.array(dims, np.int32), name="shape_as_tensor")
+                shape = constant(np.array(dims, np.int32 if max(dims) < 2**31 else np.int64), name="shape_as_tensor")
         shape = convert_to_tensor(shape, dtype=None if hasattr(shape, "dtype") else dtypes.int32)
         if not shape.rank:
             shape = reshape(shape, [-1])  # one size stands for a vector of it

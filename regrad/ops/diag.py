@@ -103,7 +103,7 @@ def _placed(b, diagonals, low, high, rows, cols, align):
         start = longest - n if _right_aligned(d, align) else 0
         left = max(d, 0)
         row = pad_with(b, row[..., start:start + n], [(0, 0)] * (row.ndim - 1) + [(left, cols - left - n)])
-        yield np.eye(rows, cols, d, dtype=bool), row[..., None, :]
+        yield b.np.eye(rows, cols, d, dtype=bool), row[..., None, :]
 
 
 def _matrix_size(low, high, longest, num_rows, num_cols):
@@ -263,7 +263,7 @@ def _band_infer(x, num_lower, num_upper):
 
 
 def _band_lower(b, x, num_lower, num_upper):
-    below = np.arange(x.shape[-2])[:, None] - np.arange(x.shape[-1])  # how far below the main diagonal
+    below = b.np.arange(x.shape[-2])[:, None] - b.np.arange(x.shape[-1])  # how far below the main diagonal
     inside = ((num_lower < 0) | (below <= num_lower)) & ((num_upper < 0) | (-below <= num_upper))
     return b.np.where(inside, x, b.np.zeros((), x.dtype))
 

@@ -27,9 +27,16 @@ def _range_infer(start, limit, delta):
     return Spec((pymath.ceil(steps),), start.dtype)
 
 
+_WRITTEN = 1 << 20  # elements; longer ranges of integers are computed by the program instead of being a constant in it
+
+
+def _range_lower(b, start, limit, delta):
+    counted = start.dtype.kind in "iu" and abs(int(limit) - int(start)) > _WRITTEN * abs(int(delta))
+    return (b.np if counted else np).arange(start, limit, delta, dtype=start.dtype)
+
+
 range_op = define_op("Range", "start: Tidx, limit: Tidx, delta: Tidx", types={"Tidx": REAL}, static=(0, 1, 2), partial=True,
-                     infer=_range_infer, lower=lambda b, start, limit, delta:
-                     np.arange(start, limit, delta, dtype=start.dtype))
+                     infer=_range_infer, lower=_range_lower)
 
 
 def range(start, limit=None, delta=1, dtype=None, name="range"):

@@ -1000,7 +1000,7 @@ def _one_hot_infer(indices, depth, on_value, off_value, *, axis):
 
 def _one_hot_lower(b, indices, depth, on_value, off_value, *, axis):
     at = axis_in(axis, indices.ndim + 1)
-    classes = np.arange(int(depth), dtype=indices.dtype).reshape((-1,) + (1,) * (indices.ndim - at))
+    classes = b.np.arange(int(depth), dtype=indices.dtype).reshape((-1,) + (1,) * (indices.ndim - at))
     return b.np.where(b.np.expand_dims(indices, at) == classes, on_value, off_value)
 
 

@@ -73,6 +73,7 @@ def repeat(input, repeats, axis=None, name=None):
     """
     from regrad.ops import indexing
     from regrad.ops.generate import range as range_
+    from regrad.ops.math import cast
 
     with get_default_graph().name_scope(name or "Repeat") as scope:
         x = convert_to_tensor(input, name="data")
@@ -82,7 +83,8 @@ def repeat(input, repeats, axis=None, name=None):
         if x.dims is not None:
             axis = axis_in(axis, len(x.dims))
         if repeats.rank == 0:
-            indices = range_(shape(x, out_type=repeats.dtype)[axis] * repeats) // repeats
+            repeats = cast(repeats, dtypes.int64)  # the product may be more than int32 holds
+            indices = range_(shape(x, out_type=dtypes.int64)[axis] * repeats) // repeats
         else:
             indices = indexing.where_op(indexing.sequence_mask(repeats))[:, 0]
         return indexing.gather(x, indices, axis=axis, name=scope)

@@ -18,6 +18,7 @@ from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import compatible, merge
 from regrad.ops.array import axis_in, variant
 from regrad.ops.indexing import OutOfRange, check_index, gather
+from regrad.runtime import memory
 
 Unique = collections.namedtuple("Unique", ["y", "idx"])
 UniqueWithCounts = collections.namedtuple("UniqueWithCounts", ["y", "idx", "count"])
@@ -238,6 +239,7 @@ def _stitch_infer(indices, data):
 
 def _stitch_lower(b, indices, data):
     rest, n = data[0].shape[indices[0].ndim:], _stitch_rows(indices)
+    memory.room_for((n, *rest), data[0].dtype)
     indices = [i.reshape(-1) for i in indices]
     data = [b.np.reshape(d, (i.size, *rest)) for i, d in zip(indices, data)]
     if b.is_host:  # of equal indices the last one counts, as NumPy has it

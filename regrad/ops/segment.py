@@ -17,6 +17,7 @@ from regrad.core.shapes import compatible, merge
 from regrad.ops.array import ones_like, variant
 from regrad.ops.indexing import UFUNCS, OutOfRange, add_at, take, update_at
 from regrad.ops.math import maximum, sqrt
+from regrad.runtime import memory
 
 
 def _filled(b, shape, value, dtype):
@@ -191,6 +192,7 @@ def _sorted(op_type, kind, types):
 
     def lower(b, data, ids):
         n = _count(ids)
+        memory.room_for((n, *data.shape[1:]), data.dtype)
         out = _filled(b, (n, *data.shape[1:]), start(data.dtype), data.dtype)
         out = _reduced(b, out, data, ids, method)
         counts = np.bincount(ids, minlength=n)
@@ -207,6 +209,7 @@ def _known_and_host(op_type, types, lower):
 
 def _mean_lower(b, data, ids):
     n = _count(ids)
+    memory.room_for((n, *data.shape[1:]), data.dtype)
     counts = _over_rows(np.maximum(np.bincount(ids, minlength=n), 1), data)
     sums = _reduced(b, b.np.zeros((n, *data.shape[1:]), data.dtype), data, ids, "add")
     if data.dtype.kind in "iu":

@@ -20,6 +20,7 @@ from regrad.ops.array import BadValue, one_of, placeholder, placeholder_with_def
 from regrad.ops.generate import range as range_
 from regrad.ops.indexing import OutOfRange, gather_nd_lower
 from regrad.ops.math import TRUE_DIVISION, cast, div_op, mul_op
+from regrad.runtime import memory
 
 SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
 
@@ -528,6 +529,7 @@ def _fill_rows_lower(b, indices, values, dims, default_value):
     if len(indices) and not (0 <= indices[:, 0].min() and indices[:, 0].max() < rows):
         wrong = int(np.flatnonzero((indices[:, 0] < 0) | (indices[:, 0] >= rows))[0])
         raise InvalidArgumentError(f"indices({wrong}, 0) is invalid: {indices[wrong, 0]}, of {rows} rows")
+    memory.room_for((rows,), bool)
     empty = np.ones(rows, bool)
     empty[indices[:, 0]] = False
     added = np.zeros((int(empty.sum()), indices.shape[1]), indices.dtype)

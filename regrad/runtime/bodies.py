@@ -5,7 +5,7 @@ import numpy as np
 from regrad.core.graph import variable_of
 from regrad.core.host import HOST, as_array
 from regrad.core.opdef import Known, Spec
-from regrad.runtime import direct, stopping
+from regrad.runtime import direct, memory, stopping
 from regrad.runtime.plan import body_plan
 from regrad.runtime.segment import freeze, is_array
 
@@ -73,6 +73,8 @@ class XlaBodies:
         plan = body_plan(graph)
         stage = body_stage(graph, [Known(value, t.dtype) if type(value) is np.ndarray else Spec(tuple(value.shape), t.dtype)
                                    for t, value in zip(plan.fed, args)])
+        if stage.misfit is not None:  # run from the host, it is refused only where it is reached
+            self.run_on_host()
         env, infos = [None] * plan.size, stage.infos
         for v, value in zip(plan.feeds, args):
             env[v] = value
@@ -124,9 +126,11 @@ class NumPyBodies:
             key = (*key, *[freeze(args[i]) for i in plan.keyed_feeds])
         found = self._stages.get(key)
         if found is None:
-            found = self._stages[key] = _ColdBody(body_stage(graph, [
-                Known(a, t.dtype) if i in plan.keyed_feeds else Spec(a.shape, t.dtype)
-                for i, (a, t) in enumerate(zip(args, plan.fed))]))
+            stage = body_stage(graph, [Known(a, t.dtype) if i in plan.keyed_feeds else Spec(a.shape, t.dtype)
+                                       for i, (a, t) in enumerate(zip(args, plan.fed))])
+            if stage.misfit is not None:
+                raise memory.exhausted(*stage.misfit)
+            found = self._stages[key] = _ColdBody(stage)
         found.turns += 1
         if found.turns == _MANY_TURNS:
             found.direct = direct.of_body(plan, found.stage)

@@ -26,6 +26,8 @@ Attributes:
   onednn: float32 convolutions are computed by oneDNN where its library is installed.
   native: C functions are called, where those were built (runtime/native.py): convolutions by Winograd's method, and float32
     products of matrices that XLA would leave to one core; and oneDNN is called without Python.
+  memory_limit: bytes that one value, or one compiled program with all that it reads and makes, may take; more is a
+    ResourceExhaustedError before anything is computed. None: what this process can have of the machine's memory.
   kept_ops: operations in the programs that are kept for one plan, one program for each shape it is fed with (32 in any
     case), and twice as many in the compiled segments that the process keeps; those used last.
   recompile_warning: a plan specialised for more shapes than this says so once, naming the feed that varies; 0 never does.
@@ -56,6 +58,7 @@ synchronous = True
 threads = None
 onednn = True
 native = True
+memory_limit = None
 kept_ops = 50_000
 recompile_warning = 16
 
@@ -100,7 +103,7 @@ def compiler_options(operations, library_reduces=False, level=3):
 
 
 _KINDS = {"keep_memory": bool, "synchronous": bool, "onednn": bool, "native": bool, "threads": (int, type(None)),
-          "cache_dir": (str, os.PathLike, type(None))}
+          "memory_limit": (int, type(None)), "cache_dir": (str, os.PathLike, type(None))}
 _NUMBERS = tuple(name for name, value in globals().items() if type(value) is int)
 
 

@@ -16,7 +16,7 @@ from regrad.core.graph import Tensor, op_arguments
 from regrad.core.host import HOST, as_array
 from regrad.core.opdef import Known, Spec, declared_attrs, refusal_of, spec_text
 from regrad.core.shapes import fully_known, size_of
-from regrad.runtime import config
+from regrad.runtime import config, memory
 from regrad.runtime.bodies import body_dims, xla_for
 from regrad.runtime.cutting import aligned, data_inputs, recomputing, split
 from regrad.runtime.plan import shape_only_positions, static_positions
@@ -47,6 +47,7 @@ class Program:
         keyed = plan.keyed
         for v, array, tensor in zip(plan.feeds, feed_arrays, plan.fed):
             self.infos[v] = Known(array, tensor.dtype) if v in keyed else Spec(array.shape, tensor.dtype)
+            memory.check(tensor.op, [self.infos[v]])  # few numbers may stand for many: a view, a file
         for variable, v in plan.reads.items():
             value = session.state.get(variable)
             dtype = variable.outputs[0].dtype
@@ -99,6 +100,7 @@ class Stage:
       next: the next Stage, when `waits` is empty.
       children: the next Stages, otherwise.
       patience: see `Segment`.
+      misfit: (operation, what `memory.misfit` found among its results) for the first of a body's that does not fit into memory.
       donates: some segment overwrites old values of variables.
     """
 
@@ -116,6 +118,7 @@ class Stage:
         self.hosts = [n for n in self.hosts if not self._folded(n)]
         self.waits = self._waits()
         self.donates = False
+        self.misfit = None
         self._cut(nodes)
         if not self.waits and index + 1 < len(plan.stages):
             self.next = Stage(program, index + 1, infos, patience)
@@ -238,7 +241,11 @@ class Stage:
         operands = [ShapeOf(infos[v].dims, infos[v].dtype.as_numpy_dtype) if position in shape_only else infos[v].array
                     for position, v in enumerate(node.ins)]
         if opdef.static or not all(fully_known(t.dims) for t in op.inputs):
-            self._inferred(op, [infos[v] for v in node.ins])  # what the shape rule could not see before, it refuses now
+            specs = self._inferred(op, [infos[v] for v in node.ins])  # what the shape rule could not see before, it refuses now
+            if any(v in self.program.plan.keyed for v in node.outs):
+                memory.check(op, specs)
+            elif memory.misfit(specs) or any((size_of(s.dims) or 0) > _FOLD for s in specs):
+                return False
         try:
             with np.errstate(all="ignore"):
                 result = lowering(op)(HOST, *op_arguments(op, operands), **declared_attrs(op))
@@ -276,6 +283,7 @@ class Stage:
             for i, t in enumerate(node.op.outputs[:len(specs)]):
                 if fully_known(t.dims) and specs[i] is not None:  # promised by `set_shape`, and checked when it runs
                     specs[i] = Spec(t.dims, t.dtype)
+            memory.check(node.op, specs)
             for v, spec in zip(node.outs, specs):
                 if v in plan.keyed or spec is None or not fully_known(spec.dims):
                     waits.append(v)
@@ -345,6 +353,7 @@ class Stage:
         if not nodes:
             return
         nodes = _live(nodes, self._outside_uses())
+        self._look_at_sizes(nodes)
         if len(nodes) > config.whole_ops and isinstance(self.program, Program):
             made = {v for n in nodes for v in n.outs}
             outside = [*self._outside_uses(), *_choosing(nodes)]
@@ -354,6 +363,16 @@ class Stage:
             self.ready()
         else:
             self._have(self.cut(nodes))
+
+    def _look_at_sizes(self, nodes):
+        """Refuses what does not fit into memory; of a body, which may not run, it is only noted."""
+        for node in nodes:
+            found = memory.misfit([self.infos[v] for v in node.outs])
+            if found is not None:
+                if isinstance(self.program, Program):
+                    raise memory.exhausted(node.op, found)
+                self.misfit = node.op, found
+                return
 
     def cut(self, nodes):
         """Returns segments of bounded size; the values between them and around them are found, equal ones become loops."""

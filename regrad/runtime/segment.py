@@ -27,7 +27,7 @@ from regrad.core.graph import FuncGraph, body_graphs, op_arguments, operations_w
 from regrad.core.host import HOST, as_array
 from regrad.core.opdef import USER_DEFINED, Known, Spec, declared_attrs, refusal_of, spec_text
 from regrad.core.shapes import compatible, fully_known, size_of
-from regrad.runtime import background, blas, buffers, config, disk_cache, foreign, onednn, packing, repeats, stopping
+from regrad.runtime import background, blas, buffers, config, disk_cache, foreign, memory, onednn, packing, repeats, stopping
 from regrad.runtime.overwriting import Overwriting
 
 _LARGE = 32 << 20  # bytes of temporaries from which a program's place in memory is looked after, NumPy's memory as well
@@ -559,7 +559,14 @@ class Segment:
         if self._executable is None:
             if self.packing and not packing.possible():
                 self.packing = None
-            executable = compiled(self)
+            try:
+                executable = compiled(self)
+            except MemoryError as error:  # XLA's own
+                raise self._exhausted(f"OOM when compiling: {error}.") from None
+            needed = in_all(executable)
+            if memory.large(needed) and needed > memory.limit():
+                raise self._exhausted(f"OOM: a compiled program takes {needed:,} bytes, with what it reads and returns, and "
+                                      f"there is memory for {memory.limit():,}.")
             if self.constants:
                 from regrad.runtime.backend import to_device
 
@@ -678,6 +685,16 @@ def temporaries(executable):
     try:
         return executable.memory_analysis().temp_size_in_bytes
     except Exception:  # not every backend keeps it
+        return 0
+
+
+def in_all(executable):
+    """Returns how many bytes an executable reads, makes and returns; 0 if it does not say."""
+    try:
+        found = executable.memory_analysis()
+        return (found.argument_size_in_bytes + found.output_size_in_bytes - found.alias_size_in_bytes
+                + found.temp_size_in_bytes)
+    except Exception:  # as above
         return 0
 
 
