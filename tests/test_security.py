@@ -429,6 +429,49 @@ def test_other_readers_take_data(tmp_path, traces, monkeypatch):
     assert traces() == [] and MODULE not in sys.modules
 
 
+def _override(rule, selector=None):
+    return {"selector": selector or {"kind": "everything"}, "rule": rule, "order": "all", "bridge": False, "optional": False}
+
+
+MARK = {"function": f"{MODULE}:mark"}
+HOSTILE_OVERRIDES = {
+    "a function": (_override(MARK), f"names the function '{MODULE}:mark'.*nothing that it names is imported"),
+    "a function of the standard library": (_override({"function": "os:system"}), "names the function 'os:system'"),
+    "a function of Regrad": (_override({"function": "regrad.autodiff.rules:apply_rule"}), "names the function"),
+    "a helper as a rule": (_override({"ready": "apply_rule"}), "no ready-made rule"),
+    "a maker as a rule": (_override({"ready": "clip"}), "no ready-made rule"),
+    "what calls its argument": (_override({"made": "apply_rule", "args": [{"rule": MARK}, *[{"value": 1}] * 3], "kwargs": {}}),
+                                f"names the function '{MODULE}:mark'"),
+    "no function of ours": (_override({"made": "__import__", "args": [{"value": MODULE}], "kwargs": {}}), "makes no"),
+    "an import of Regrad's": (_override({"made": "importlib", "args": [], "kwargs": {}}), "makes no"),
+    "a helper": (_override({"made": "_made", "args": [], "kwargs": {}}), "makes no"),
+    "what builds operations": (_override({"made": "replay", "args": [{"value": 1}], "kwargs": {}}), "makes no"),
+    "within an argument": (_override({"made": "mask", "args": [{"rule": MARK}], "kwargs": {}}), "names the function"),
+    "within a composition": (_override({"made": ">>", "args": [{"rule": {"made": "default"}}, {"rule": MARK}], "kwargs": {}}),
+                             "names the function"),
+    "a predicate": (_override({"made": "zero", "args": [], "kwargs": {}}, {"kind": "where", "names": [f"{MODULE}:mark"]}),
+                    "no selector 'where'"),
+    "a method of the selectors": (_override({"made": "default"}, {"kind": "__getattr__", "names": ["x"]}), "no selector"),
+    "an array of objects": (_override({"made": "mask", "args": [{"array": [MODULE], "dtype": "O"}], "kwargs": {}}), "object"),
+    "a text as a position": (_override({"made": "default"}, {"kind": "nth", "of": [{}], "index": "0"}), "damaged"),
+    "nothing in it": ({}, "damaged"), "no dict": (7, "damaged"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE_OVERRIDES)
+@pytest.mark.parametrize("place", ["attached", "graph", "views"])
+def test_overrides_call_nothing_that_they_name(what, place, traces):
+    override, words = HOSTILE_OVERRIDES[what]
+    text = {"regrad overrides": 2, "attached": [], "graph": [], "blocks": [], "given": [], "views": {}}
+    text[place] = {"v": [override]} if place == "views" else [override]
+    tf.tanh(tf.constant(1.0))
+    with pytest.raises(tf.OverrideError, match=words):
+        tf.overrides_from_json(json.dumps(text))
+    graph = tf.get_default_graph()
+    assert not graph.gradient_rules and all(op.attached_rules is None for op in graph.get_operations())
+    assert traces() == [] and MODULE not in sys.modules
+
+
 # -- the list ---------------------------------------------------------------------------------------------------------------
 ROOT = pathlib.Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "security.md"

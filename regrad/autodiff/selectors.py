@@ -190,8 +190,8 @@ class _Ops(Selector):
 class _Readers(Selector):
     """What reads a variable: the places where its gradient arrives."""
 
-    def __init__(self, variable):
-        self.handle, self.name = variable._gradient_handle(), variable.name
+    def __init__(self, handle, name):
+        self.handle, self.name = handle, name
 
     def pick(self, ops):
         return {op for op in ops if self.handle in op.inputs}
@@ -420,7 +420,7 @@ def as_selector(key, graph=None):
     if isinstance(key, Selector):
         return key
     if hasattr(key, "_gradient_handle"):
-        return _Readers(key)
+        return _Readers(key._gradient_handle(), key.name)
     if isinstance(key, (Operation, Tensor)) or hasattr(key, "_as_graph_element"):
         return ops(key)
     if callable(key):

@@ -1159,11 +1159,16 @@ def body_graphs(op):
     return [v for v in values if isinstance(v, FuncGraph)]
 
 
-def operations_within(graph):
-    """Returns the operations of a graph, behind each those of its branches and bodies, to any depth."""
+def operations_within(graph, gradients=True):
+    """Returns the operations of a graph, behind each those of its branches and bodies, to any depth.
+
+    Without `gradients`, what gradients are made of is left out, with all that is inside.
+    """
     found, stack = [], [iter(graph._ops)]
     while stack:
         for op in stack[-1]:
+            if not gradients and op.forward_op is not None:
+                continue
             found.append(op)
             bodies = body_graphs(op)
             if bodies:

@@ -236,6 +236,16 @@ class NamedFunction(Lost):
             f"{nearest(known, self.given)}.")
 
 
+def checked_functions(functions):
+    """Returns the mapping from names to functions that a caller passed to a reader, as a dict; TypeError for anything else."""
+    functions = dict(functions or {})
+    for key, function in functions.items():
+        if not isinstance(key, str) or not callable(function):
+            raise TypeError("functions is a mapping from names, as a file has them, to functions; it has "
+                            f"{key!r}: {function!r}.")
+    return functions
+
+
 def supplied(functions, node, value):
     """Returns the function that is called where the attribute of a node from a file is `value`: that of the mapping
     `functions`, by the name in the file or by that of the node, or what says that there is none."""

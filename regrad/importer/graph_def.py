@@ -3,6 +3,7 @@
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_def import GraphDef
+from regrad.core.graph_proto import checked_functions
 from regrad.importer.region import import_nodes
 
 
@@ -43,11 +44,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     if return_elements is not None and not (isinstance(return_elements, (list, tuple))
                                             and all(isinstance(e, str) for e in return_elements)):
         raise TypeError(f"return_elements must be a list of strings, got {return_elements!r}.")
-    functions = dict(functions or {})
-    for key, function in functions.items():
-        if not isinstance(key, str) or not callable(function):
-            raise TypeError("functions is a mapping from names, as a file has them, to functions; it has "
-                            f"{key!r}: {function!r}.")
+    functions = checked_functions(functions)
     graph = get_default_graph()
     given = {k if ":" in k else k + ":0": convert_to_tensor(v) for k, v in (input_map or {}).items()}
     with graph.name_scope(name if name is not None else "import"):
