@@ -11,6 +11,7 @@ operation the node was made of. Nobody can guess one, and it means nothing in an
 import ast
 import base64
 import functools
+import importlib
 import json
 import secrets
 import weakref
@@ -435,6 +436,9 @@ def _attributes_of(node):
     op = node.operation
     if op is None:
         return _as_written(node.op, found)
+    if "stored_by" in op.opdef.extra:
+        found |= importlib.import_module(op.opdef.extra["stored_by"]).written(op)
+        found = {key: value for key, value in found.items() if value is not None}
     for key, value in op.attrs.items():
         if value is None and op.opdef.attrs.get(key) is not None:  # None that is no default
             found[key] = ProtoAttrValue(s=_python(None))

@@ -159,6 +159,11 @@ def _parse_example(graph, node):
     node.attr["num_sparse"] = AttrValue(n)
 
 
+def _pipeline(graph, node):
+    node.attr["of"] = AttrValue(node.op)
+    node.op = "TensorFlowDataset"
+
+
 _TRANSLATIONS = {
     "ParseExample": _parse_example,
     # resources
@@ -198,6 +203,8 @@ def _translation(op_type):
     found = _TRANSLATIONS.get(op_type)
     if found is not None:
         return found
+    if "Dataset" in op_type:
+        return _pipeline
     if op_type.startswith("Resource") and op_type[8:].startswith(_RESOURCES) and find_op(op_type[8:]) is not None:
         return _renamed(op_type[8:])
     # Queues, readers and tables: a first form that names its object by a string, and a second that has a handle.

@@ -35,11 +35,11 @@ class IteratorSpec:
     """What an iterator gives; where it stands is in `session.resources`.
 
     Attributes:
-      dataset: of a one-shot iterator, which begins by itself.
+      dataset: of a one-shot iterator, which begins by itself; `tensors` are what its tensors are in the iterator's graph.
     """
 
-    def __init__(self, types, dims, dataset=None):
-        self.types, self.dims, self.dataset = types, dims, dataset
+    def __init__(self, types, dims, dataset=None, tensors=()):
+        self.types, self.dims, self.dataset, self.tensors = types, dims, dataset, list(tensors)
 
     def begin(self, session, dataset, arrays):
         """Stands before the first element of a dataset whose tensors have the values `arrays`."""
@@ -58,7 +58,7 @@ class IteratorSpec:
                 raise FailedPreconditionError(
                     "GetNext() failed because the iterator has not been initialized. Ensure that you have run the initializer "
                     "operation for this iterator before getting the next element.")
-            found = self.begin(session, self.dataset, session.constants(self.dataset.tensors))
+            found = self.begin(session, self.dataset, session.constants(self.tensors))
         return found
 
 
@@ -67,8 +67,9 @@ def _define(*definition):
     return kept_op(*definition, user_code=True)  # element functions and generators raise what their users wrote
 
 
-iterator_op = define_handle("IteratorV2")
-oneshotiterator_op = define_handle("OneShotIterator")
+_ELEMENT = "output_types", "output_shapes"
+iterator_op = define_handle("IteratorV2", (*_ELEMENT, "container", "shared_name"))
+oneshotiterator_op = define_handle("OneShotIterator", (*_ELEMENT, "container", "shared_name"))
 
 
 def _make(b, session, iterator, tensors, *, dataset):
@@ -76,7 +77,7 @@ def _make(b, session, iterator, tensors, *, dataset):
     return ()
 
 
-def _get_next(b, session, iterator, *, types, shapes):
+def _get_next(b, session, iterator, *, output_types, output_shapes):
     try:
         return tuple(next(iterator.item().running(session)))
     except StopIteration:
@@ -101,12 +102,17 @@ def _from_string(b, session, handle):
 makeiterator_op = _define("MakeIterator", "iterator: resource, tensors: [T]", lambda iterator, tensors, *, dataset: [], _make,
                           {"dataset": None})
 iteratorgetnext_op = _define("IteratorGetNext", "iterator: resource",
-                             lambda iterator, *, types, shapes: [Spec(s, t) for s, t in zip(shapes, types)], _get_next,
-                             {"types": (), "shapes": ()})
+                             lambda iterator, *, output_types, output_shapes: [
+                                 Spec(s.dims_, t) for s, t in zip(output_shapes, output_types)],
+                             _get_next, dict.fromkeys(_ELEMENT, ()))
 iteratortostringhandle_op = _define("IteratorToStringHandle", "iterator: resource", lambda i: Spec((), dtypes.string),
                                     _to_string)
 iteratorfromstringhandle_op = _define("IteratorFromStringHandleV2", "string_handle: string",
                                       lambda h: Spec((), dtypes.resource), _from_string)
+# How their nodes are written into files, and become operations again.
+for _op in (iterator_op, oneshotiterator_op, makeiterator_op):
+    _op.extra["stored_by"] = "regrad.data.stored"
+oneshotiterator_op.extra["hidden_inputs"] = lambda op: op.attrs["spec"].tensors
 
 
 # -- the class ----------------------------------------------------------------------------------------
@@ -128,8 +134,7 @@ class Iterator:
         """Returns an iterator for any dataset with elements of the given types and shapes; see `make_initializer`."""
         types = tuple(dtypes.as_dtype(t) for t in leaves(output_types))
         dims = _dims(output_types, output_shapes)
-        return Iterator(iterator_op(spec=IteratorSpec(types, dims), name="IteratorV2")[0], None,
-                        packed(output_types, types), dims)
+        return Iterator(_handle(iterator_op, IteratorSpec(types, dims)), None, packed(output_types, types), dims)
 
     @staticmethod
     def from_string_handle(string_handle, output_types, output_shapes=None, output_classes=None):
@@ -166,7 +171,7 @@ class Iterator:
           FailedPreconditionError: (when run) the initializer did not run.
         """
         types = tuple(leaves(self._types))
-        return packed(self._types, iteratorgetnext_op(self._iterator_resource, types=types, shapes=tuple(self._dims),
+        return packed(self._types, iteratorgetnext_op(self._iterator_resource, **_element(types, self._dims),
                                                       name=name or "IteratorGetNext"))
 
     def string_handle(self, name=None):
@@ -186,6 +191,16 @@ class Iterator:
         return packed(self._types, [Tensor] * len(self._dims))
 
 
+def _element(types, dims):
+    """Returns the attributes that say what elements are."""
+    return {"output_types": tuple(types), "output_shapes": tuple(TensorShape(d) for d in dims)}
+
+
+def _handle(op, spec):
+    """Returns the handle of a new iterator."""
+    return op(spec=spec, **_element(spec.types, spec.dims), container="", shared_name="", name=op.type)[0]
+
+
 def _dims(types, shapes):
     if shapes is None:
         return [None] * len(leaves(types))
@@ -203,7 +218,7 @@ def _elements(dataset):
 def make_initializable_iterator(dataset, shared_name=None):
     """Returns an Iterator over a dataset, which begins when its `initializer` runs, with what is fed then."""
     dims, types = _elements(dataset)
-    handle = iterator_op(spec=IteratorSpec(tuple(leaves(types)), dims), name="IteratorV2")[0]
+    handle = _handle(iterator_op, IteratorSpec(tuple(leaves(types)), dims))
     return Iterator(handle, makeiterator_op(handle, dataset.tensors, dataset=dataset, name="MakeIterator"), types, dims)
 
 
@@ -215,8 +230,8 @@ def make_one_shot_iterator(dataset):
     """
     _check_constant(dataset)
     dims, types = _elements(dataset)
-    return Iterator(oneshotiterator_op(spec=IteratorSpec(tuple(leaves(types)), dims, dataset), name="OneShotIterator")[0],
-                    None, types, dims)
+    return Iterator(_handle(oneshotiterator_op, IteratorSpec(tuple(leaves(types)), dims, dataset, dataset.tensors)), None,
+                    types, dims)
 
 
 def _check_constant(dataset):

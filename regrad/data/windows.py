@@ -100,6 +100,10 @@ datasettosingleelement_op = kept_op("DatasetToSingleElement", "dataset_tensors: 
                                     {"dataset": None}, user_code=True)
 
 
+for _op in (reducedataset_op, datasettosingleelement_op):
+    _op.extra["stored_by"] = "regrad.data.stored"
+
+
 def get_single_element(dataset):
     """Returns the only element of a dataset, a structure of tensors; each run takes it anew.
 

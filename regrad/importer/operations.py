@@ -1,5 +1,6 @@
 """One node of a GraphDef becomes one operation, where Regrad has its op type."""
 
+import importlib
 import itertools
 
 from regrad.core import device as devices
@@ -29,6 +30,9 @@ def add_operation(graph, node, inputs, functions):
         attrs |= {key: supplied(functions, node.name, attrs[key]) for key in opdef.extra.get("functions", ())
                   if isinstance(attrs[key], Lost) or not callable(attrs[key])}
         attrs = _made_bodies(opdef, attrs, graph, inputs, functions)
+    if "stored_by" in opdef.extra:
+        module = importlib.import_module(opdef.extra["stored_by"])
+        inputs, groups, attrs = module.rebuilt(node, inputs, groups, attrs, graph, functions)
     if groups is None and len(inputs) != len(opdef.args):
         raise ValueError(f"NodeDef '{node.name}': {opdef.type} takes {len(opdef.args)} inputs, got {len(inputs)}.")
     _check_types(node, opdef, inputs, groups)

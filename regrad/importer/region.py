@@ -5,6 +5,8 @@ and branches are made by `tf.while_loop` and `tf.cond`, whose functions import t
 of TensorFlow's Exit and Merge.
 """
 
+import importlib
+
 from regrad.core.graph import Tensor, get_default_graph, origin
 from regrad.core.graph_def import controls, operands, source
 from regrad.core.graph_proto import read_attributes
@@ -60,6 +62,8 @@ def import_nodes(graph_def, given, functions):
     Returns:
       (the Region of all nodes, the names in `given` that were of use).
     """
+    if any("Iterator" in n.op or "Dataset" in n.op for n in graph_def.node):
+        importlib.import_module("regrad.data.stored")  # their op types
     types = {t.name: t.dtype for n in graph_def.node if n.operation for t in n.operation.outputs} if given else {}
     nodes, unimported = without_recorded(graph_def.node)
     region = Region(Structure(nodes), Library(graph_def, functions), given=Given(given, types))
