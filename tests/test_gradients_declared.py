@@ -22,6 +22,7 @@ ELSEWHERE = {
     **dict.fromkeys(("DeleteSessionTensor", "GetSessionHandleV2", "GetSessionTensor"), _HANDLE),
     "FuncInput": "what a branch or body takes from outside: the rows of Case, If and While",
     "LoweringVJP": "the second derivatives of every row whose rule is the derivative of the lowering",
+    "TensorFlowDataset": "what the pipelines of TensorFlow's graphs become: data/test_stored.py",
     "RandomGammaGrad": "the second derivatives of the rows of RandomGamma",
 }
 

@@ -301,6 +301,6 @@ OP_TYPES = TF_OP_TYPES | frozenset("""
     FakeQuantWithMinMaxVarsPerChannelSide FakeQuantWithMinMaxVarsSide FitWeights ForwardOf FractionalAvgPoolGiven
     FractionalMaxPoolGradGrad FuncInput GatherSegments GatherV2Grad GradientBlock IgammaSlope InitializedValue
     LoweringVJP NthElementPlaces ProductOfOthers ReportUninitializedVariables ReshapeLike SameShape SliceGrad
-    SparseApplyGradientDescent
-    SparsePositions SparseRowNumbers SumRepeatedRows SumToLike TensorArrayTake TensorArrayUnstack UnreduceLike ZetaSum
+    SparseApplyGradientDescent SparsePositions SparseRowNumbers SumRepeatedRows SumToLike TensorArrayTake TensorArrayUnstack
+    TensorFlowDataset UnreduceLike ZetaSum
 """.split())
