@@ -63,7 +63,7 @@ class _WithGradient:
         self._function = f
 
     def __call__(self, *args, **kwargs):
-        return _call(self._function, args, kwargs)
+        return _call(self, args, kwargs)
 
     def __get__(self, instance, owner=None):
         return self if instance is None else _WithGradient(self._function.__get__(instance, owner))
@@ -93,8 +93,8 @@ def _check_result(result, f, what):
         raise ValueError(f"{what}: {_place(f)} returned {result!r}; None values not supported, it must return tensors.")
 
 
-def _call(f, args, kwargs):
-    graph = get_default_graph()
+def _call(decorated, args, kwargs):
+    f, graph = decorated._function, get_default_graph()
     returned, inputs, made_before, n_args, _ = _on_identities(graph, f, args, kwargs)
     if not isinstance(returned, tuple) or len(returned) not in (2, 3) or not all(map(callable, returned[1:])):
         raise TypeError(f"custom_gradient: {_place(f)} must return (result, grad_fn) or (result, grad_fn, forward_fn), got "
@@ -136,8 +136,9 @@ def _call(f, args, kwargs):
     if forward_fn:
         rule.forward = forward_mode.Closed(forward_fn[0], n_results, n_leaves)
     rule.__name__ = getattr(grad_fn, "__name__", "grad_fn")
-    rule.__wrapped__ = grad_fn
+    rule.__wrapped__, rule.belongs_to = grad_fn, decorated
     rule.passes_by = range(n_results)  # what `f` computed: the rule stands for the way through it
+    rule.reads = range(n_results + n_leaves, n_results + n_leaves + len(reads))
     outputs = identityn_op([*results, *inputs, *reads])
     outputs[0].op.attached_rules = [rule]
     return nest.pack_sequence_as(result, outputs[:n_results])
@@ -321,6 +322,7 @@ def recompute_grad(f):
         rule.__wrapped__ = f
         rule.__name__ = getattr(f, "__name__", "recompute_grad")
         rule.passes_by = range(len(results))
+        rule.reads = range(len(results) + len(inputs), len(results) + len(inputs) + len(reads))
         outputs = identityn_op([*results, *inputs, *reads], name="recompute")
         outputs[0].op.attached_rules = [rule]
         return nest.pack_sequence_as(result, outputs[:len(results)])

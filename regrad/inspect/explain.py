@@ -12,9 +12,10 @@ from regrad.autodiff.partials import Partials, element
 from regrad.autodiff.resolution import REGISTERED, Resolution
 from regrad.autodiff.walking import ancestors
 from regrad.core import gradient_registry
-from regrad.core.graph import FuncGraph, Operation
+from regrad.core.graph import Operation, body_graphs
 from regrad.core.opdef import spec_text
 from regrad.inspect.cures import cure_for
+from regrad.inspect.replaying import Scratch
 from regrad.inspect.report import Report, Table, absent
 from regrad.runtime.plan import shape_only_positions
 
@@ -257,8 +258,8 @@ def explain_gradients(ys, xs, grad_ys=None, stop_gradients=None, overrides=None,
             check_reachable(graph, t, what)
     call, view = as_overrides(overrides, graph, "this call"), checked_view(view)
     steps = []
-    with _unchanged(graph, [*call, *Resolution((), view.overrides if view else (), graph).all]):
-        scratch = FuncGraph("explained", graph)
+    with unchanged(graph, [*call, *Resolution((), view.overrides if view else (), graph).all]):
+        scratch = Scratch("explained", graph)
         with scratch.as_default():
             sums = Partials(accumulate)
             for t, g in (known_gradients or {}).items():
@@ -326,7 +327,7 @@ class _Told(Walk):
         """Walks the bodies of a loop or of branches, as their rules would, and passes on what the inputs get."""
         reached = set()
         for label, body, inner_ys, inner_xs, positions in _bodies_of(op, out_grads, self.wanted):
-            scratch = FuncGraph("explained", body)
+            scratch = Scratch("explained", body)
             with scratch.as_default():
                 inner = _Told(scratch, inner_ys, inner_xs, outer=self)
                 inner.steps, inner.prefix = self.steps, f"{self.prefix}{op.name}/{label}:"
@@ -368,12 +369,16 @@ def _bodies_of(op, out_grads, wanted):
 
 
 @contextlib.contextmanager
-def _unchanged(graph, overrides):
+def unchanged(graph, overrides):
     """Keeps the graphs from getting operations, and the counts of what was caught and used as they are."""
     counts = [(o, "caught", o.caught) for o in overrides]
     counts += [(r, "used", r.used) for r in [*gradient_registry._rules.values(), *graph.override_blocks]]
     counts += [(r, "caught", r.caught) for op in graph._ops for r in op.attached_rules or () if isinstance(r, Override)]
-    graphs = [(g, g._finalized) for g in graph.outwards()]
+    graphs, stack = [(g, g._finalized) for g in graph.outwards()], [graph]
+    while stack:
+        inside = [body for op in stack.pop()._ops for body in body_graphs(op)]
+        graphs += [(body, body._finalized) for body in inside]
+        stack += inside
     for g, _ in graphs:
         g._finalized = True
     try:

@@ -342,3 +342,13 @@ def test_a_rule_that_stands_for_a_way_cuts_no_path(make):
     assert inside.gradient and inside.cuts == []
     assert not captured.gradient and len(captured.cuts) == 1
     assert captured.cuts[0].type == "StopGradient" or "make it an argument" in captured.cuts[0].cure
+
+
+def test_a_rule_that_reads_a_tensor_from_outside_a_loop_leaves_the_loop_as_it_was():
+    x, scale = tf.placeholder(tf.float32, []), tf.constant(3.0) * 1.0
+    y = tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, tf.sin(a)), [0, x])[1]
+    loop = y.op.inputs[0].op
+    before = len(loop.attrs["body"].inputs), len(loop.attrs["body"]._ops)
+    told = tf.explain_gradients(y, x, overrides={"Sin": lambda op, dy: dy * scale})
+    assert [s.status for s in told.steps if s.type == "Sin"] == ["overridden"]
+    assert (len(loop.attrs["body"].inputs), len(loop.attrs["body"]._ops)) == before
