@@ -55,6 +55,7 @@ __getattr__, __dir__, __all__ = _names_of(__name__, {
     "regrad.autodiff.custom": "custom_gradient grad_pass_through recompute_grad",
     "regrad.autodiff.derivatives": """batch_jacobian forward_gradients hessian_vector_product hessians
         jacobian jvp view_gradients""",
+    "regrad.autodiff.combining": "combine_gradients pcgrad",
     "regrad.autodiff.gradients": "AggregationMethod UnconnectedGradients gradients",
     "regrad.inspect": "audit compare diagnose explain_gradients why_none",
     "regrad.runtime.trace": "ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata RunOptions",

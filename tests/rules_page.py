@@ -31,7 +31,8 @@ _PARTS = [  # heading, module, which of its names
      and n not in ("substitute", "block") or n == "quantize_gradient"),
     ("The same as blocks in the graph: `tf.NAME`", "transforms", lambda n: n.endswith("_gradient") and n != "quantize_gradient"
      or n in ("substitute", "block")),
-    ("How gradients add: `accumulate={tensor: rules.NAME}` of `gradients`", "transforms", lambda n: n.startswith("accumulate")),
+    ("How gradients add: `accumulate={tensor or variable: rules.NAME}` of `gradients`", "transforms",
+     lambda n: n.startswith("accumulate")),
     ("Derivatives for functions that have none", "surrogates", lambda n: True),
     ("Relevance", "relevance", lambda n: True),
     ("Quantisers", "quantisers", lambda n: True),

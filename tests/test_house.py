@@ -15,12 +15,13 @@ import regrad
 PACKAGE = pathlib.Path(regrad.__file__).parent
 ORDER = ["core", "ops", "autodiff", "variables", "train", "layers"]  # each may import those before it
 ALLOWED = {
-    # rules of loops and branches walk their bodies, and ask whether a loop can be compiled
-    ("ops", "autodiff"): {"regrad/ops/flow_grad.py"},
+    # rules of loops and branches walk their bodies, and ask whether a loop can be compiled; that of a cast, whether a bridge is
+    # there to cross
+    ("ops", "autodiff"): {"regrad/ops/flow_grad.py", "regrad/ops/math_grad.py"},
     ("ops", "runtime"): {"regrad/ops/flow_grad.py"},
     # the calls of a function share its variables, those that compute it again too
     ("autodiff", "variables"): {"regrad/autodiff/defun.py", "regrad/autodiff/custom.py"},
-    ("autodiff", "train"): {"regrad/autodiff/transforms.py"},  # a schedule is a function of the global step
+    ("autodiff", "train"): {"regrad/autodiff/rules.py"},  # a schedule is a function of the global step
 }
 
 

@@ -14,7 +14,7 @@ from regrad.core.errors import RuleError
 from regrad.core.graph import Tensor, body_graphs, get_default_graph, operations_within, variable_of
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.indexed_slices import IndexedSlices
-from regrad.ops.array import identity, identityn_op
+from regrad.ops.array import identityn_op, unasked_identity
 from regrad.ops.barrier import after
 
 
@@ -77,7 +77,7 @@ def _on_identities(graph, f, args, kwargs):
       positional arguments; a function of as many tensors that gives the arguments made of them).
     """
     leaves, rebuild, n_args = _tensor_leaves(args, kwargs)
-    inputs = [identity(t) for t in leaves]
+    inputs = [unasked_identity(t) for t in leaves]
     made_before = len(graph._ops)
     new_args, new_kwargs = rebuild(inputs)
     return f(*new_args, **new_kwargs), inputs, made_before, n_args, rebuild
@@ -154,7 +154,7 @@ def build_apart(f, args, kwargs):
     graph = get_default_graph()
     result, inputs, made_before, *_ = _on_identities(graph, f, args, kwargs)
     _check_result(result, f, "grouped")
-    results = [identity(convert_to_tensor(r)) for r in nest.flatten(result)]
+    results = [unasked_identity(convert_to_tensor(r)) for r in nest.flatten(result)]
     # What is read of a variable may be used outside, too: the group begins behind it.
     ops = {op for op in graph._ops[made_before:]
            if not op.opdef.variable and op.type != "FuncInput" and not (op.type == "Identity" and variable_of(op.inputs[0]))}

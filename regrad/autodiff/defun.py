@@ -9,9 +9,9 @@ from regrad.core import nest, source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import InvalidArgumentError
-from regrad.core.graph import Operation, Tensor, get_default_graph, needed
+from regrad.core.graph import UNASKED, Operation, Tensor, get_default_graph, needed
 from regrad.core.opdef import Spec
-from regrad.ops.array import identity, identityn_op, zeros_like
+from regrad.ops.array import identityn_op, unasked_identity, zeros_like
 from regrad.ops.control import group
 
 
@@ -104,7 +104,7 @@ class _DefinedFunction:
         graph = get_default_graph()
         _functions(graph)[self.name] = self
         with graph.name_scope(name or self.name) as scope:
-            inputs = [identity(x) for x in given]
+            inputs = [unasked_identity(x) for x in given]
             made_before = len(graph._ops)
             returned = self._body(inputs)
             results = self._results(returned)
@@ -146,6 +146,7 @@ class _DefinedFunction:
             used = {*results, *(t for op in reached for t in op.inputs)}
             idle = [x for x in inputs if x.dtype.is_floating and x not in used]
             outputs = identityn_op([*results, *idle], name=scope)
+            outputs[0].op.attrs = UNASKED
             if idle:
                 def pass_on(op, *dys):
                     return [*dys[:n], *map(zeros_like, op.inputs[n:])]
@@ -168,6 +169,7 @@ class _DefinedFunction:
 
         rule.__wrapped__ = self.python_grad_func or getattr(self.grad_func, "__wrapped__", self.grad_func)
         outputs = identityn_op([*results, *arguments], name=scope)
+        outputs[0].op.attrs = UNASKED  # its type is the function's name, as it is in TensorFlow
         outputs[0].op.attached_rules = [rule]
         return outputs[:n]
 

@@ -5,8 +5,8 @@ All are made of `gradients()`, so overrides, views and blocks hold in them as an
 
 import re
 
-from regrad.autodiff.gradients import as_list, gradients
-from regrad.autodiff.overrides import View
+from regrad.autodiff.gradients import as_list, gradients, together
+from regrad.autodiff.overrides import View, as_view
 from regrad.autodiff.partials import element
 from regrad.autodiff.walking import for_forward_mode
 from regrad.core.convert import convert_to_tensor
@@ -24,7 +24,8 @@ def jacobian(y, xs, name="jacobian", unconnected_gradients="none", **options):
     Args:
       y: tensor of any shape; its number of elements may be known at run time only.
       xs: tensor, variable or list of them.
-      options: further arguments of `gradients` (`overrides`, `stop_gradients` ...).
+      options: `overrides`, `view`, `order`, `accumulate`, `stop_gradients`, `known_gradients` and `through_gradients` of
+        `gradients`.
 
     Returns:
       A list of tensors (None where no path leads from x to y), or one if `xs` is no list.
@@ -32,10 +33,10 @@ def jacobian(y, xs, name="jacobian", unconnected_gradients="none", **options):
     many = isinstance(xs, (list, tuple))
     y = convert_to_tensor(y)
     xs = as_list(xs)
-    with get_default_graph().name_scope(name):
+    with get_default_graph().name_scope(name), together("jacobian", y, options) as options:
         flat = array.reshape(y, [-1])
         n = array.size(flat)
-        probe = gradients(y, xs, unconnected_gradients=unconnected_gradients, **options)
+        probe = gradients(y, xs, [None], unconnected_gradients=unconnected_gradients, **options)
         probe = [None if g is None else convert_to_tensor(g) for g in probe]  # slices made dense
         used = [i for i, g in enumerate(probe) if g is not None]
         if not used:
@@ -73,7 +74,7 @@ def batch_jacobian(y, x, name="batch_jacobian", **options):
 
     Args:
       y, x: tensors whose first axis is the batch.
-      options: further arguments of `gradients`.
+      options: as of `jacobian`.
 
     Returns:
       The tensor, or None where no path leads from x to y.
@@ -87,11 +88,11 @@ def batch_jacobian(y, x, name="batch_jacobian", **options):
             raise ValueError(f"batch_jacobian: {what} is {spec_text(t)}; its first axis must be the batch.")
     if y.dims and x.dims and None not in (y.dims[0], x.dims[0]) and y.dims[0] != x.dims[0]:
         raise ValueError(f"batch_jacobian: the first axis of y {y.shape} and of x {x.shape} must be the same batch.")
-    with get_default_graph().name_scope(name):
+    with get_default_graph().name_scope(name), together("batch_jacobian", y, options) as options:
         batch = array.shape(y)[0]
         flat = array.reshape(y, array.stack([batch, -1]))
         n = array.shape(flat)[1]
-        probe = gradients(y, x, **options)[0]
+        probe = gradients(y, x, [None], **options)[0]
         if probe is None:
             return None
         rows, = _rows(flat, n, lambda i: array.broadcast_to(one_hot(i, n, dtype=y.dtype), array.shape(flat)), [x],
@@ -112,13 +113,18 @@ def hessians(ys, xs, name="hessians", colocate_gradients_with_ops=False, gate_gr
       ys: tensor or list; their sum is differentiated twice.
       xs: tensor, variable or list of them.
       colocate_gradients_with_ops, gate_gradients, aggregation_method: accepted, see `gradients`.
+      options: as of `hessian_vector_product`.
 
     Raises:
       ValueError: `ys` are linear in an x, so that its gradient does not depend on it.
     """
     xs = as_list(xs)
-    with get_default_graph().name_scope(name):
-        grads = gradients(ys, xs, **options)
+    if "through_gradients" in options:
+        raise TypeError("hessians takes no through_gradients: it differentiates a gradient. Give what is to be constant to "
+                        "stop_gradients.")
+    first = {key: options.pop(key) for key in ("grad_ys", "known_gradients") if key in options}
+    with get_default_graph().name_scope(name), together("hessians", ys, options) as options:
+        grads = gradients(ys, xs, **first, **options)
         return [None if g is None else _second(g, x, options) for g, x in zip(grads, xs)]
 
 
@@ -130,24 +136,44 @@ def _second(first, x, options):
     return found
 
 
-def hessian_vector_product(ys, xs, vs, **options):
+def hessian_vector_product(ys, xs, vs, grad_ys=None, name="hessian_vector_product", stop_gradients=None,
+                           unconnected_gradients="none", overrides=None, view=None, order=None, known_gradients=None,
+                           accumulate=None):
     """Returns H v for each x, with H the Hessian of the sum of `ys` and `vs` one tensor like each x.
 
-    One gradient of <gradient, v> (Pearlmutter 1994): the cost of two gradients, whatever the size of x.
+    One gradient of <gradient, v> (Pearlmutter 1994): the cost of two gradients, whatever the size of x. The `vs` count as
+    constants.
+
+        y = tf.reduce_sum(x ** 3.0)
+        tf.hessian_vector_product(y, x, [v])                # [6 x v]
+
+    Args:
+      ys, xs: as of `gradients`.
+      vs: one tensor like each x.
+      grad_ys, known_gradients: as of `gradients`, for the first of the two differentiations.
+      stop_gradients, accumulate: as of `gradients`, for both.
+      overrides, view: rules for both differentiations.
+      order: 1 where `overrides` hold in the first differentiation only (the derivative of the overridden gradient), 2 in the
+        second only; both by default.
+      unconnected_gradients: "none" or "zero": what an x gets on which the product does not depend.
 
     Returns:
       A list with a tensor of the shape and dtype of each x, None where no path leads to it.
 
     Raises:
       ValueError: another number of `vs`, or one that has not the shape and dtype of its x.
+      OverrideError: (a ValueError) an override caught nothing in either differentiation.
     """
     xs = as_list(xs)
     vs = _directions(xs, vs)
-    grads = gradients(ys, xs, **options)
-    products = [reduce_sum(math.multiply(g, array.stop_gradient(v))) for g, v in zip(grads, vs) if g is not None]
-    if not products:
-        return [None] * len(xs)
-    return gradients(products, xs, **options)
+    options = {"overrides": overrides, "view": view, "order": order, "accumulate": accumulate,
+               "stop_gradients": stop_gradients}
+    with get_default_graph().name_scope(name), together("hessian_vector_product", ys, options) as options:
+        grads = gradients(ys, xs, grad_ys, known_gradients=known_gradients, **options)
+        products = [reduce_sum(math.multiply(g, array.stop_gradient(v))) for g, v in zip(grads, vs) if g is not None]
+        if not products:
+            return [array.zeros_like(v) if unconnected_gradients == "zero" else None for v in vs]
+        return gradients(products, xs, [None] * len(products), unconnected_gradients=unconnected_gradients, **options)
 
 
 def _directions(xs, vs):
@@ -206,8 +232,8 @@ def view_gradients(ys, xs, views, **options):
     Run together they compute the forward pass once.
 
     Args:
-      views: list of `View`s, or {name: overrides}, None for the gradient without any.
-      options: further arguments of `gradients`.
+      views: list of `View`s, None among them for the gradient without any ("true"); or {name: overrides or None}.
+      options: further arguments of `gradients`, for all of them; `grad_ys` stand before those of a view.
 
     Returns:
       {name: what `gradients` returns, a list as long as `xs`}.
@@ -216,7 +242,8 @@ def view_gradients(ys, xs, views, **options):
       TypeError: something in `views` is no View.
       ValueError: two views have one name.
     """
-    views = [View(name, overrides) for name, overrides in views.items()] if isinstance(views, dict) else as_list(views)
+    views = ([View(name, overrides) for name, overrides in views.items()] if isinstance(views, dict) else
+             [as_view(None, "true") if v is None else v for v in as_list(views)])
     if not all(isinstance(v, View) for v in views):
         raise TypeError("view_gradients: views are a list of tf.View(name, overrides), or a dict {name: overrides}; got "
                         f"{views!r}.")

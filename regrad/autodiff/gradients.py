@@ -4,15 +4,18 @@ One walk, backwards over the operations between xs and ys, newest first. An op i
 creation order is a reverse topological order: no recursion, linear time, and the same result on every run.
 """
 
+import contextlib
+import warnings
+
 from regrad.autodiff import forward as forward_mode
 from regrad.autodiff.groups import GroupStep, grouped_order
 from regrad.autodiff.overrides import OverrideError, View, as_overrides
-from regrad.autodiff.partials import Partials, element
+from regrad.autodiff.partials import Partials, as_accumulation, element
 from regrad.autodiff.resolution import REGISTERED, Resolution
 from regrad.autodiff.walking import ancestors, in_forward_mode, in_progress
-from regrad.core import collecting, gradient_registry
+from regrad.core import collecting, gradient_registry, source
 from regrad.core.convert import convert_to_tensor
-from regrad.core.errors import RuleError, RuleTypeError, ShapeError
+from regrad.core.errors import RegradWarning, RuleError, RuleTypeError, ShapeError
 from regrad.core.graph import FuncGraph, Operation, Tensor, get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, define_op, spec_text
@@ -38,7 +41,7 @@ class AggregationMethod:
 
 def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_ops=False, gate_gradients=False,
               aggregation_method=None, stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE,
-              overrides=None, view=None, known_gradients=None, accumulate=None, through_gradients=True):
+              overrides=None, view=None, known_gradients=None, accumulate=None, through_gradients=True, order=None):
     """Returns the derivatives of the sum of `ys` with respect to each of `xs`.
 
     Args:
@@ -53,10 +56,13 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
       unconnected_gradients: "none" or "zero": what an x without a path to any y gets.
       overrides: rules for this call only, before all others: {op type, name, pattern, operation, selector: rule}, or a
         list of `Override`s. One that catches nothing is an error.
-      view: a `View` whose overrides hold in this call.
+      view: a `View` whose overrides hold in this call, and whose `grad_ys` are taken where none are given.
       known_gradients: {inner tensor: its gradient}, taken instead of what would arrive there.
-      accumulate: {tensor: rule(terms, tensor)}: how gradients add where paths meet; the key "all" means every tensor.
+      accumulate: {tensor or variable: rule(terms, tensor)}: how gradients add where paths meet, a variable's from all places
+        that use it; the key "all" means every tensor. A rule that has nothing to add up is an error.
       through_gradients: False treats what earlier `gradients()` calls made as constant: first-order MAML in one word.
+      order: for which differentiation `overrides` hold: 1 where ys are computed without gradients, 2 where gradients are
+        differentiated, ...; all by default. A call of another order is an error.
 
     Returns:
       A list as long as `xs`: a Tensor of the shape and dtype of x, an IndexedSlices (from `gather`), or None.
@@ -64,7 +70,8 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
     Raises:
       LookupError: an op on the path has no gradient rule.
       RuleError, RuleTypeError (ValueError, TypeError): a rule returned the wrong number, dtype, shape or graph.
-      OverrideError (ValueError): an override of this call caught no operation, or a group leaks.
+      OverrideError (ValueError): an override of this call caught no operation, a rule of `accumulate` had nothing to add up,
+        or a group leaks.
       TypeError, ValueError: arguments that do not fit together.
     """
     ys, xs = as_list(ys), as_list(xs)
@@ -74,6 +81,10 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
     if isinstance(grad_ys, dict):
         raise TypeError(f"grad_ys is a list of the gradients that arrive at ys, got {grad_ys!r}; rules are given by name: "
                         "gradients(ys, xs, overrides={...}).")
+    if order is not None and not overrides:
+        raise ValueError(f"gradients(order={order!r}) says for which differentiation overrides= hold, and none are given.")
+    if grad_ys is None and checked_view(view) is not None:
+        grad_ys = view.grad_ys
     grad_ys = [None] * len(ys) if grad_ys is None else as_list(grad_ys)
     if len(grad_ys) != len(ys):
         raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
@@ -89,8 +100,10 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
         for what, tensors in (("ys", ys[1:]), ("xs", xs), ("stop_gradients", stops)):
             for t in tensors:
                 check_reachable(graph if what == "ys" else ys[0].graph, t, what)
-        options = {"overrides": None if overrides is None else as_overrides(overrides, graph, "this call"),
-                   "view": checked_view(view), "through_gradients": through_gradients, "accumulate": accumulate}
+        accumulate = as_accumulation(accumulate)
+        call = as_overrides(overrides, graph, "this call", "all" if order is None else order)
+        before, seen = {o: o.caught for o in call}, _caught_by(view)
+        options = {"overrides": call, "view": view, "through_gradients": through_gradients, "accumulate": accumulate}
         sums = Partials(accumulate, colocate_gradients_with_ops)
         for t, g in (known_gradients or {}).items():
             sums.know(element(t, "known_gradients"), g)
@@ -98,16 +111,83 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
             sums.add(y, _seed(y, dy, i))
         walks = []
         totals = _totals(graph, ys, xs, stops, sums, options, colocate_gradients_with_ops, walks)
-        path = [op for walk in walks for op in walk.path]
-        for override in walks[0].resolution.unused():
-            raise OverrideError(f"gradients(overrides=...): {override!r} caught none of the {len(path)} operations between xs "
-                                f"and ys{override.missed(path)}")
+        if not isinstance(overrides, Together):
+            complain_of_unused("gradients", before, [op for walk in walks for op in walk.path], [walk.order for walk in walks])
+            _warn_of_idle("gradients", view, seen)
+        if accumulate and not accumulate.together:
+            complain_of_unadded("gradients", accumulate)
         for t in sums.never_asked():
             raise OverrideError(f"gradients(known_gradients=...): {t.name} is not on the way from xs to ys, made at "
                                 f"{t.op.location}, so nothing asks for its gradient; known_gradients replace what arrives.")
         if unconnected_gradients == UnconnectedGradients.ZERO:
             totals = [array.zeros_like(_read(x)) if g is None else g for x, g in zip(xs, totals)]
     return totals
+
+
+class Together(list):
+    """Overrides of several calls of `gradients` that are one derivative: each must act in one of them."""
+
+
+@contextlib.contextmanager
+def together(who, ys, options):
+    """Context manager for several calls of `gradients` with the same options; complains at the end of what acted in none.
+
+    Yields the options for each call. Around calls that are together already it does nothing.
+    """
+    overrides, accumulate, order = (options.get(key) for key in ("overrides", "accumulate", "order"))
+    accumulate = as_accumulation(accumulate)
+    if isinstance(overrides, Together) or accumulate and accumulate.together:
+        yield options
+        return
+    if order is not None and not overrides:
+        raise ValueError(f"{who}(order={order!r}) says for which differentiation overrides= hold, and none are given.")
+    graph = _graph_of(as_list(ys))
+    call = Together(as_overrides(overrides, graph, "this call", "all" if order is None else order))
+    before, seen = {o: o.caught for o in call}, _caught_by(options.get("view"))
+    if accumulate:
+        accumulate.together = True
+    yield {**{key: value for key, value in options.items() if key != "order"}, "overrides": call, "accumulate": accumulate}
+    complain_of_unused(who, before, None, ())
+    _warn_of_idle(who, options.get("view"), seen)
+    if accumulate:
+        complain_of_unadded(who, accumulate)
+
+
+def complain_of_unused(who, before, path, orders):
+    """Raises OverrideError for an override that has caught nothing.
+
+    Args:
+      before: {override: how many operations it had caught before}.
+      path, orders: the operations between xs and ys, and of which order the differentiations were; None and () if several.
+    """
+    for o, caught in before.items():
+        if o.caught > caught or o.optional:
+            continue
+        if orders and not any(map(o.holds, orders)):
+            raise OverrideError(f"{who}(overrides=...): {o!r} holds for order {o.order}, but this call is a differentiation of "
+                                f"order {orders[0]}: " + ("there is no gradient among what it differentiates." if orders[0] == 1
+                                                          else "what it differentiates contains gradients."))
+        if path is None:
+            raise OverrideError(f"{who}(overrides=...): {o!r} caught no operation, in none of its differentiations.")
+        raise OverrideError(f"{who}(overrides=...): {o!r} caught none of the {len(path)} operations between xs and "
+                            f"ys{o.missed(path)}")
+
+
+def _caught_by(view):
+    """Returns how many operations the overrides of a view have caught; None where it is no mistake if they catch none."""
+    overrides = () if checked_view(view) is None else view.overrides
+    return None if all(o.optional for o in overrides) else sum(o.caught for o in overrides)
+
+
+def _warn_of_idle(who, view, before):
+    if before is not None and _caught_by(view) == before:
+        warnings.warn(f"{who}(view=...): {view!r} caught no operation between xs and ys: this is the gradient without it.",
+                      RegradWarning, stacklevel=source.level())
+
+
+def complain_of_unadded(who, accumulation):
+    for words in accumulation.unused():
+        raise OverrideError(f"{who}({words}")
 
 
 def _totals(graph, ys, xs, stops, sums, options, colocate, walks):
@@ -200,7 +280,7 @@ class Walk:
         self.crossing = self.resolution.crossing(ops)
         self.stopped = {t.op for t in stops}
         self.wanted = set(xs)
-        self.ys = ys
+        self.xs, self.ys = xs, ys
         self.known = {}
         self.path = self._path(ops)
         self.order = outer.order if outer is not None else 1 + max(_depths(self.path).values(), default=0)
@@ -208,12 +288,12 @@ class Walk:
 
     def _path(self, ops):
         """Returns the operations that lead from xs on; what they make becomes `wanted`."""
-        path, wanted, stopped, crossing = [], self.wanted, self.stopped, self.crossing
+        path, wanted, stopped, across = [], self.wanted, self.stopped, self.resolution.across(ops)
         for op in ops:
             if op in stopped:
                 continue
             for t in op.inputs:
-                if t in wanted and (flows(t) or t in crossing):
+                if t in wanted and (flows(t) or t in across):
                     path.append(op)
                     wanted.update(op.outputs)
                     break
@@ -234,9 +314,16 @@ class Walk:
     def step(self, op, sums):
         """Applies the rule of one operation (or group) to what has arrived at its outputs."""
         outputs = op.outputs
-        out_grads = [sums.total(t) for t in outputs]
-        if all(g is None for g in out_grads):
+        if self.accumulate and op.type == "Identity" and self.accumulate.splits(outputs[0], op.inputs[0]):
+            for g in sums.terms_at(outputs[0]):
+                self._apply(op, outputs, [g], sums)
             return
+        out_grads = [sums.total(t) for t in outputs]
+        if any(g is not None for g in out_grads):
+            self._apply(op, outputs, out_grads, sums)
+
+    def _apply(self, op, outputs, out_grads, sums):
+        """Passes what the rule of `op` gives for `out_grads` on to its inputs."""
         graph = self.graph
         forward_op, graph._forward_op = graph._forward_op, outputs[0].op
         together, made_from = graph._colocation, graph._made_from
@@ -250,11 +337,8 @@ class Walk:
                 rule, forward = self._rules(op)
                 if rule is None and forward is None:  # declared not differentiable: nothing flows on
                     return
-                if len(outputs) > 1:
-                    saved = op.opdef.extra.get("saved_from") if type(op) is Operation else None
-                    own = len(outputs) if saved is None else saved(op)  # behind them, what another gradient had saved
-                    out_grads = [array.zeros_like(t) if g is None and i < own and flows(t) else g
-                                 for i, (t, g) in enumerate(zip(outputs, out_grads))]
+                if len(outputs) > 1 and not (type(op) is Operation and op.opdef.extra.get("has_bodies")):
+                    out_grads = [array.zeros_like(t) if g is None and flows(t) else g for t, g in zip(outputs, out_grads)]
                 in_grads = (checked(op, rule, rule.apply(op, out_grads)) if forward is None
                             else forward_mode.replaced(op, forward, out_grads))
         finally:

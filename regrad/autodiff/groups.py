@@ -28,7 +28,7 @@ class GroupStep:
 
     def _inside(self, walk):
         def function(_, *grads):
-            sums = Partials()
+            sums = Partials(walk.accumulate)
             for t, g in zip(self.outputs, grads):
                 if g is not None:
                     sums.add(t, g)
@@ -80,6 +80,12 @@ def grouped_order(walk, groups):
 def _check_leaks(walk, group, members, override):
     inner, outputs, inputs = group.ops, set(group.outputs), set(group.inputs)
     path = set(walk.path)
+    for x in walk.xs:
+        if x.op in inner and x not in inputs and x not in outputs:
+            raise OverrideError(f"{group.describe()} leaks: the gradient by {x.name}, which lies inside, is asked for, but the "
+                                f"rule answers for {[i.name for i in group.inputs]} alone. Make it an input, sel.group([..., "
+                                "x], outputs), for which the rule gives a gradient too (None where it is to get none), or "
+                                f"leave it out of what is asked for; the group is made at {override.where}.")
     for op in members:
         for t in op.outputs:
             used = next((c for c in t.consumers() if c in path and c not in inner), None)

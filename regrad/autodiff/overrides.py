@@ -56,6 +56,12 @@ class Override:
         if meant is None:
             return self.selector.hint(path)
         dtype = meant.outputs[0].dtype if meant.outputs else None
+        if isinstance(self, Bridge):
+            takers = [op.describe() for op in path if op not in picked and not set(meant.outputs).isdisjoint(op.inputs)]
+            return (f"; {meant.describe()} is meant, but no gradient arrives there"
+                    + (f": what takes its output, {' and '.join(takers[:2])}, has a rule of its own that gives it none. Let "
+                       "the bridge reach across, tf.bridge(sel.between(x, y), rule), or override that operation, too"
+                       if takers else ""))
         if dtype is not None and dtype._kind not in "fc":
             return (f"; {meant.describe()} is meant, but it gives {dtype.name}, which carries no gradient: tf.bridge(selector, "
                     "rule) declares one across all operations on the way that take or give such tensors")
@@ -282,13 +288,21 @@ class View:
     Attributes:
       name: the view's name, also of the name scope of its gradients.
       overrides: its Overrides.
+      grad_ys: the gradients arriving at the ys (one tensor, or a list as long as they), where a call gives none itself.
     """
 
-    def __init__(self, name, overrides=None, order="all"):
+    def __init__(self, name, overrides=None, order="all", grad_ys=None):
         if not isinstance(name, str):
             raise TypeError(f"View: the name comes first and is a string, got {name!r}.")
         self.name = name
         self.overrides = as_overrides(overrides, get_default_graph(), "view", order)
+        self.grad_ys = grad_ys
 
     def __repr__(self):
-        return f"<view {self.name!r}: {self.overrides}>"
+        arriving = "" if self.grad_ys is None else f", grad_ys {self.grad_ys}"
+        return f"<view {self.name!r}: {self.overrides}{arriving}>"
+
+
+def as_view(given, name):
+    """Returns a View: the given one, one called "true" for None, or one called `name` for overrides."""
+    return given if isinstance(given, View) else View("true" if given is None else name, given)

@@ -18,8 +18,67 @@ from regrad.ops.indexing import add_slices, join_slices
 _MANY = 32
 
 
+class Accumulation:
+    """The rules of `accumulate` of one call, and which of them have added anything up.
+
+    Attributes:
+      rules: {tensor, or "all": rule}; of a variable its storage.
+      together: whether several calls share it, of which one must have something to add up.
+    """
+
+    together = False
+
+    def __init__(self, given):
+        if not isinstance(given, dict):
+            raise TypeError("gradients: accumulate is a dict {tensor or variable: rule}; {'all': rule} means every tensor; got "
+                            f"{given!r}.")
+        self.rules = {k if isinstance(k, str) and k == "all" else element(k, "accumulate"): rule for k, rule in given.items()}
+        self._applied, self._alone = set(), {}
+        for tensor, rule in self.rules.items():
+            if not callable(rule):
+                raise TypeError(f"gradients: accumulate has a function rule(terms, tensor) for each tensor, got {rule!r} for "
+                                f"{getattr(tensor, 'name', tensor)}.")
+
+    def rule_for(self, tensor, terms):
+        """Returns the rule that adds up these terms of a tensor's gradient, or None."""
+        key = tensor if tensor in self.rules else "all"
+        if len(terms) < 2:
+            self._alone.setdefault(key, terms[0])
+            return None
+        self._applied.add(key)
+        return self.rules.get(key)
+
+    def splits(self, read, storage):
+        """True where the terms that meet at a read of a variable go on to the variable one by one, for its rule."""
+        return storage in self.rules and read not in self.rules
+
+    def unused(self):
+        """Returns, for each rule that had nothing to add up, words that say so."""
+        return [f"accumulate=...): the rule {rule_name(rule)!r} for {getattr(key, 'name', repr(key))} had nothing to add up: "
+                + self._why(key) for key, rule in self.rules.items() if key not in self._applied]
+
+    def _why(self, key):
+        if key == "all":
+            return "no tensor between xs and ys gets more than one term."
+        if key not in self._alone:
+            return "no gradient arrives there; it is not on the way from xs to ys."
+        op = self._alone[key].op
+        giver = f", from {(op.forward_op or op).describe()}" if isinstance(op, Operation) else ""
+        return (f"one term alone arrives there{giver}. A loop, branch or group gives one term, whatever meets inside it; its "
+                "own tensors are keys, too. tf.combine_gradients(losses, variables, rule) combines the gradients of losses.")
+
+
+def as_accumulation(given):
+    """Returns the Accumulation that the argument `accumulate` means, or None."""
+    return given if not given or isinstance(given, Accumulation) else Accumulation(given)
+
+
 class Partials:
-    """The terms of each tensor's gradient, summed once, when they are asked for."""
+    """The terms of each tensor's gradient, summed once, when they are asked for.
+
+    Args:
+      accumulate: an Accumulation, or None.
+    """
 
     def __init__(self, accumulate=None, colocate=False):
         self.terms = {}
@@ -27,7 +86,7 @@ class Partials:
         self.long = set()  # tensors that had _MANY terms already
         self.known = {}
         self.asked = set()  # those of the known ones that the walk has come to
-        self.rules = _accumulation(accumulate) if accumulate else {}
+        self.accumulate = accumulate
 
     def know(self, tensor, gradient):
         """Fixes the gradient of `tensor`, whatever arrives there."""
@@ -47,9 +106,13 @@ class Partials:
         if len(terms) < 2 or len(terms) < _MANY and tensor not in self.long:
             return
         # A tensor used thousands of times is summed up as the terms come: a sum next to its terms keeps large graphs local.
-        if not self.rules and not any(isinstance(g, IndexedSlices) for g in terms):
+        if not self.accumulate and not any(isinstance(g, IndexedSlices) for g in terms):
             self.terms[tensor] = [math.addn_op([convert_to_tensor(g) for g in terms])]
             self.long.add(tensor)
+
+    def terms_at(self, tensor):
+        """Returns what has arrived at `tensor` so far: one gradient where it is fixed."""
+        return [self.total(tensor)] if tensor in self.known else self.terms.get(tensor, [])
 
     def total(self, tensor):
         """Returns the sum of the terms, or None when there are none; slices alone stay slices."""
@@ -59,8 +122,8 @@ class Partials:
         terms = self.terms.get(tensor)
         if terms is None:
             return None
+        rule = self.accumulate.rule_for(tensor, terms) if self.accumulate else None
         if len(terms) > 1:
-            rule = self.rules.get(tensor, self.rules.get("all")) if self.rules else None
             if rule is not None:
                 total = _checked_sum(rule([convert_to_tensor(g) for g in terms], tensor), rule, tensor)
             elif self.colocate:  # with the terms, or where they come from several devices with what they belong to
@@ -71,18 +134,6 @@ class Partials:
                 total = _sum(terms)
             self.terms[tensor] = terms = [total]
         return terms[0]
-
-
-def _accumulation(given):
-    """Returns {tensor or "all": rule} for the argument `accumulate`; refuses what would never apply."""
-    if not isinstance(given, dict):
-        raise TypeError(f"gradients: accumulate is a dict {{tensor: rule}}; {{'all': rule}} means every tensor; got {given!r}.")
-    rules = {k if isinstance(k, str) and k == "all" else element(k, "accumulate"): rule for k, rule in given.items()}
-    for tensor, rule in rules.items():
-        if not callable(rule):
-            raise TypeError(f"gradients: accumulate has a function rule(terms, tensor) for each tensor, got {rule!r} for "
-                            f"{getattr(tensor, 'name', tensor)}.")
-    return rules
 
 
 def _checked_sum(total, rule, tensor):

@@ -104,6 +104,20 @@ class Resolution:
                 for op in override.selector.pick(ops):
                     tensors.update(op.outputs)
                     tensors.update(op.inputs)
+        if tensors:  # what loops and branches consist of passes on what a bridge lets through, on both sides of it
+            unasked = [op for op in ops if op.unasked]
+            for op in unasked:
+                tensors.update(op.outputs if tensors.intersection(op.inputs) else ())
+            for op in reversed(unasked):
+                tensors.update(op.inputs if tensors.intersection(op.outputs) else ())
+        return tensors
+
+    def across(self, ops):
+        """Returns the tensors that ways lead through although their dtype has no gradient: at bridges and inside groups."""
+        tensors = self.crossing(ops)
+        for override in self.all:
+            if isinstance(override.selector, Group):
+                tensors.update(t for op in override.selector.pick(ops) for t in op.outputs)
         return tensors
 
     def bind(self, ops, order):
@@ -188,19 +202,26 @@ class Resolution:
     def _bind_rest(self, op, candidates):
         return self._bind(op, iter(candidates))
 
-    def unused(self):
-        """Returns the overrides of this call that should have caught something on the path, and did not."""
-        return [o for o in self.call if not o.caught and not o.optional and o.holds(self.order)]
-
 
 def _registered(op):
     found = gradient_registry.find(op.opdef.type)
     if found is None:
         raise _missing_rule(op)
     if found.function is None:
+        if op.forward_op is not None and op.opdef.extra.get("user_code"):
+            raise _constant_by_silence(op)
         return None
     found.used += 1
     return BoundRule(found.function, found.name, REGISTERED)
+
+
+def _constant_by_silence(op):
+    """Returns the error for a derivative of a gradient that a host function computes, which it would leave out."""
+    return GradientError(
+        f"No gradient defined for operation {op.describe()}: a host function computes the gradient there, and nobody said what "
+        "its derivative is, so that a derivative of the gradient would be wrong. Give it one, tf.host_gradient(f, grad=...) or "
+        "tf.py_func(..., grad=rule); grad=rules.stop() says that it counts as constant. gradients() was called at "
+        f"{source.here()}.")
 
 
 def get_gradient_function(op):

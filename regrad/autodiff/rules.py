@@ -19,6 +19,7 @@ from regrad.core import gradient_registry
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import nearest
 from regrad.core.indexed_slices import IndexedSlices
+from regrad.ops.math import cast
 
 
 class _Composable:
@@ -89,6 +90,33 @@ def ready_made(factory):
 default = Rule(lambda op, *grads, default: default(*grads), "default")
 
 
+# -- strengths -------------------------------------------------------------------------------------
+
+
+def strength_of(value, like):
+    """Returns a number, scalar tensor or schedule (a function of the global step) as a scalar tensor of the dtype of `like`."""
+    if is_schedule(value):
+        from regrad.train.steps import scheduled
+
+        value = scheduled(value)
+    value = convert_to_tensor(value, dtype=None if hasattr(value, "dtype") else like.dtype.real_dtype)
+    return value if value.dtype is like.dtype else cast(value, like.dtype)
+
+
+def is_schedule(value):
+    return callable(value) and not hasattr(value, "_as_graph_element")
+
+
+def strength_text(strength):
+    """Returns a strength as it prints; refuses at once what is none."""
+    if not (is_schedule(strength) or hasattr(strength, "dtype") or isinstance(strength, numbers.Number)):
+        raise TypeError("The strength of a change of gradients is a number, a scalar tensor or a schedule, a function of the "
+                        f"global step; got {strength!r}.")
+    if isinstance(strength, numbers.Real) and strength != strength:
+        raise ValueError("The strength of a change of gradients is NaN: all gradients would be.")
+    return strength.name if hasattr(strength, "name") else getattr(strength, "__name__", None) or repr(strength)
+
+
 def transform(function):
     """Decorator: makes a Transform of `function(gradient)` or `function(gradient, op)`."""
     parameters = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
@@ -101,12 +129,14 @@ def mix(weight, a, b):
     """Returns the rule `weight * a + (1 - weight) * b`.
 
     Args:
-      weight: float, or a scalar tensor: changing it from run to run (annealing) recompiles nothing.
+      weight: float, scalar tensor or schedule: changing it from run to run (annealing) recompiles nothing.
       a, b: rules.
     """
     a, b = as_rule(a), as_rule(b)
-    if not (hasattr(weight, "dtype") or isinstance(weight, numbers.Real)):
-        raise TypeError(f"mix: the weight comes first, and is a number or a scalar tensor; got {weight!r}.")
+    if isinstance(weight, Rule | Transform) or not (is_schedule(weight) or hasattr(weight, "dtype")
+                                                    or isinstance(weight, numbers.Real)):
+        raise TypeError(f"mix: the weight comes first, and is a number, a scalar tensor or a schedule; got {weight!r}.")
+    text = strength_text(weight)
 
     def mixed(op, *grads, default):
         out = []
@@ -115,13 +145,13 @@ def mix(weight, a, b):
                 out.append(None)
                 continue
             like = first if first is not None else second
-            w = convert_to_tensor(weight, dtype=None if hasattr(weight, "dtype") else like.dtype)
+            w = strength_of(weight, like)
             terms = [] if first is None else [w * dense(first)]
             terms += [] if second is None else [(1.0 - w) * dense(second)]
             out.append(terms[0] if len(terms) == 1 else terms[0] + terms[1])
         return out
 
-    return Rule(mixed, f"mix({weight}, {rule_name(a)}, {rule_name(b)})")
+    return Rule(mixed, f"mix({text}, {rule_name(a)}, {rule_name(b)})")
 
 
 # -- plain functions as rules ---------------------------------------------------------------------

@@ -7,6 +7,9 @@
     sel.between(x, y) - sel.name("head/*")         all on the way from x to y, but for the head
     sel.where(lambda op: op.inputs[0].shape[-1] == 64)
 
+Of the Identity operations that loops, branches and functions consist of - no line of the program asked for them - a selector
+means those that it names one by one: as an operation, a tensor, or by their very name.
+
 A selector prints as it was written, counts (`len(s.select(graph))`, `s.count(graph)`), combines with `&`, `|`, `-` and `~`,
 and may be used again on any graph. It is evaluated late: when gradients are built, on the operations that lie on the path
 (`between` and the positions mean positions among these), or at once by `select`. Evaluation is linear in the graph.
@@ -65,6 +68,11 @@ class Selector:
         return ""
 
 
+def _asked(ops):
+    """Returns those of `ops` that a description may mean: not the Identity operations that loops and branches consist of."""
+    return [op for op in ops if not op.unasked]
+
+
 class _Combined(Selector):
     def __init__(self, left, sign, right):
         self.left, self.sign, self.right = left, sign, right
@@ -84,13 +92,23 @@ class _Combined(Selector):
 
 class _Everything(Selector):
     def pick(self, ops):
-        return set(ops)
+        return set(_asked(ops))
 
     def __repr__(self):
         return "sel.everything"
 
 
 everything = _Everything()
+
+
+class Each(Selector):
+    """Every operation, those included that no line of the program asked for: for what looks on and changes nothing."""
+
+    def pick(self, ops):
+        return set(ops)
+
+    def __repr__(self):
+        return "each operation"
 
 
 class _Type(Selector):
@@ -102,7 +120,7 @@ class _Type(Selector):
 
     def pick(self, ops):
         known = self.known
-        return {op for op in ops if op.opdef.type in known}
+        return {op for op in ops if op.opdef.type in known and not op.unasked}
 
     def hint(self, ops):
         return f"; the op types there are {', '.join(sorted({op.type for op in ops})) or 'none'}"
@@ -117,10 +135,11 @@ class _Name(Selector):
             if not isinstance(p, str):
                 raise TypeError(f"sel.name: names and patterns are strings, got {p!r}.")
         self.patterns = patterns
+        self._exact = {p for p in patterns if not any(c in p for c in "*?[")}
         self._match = re.compile("|".join(fnmatch.translate(p) for p in patterns)).match
 
     def pick(self, ops):
-        return {op for op in ops if self._match(op.name)}
+        return {op for op in ops if self._match(op.name) and (not op.unasked or op.name in self._exact)}
 
     def hint(self, ops):
         names = [op.name for op in ops]
@@ -140,7 +159,7 @@ class _Scope(Selector):
 
     def pick(self, ops):
         prefixes = tuple(s + "/" for s in self.scopes)
-        return {op for op in ops if op.name.startswith(prefixes)}
+        return {op for op in ops if op.name.startswith(prefixes) and not op.unasked}
 
     def hint(self, ops):
         return nearest(self.scopes[0], {op.name.rpartition("/")[0] for op in ops} - {""})
@@ -156,7 +175,7 @@ class _Where(Selector):
         self.predicate = predicate
 
     def pick(self, ops):
-        ops = list(ops)
+        ops = _asked(ops)
         asked = iter(ops)
         try:
             return set(filter(self.predicate, asked))
@@ -234,7 +253,7 @@ class _Between(Selector):
         return between
 
     def pick(self, ops):
-        return self._ways().intersection(ops)
+        return self._ways().intersection(_asked(ops))
 
     def hint(self, ops):
         if len({t.graph for t in (*self.xs, *self.ys)}) > 1:

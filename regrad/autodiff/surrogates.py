@@ -7,11 +7,6 @@ from regrad.autodiff.transforms import substitute
 from regrad.core.convert import convert_to_tensor
 from regrad.ops import array, compare, math
 
-
-def _number(x, value):
-    return convert_to_tensor(value, dtype=None if hasattr(value, "dtype") else x.dtype)
-
-
 # -- surrogate derivatives: functions of x --------------------------------------------------------------
 
 
@@ -23,7 +18,7 @@ def identity(x):
 @rules.ready_made
 def clipped(width=1.0):
     """1 where |x| <= width, else 0 (hard tanh). Courbariaux et al. 2016, arXiv 1602.02830."""
-    return lambda x: math.cast(math.abs(x) <= _number(x, width), x.dtype)
+    return lambda x: math.cast(math.abs(x) <= rules.strength_of(width, x), x.dtype)
 
 
 @rules.ready_made
@@ -31,7 +26,7 @@ def tanh(temperature=1.0):
     """The derivative of tanh(x / temperature)."""
 
     def derivative(x):
-        t = _number(x, temperature)
+        t = rules.strength_of(temperature, x)
         return (1.0 - math.square(math.tanh(x / t))) / t
 
     return derivative
@@ -42,7 +37,7 @@ def sigmoid(slope=1.0):
     """The derivative of sigmoid(slope x)."""
 
     def derivative(x):
-        k = _number(x, slope)
+        k = rules.strength_of(slope, x)
         s = math.sigmoid(k * x)
         return k * s * (1.0 - s)
 
@@ -52,19 +47,20 @@ def sigmoid(slope=1.0):
 @rules.ready_made
 def fast_sigmoid(slope=10.0):
     """1 / (1 + slope |x|)^2. Zenke & Ganguli 2018 (SuperSpike), arXiv 1705.11146."""
-    return lambda x: math.reciprocal(math.square(1.0 + _number(x, slope) * math.abs(x)))
+    return lambda x: math.reciprocal(math.square(1.0 + rules.strength_of(slope, x) * math.abs(x)))
 
 
 @rules.ready_made
 def arctan(alpha=2.0):
     """alpha / 2 / (1 + (pi / 2 alpha x)^2). Fang et al. 2021, arXiv 2007.05785."""
-    return lambda x: 0.5 * _number(x, alpha) / (1.0 + math.square(0.5 * pymath.pi * _number(x, alpha) * x))
+    return lambda x: 0.5 * rules.strength_of(alpha, x) / (1.0 + math.square(0.5 * pymath.pi * rules.strength_of(alpha, x) * x))
 
 
 @rules.ready_made
 def triangle(dampening=0.3, width=1.0):
     """dampening max(0, 1 - |x| / width). Bellec et al. 2018 (LSNN), arXiv 1803.09574."""
-    return lambda x: _number(x, dampening) * math.maximum(1.0 - math.abs(x) / _number(x, width), array.zeros_like(x))
+    of = rules.strength_of
+    return lambda x: of(dampening, x) * math.maximum(1.0 - math.abs(x) / of(width, x), array.zeros_like(x))
 
 
 @rules.ready_made
@@ -72,7 +68,7 @@ def gaussian(sigma=0.5):
     """The normal density of standard deviation `sigma`."""
 
     def derivative(x):
-        s = _number(x, sigma)
+        s = rules.strength_of(sigma, x)
         return math.exp(-0.5 * math.square(x / s)) / (s * pymath.sqrt(2 * pymath.pi))
 
     return derivative
@@ -88,9 +84,9 @@ def swish_sign(beta=5.0):
     """The derivative of 2 sigmoid(beta x)(1 + beta x (1 - sigmoid(beta x))) - 1. Darabi et al. 2018, arXiv 1812.11800."""
 
     def derivative(x):
-        bx = _number(x, beta) * x
+        bx = rules.strength_of(beta, x) * x
         s = math.sigmoid(bx)
-        return 2.0 * _number(x, beta) * s * (1.0 - s) * (2.0 + bx * (1.0 - 2.0 * s))
+        return 2.0 * rules.strength_of(beta, x) * s * (1.0 - s) * (2.0 + bx * (1.0 - 2.0 * s))
 
     return derivative
 
@@ -125,6 +121,12 @@ def straight_through(f, derivative=None, name=None):
     if getattr(derivative, "makes_rules", False):
         raise TypeError(f"rules.{derivative.__name__} is no derivative, but makes one: rules.{derivative.__name__}(...).")
 
+    def slope(op, dy):
+        return None, dy * derivative(op.inputs[1])
+
+    slope.__name__ = f"straight_through({getattr(derivative, '__name__', derivative)})"
+    slope.passes_by = (0,)
+
     def through(*xs):
         if len(xs) != 1:
             raise TypeError(f"straight_through: a function of one tensor is wanted, this one was called with {len(xs)}. Of "
@@ -132,9 +134,9 @@ def straight_through(f, derivative=None, name=None):
         x = convert_to_tensor(xs[0])
         if derivative is None:
             return substitute(f, array.identity, name or "straight_through")(x)
-        # Linear around the point: value f(x), slope derivative(x).
-        soft = array.stop_gradient(derivative(x)) * x
-        return substitute(lambda *_: f(x), lambda *_: soft, name or "straight_through")(x)
+        y = substitute(f, array.identity, name or "straight_through")(x)
+        y.op.attached_rules = [slope]
+        return y
 
     return through
 

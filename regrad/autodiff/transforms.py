@@ -13,7 +13,7 @@ import numbers
 import numpy as np
 
 from regrad.autodiff import rules
-from regrad.autodiff.rules import Rule, Transform, ready_made
+from regrad.autodiff.rules import Transform, ready_made, strength_of, strength_text
 from regrad.core import gradient_registry
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import ShapeError
@@ -35,35 +35,25 @@ def block(x, transform, name):
     return out
 
 
-def _strength(value, like):
-    """Returns a number, tensor or schedule as a scalar tensor of the dtype of `like`."""
-    if _is_schedule(value):
-        from regrad.train import get_or_create_global_step
-
-        value = value(get_or_create_global_step())
-    value = convert_to_tensor(value, dtype=None if hasattr(value, "dtype") else like.dtype.real_dtype)
-    return math.cast(value, like.dtype)
-
-
 # -- transforms -----------------------------------------------------------------------------------
 
 
 @ready_made
 def scale(factor):
     """Multiplies the gradient by `factor` (a number, scalar tensor or schedule)."""
-    return Transform(lambda g, op: _scaled(g, factor), f"scale({_text(factor)})")
+    return Transform(lambda g, op: _scaled(g, factor), f"scale({strength_text(factor)})")
 
 
 def _scaled(g, factor):
     if isinstance(g, IndexedSlices):
         return IndexedSlices(_scaled(g.values, factor), g.indices, g.dense_shape)
-    return g * _strength(factor, g)
+    return g * strength_of(factor, g)
 
 
 @ready_made
 def reverse(strength=1.0):
     """Reverses the gradient: g -> -strength * g. Ganin & Lempitsky 2015, arXiv 1409.7495."""
-    return Transform(lambda g, op: -_scaled(g, strength), f"reverse({_text(strength)})")
+    return Transform(lambda g, op: -_scaled(g, strength), f"reverse({strength_text(strength)})")
 
 
 @ready_made
@@ -77,10 +67,10 @@ def clip(low, high=None):
 
     def clipped(g, op):
         g = rules.dense(g)
-        bound = _strength(low if high is None else high, g)
-        return math.minimum(math.maximum(g, -bound if high is None else _strength(low, g)), bound)
+        bound = strength_of(low if high is None else high, g)
+        return math.minimum(math.maximum(g, -bound if high is None else strength_of(low, g)), bound)
 
-    return Transform(clipped, f"clip({_text(low)}{'' if high is None else ', ' + _text(high)})")
+    return Transform(clipped, f"clip({strength_text(low)}{'' if high is None else ', ' + strength_text(high)})")
 
 
 @ready_made
@@ -89,7 +79,7 @@ def clip_norm(limit, axis=None):
 
     def clipped(g, op):
         g = rules.dense(g)
-        bound = _strength(limit, g)
+        bound = strength_of(limit, g)
         squares = reduce.reduce_sum(math.square(g), axis=axis, keepdims=axis is not None)
         # At a norm of 0 nothing is scaled; the root is taken of something positive so that second order is finite.
         positive = squares > array.zeros_like(squares)
@@ -97,13 +87,17 @@ def clip_norm(limit, axis=None):
         norm = compare.select(positive, norm, array.zeros_like(norm))
         return g * (bound / math.maximum(norm, array.ones_like(norm) * bound))
 
-    return Transform(clipped, f"clip_norm({_text(limit)})")
+    return Transform(clipped, f"clip_norm({strength_text(limit)})")
 
 
 @ready_made
 def clip_percentile(q):
-    """Clips each element's size to the `q`-th percentile (0 to 100) of the sizes in this gradient."""
-    if not 0 <= q <= 100:
+    """Clips each element's size to the `q`-th percentile (0 to 100) of the sizes in this gradient.
+
+    The percentile counts as a constant in second derivatives.
+    """
+    text = strength_text(q)
+    if isinstance(q, numbers.Real) and not 0 <= q <= 100:
         raise ValueError(f"clip_percentile: q is between 0 and 100, got {q}.")
 
     def clipped(g, op):
@@ -112,11 +106,11 @@ def clip_percentile(q):
         g = rules.dense(g)
         sizes = sort(array.reshape(math.abs(g), [-1]))
         n = array.size(sizes)
-        position = math.cast(math.round(math.cast(n - 1, g.dtype) * (q / 100.0)), n.dtype)
+        position = math.cast(math.round(math.cast(n - 1, g.dtype) * (strength_of(q, g) / 100.0)), n.dtype)
         bound = array.stop_gradient(sizes[position])
         return math.minimum(math.maximum(g, -bound), bound)
 
-    return Transform(clipped, f"clip_percentile({q})")
+    return Transform(clipped, f"clip_percentile({text})")
 
 
 @ready_made
@@ -128,7 +122,19 @@ def zero():
 @ready_made
 def stop():
     """Lets nothing through: what lies behind gets None, as behind `stop_gradient`, if no other path leads there."""
-    return Rule(lambda op, *grads, default: [None] * len(op.inputs), "stop()")
+    return _Stop(lambda g, op: None, "stop()")
+
+
+class _Stop(Transform):
+    """A transform to nothing: as a rule it asks for no default, and what follows it has nothing to change."""
+
+    def __call__(self, op, *grads, default):
+        return [None] * len(op.inputs)
+
+    def __rshift__(self, other):
+        if not isinstance(other, Transform):
+            rules.as_rule(other)
+        return self
 
 
 @ready_made
@@ -162,9 +168,9 @@ def noise(stddev, seed=None):
         from regrad.ops.random import random_normal
 
         g = rules.dense(g)
-        return g + random_normal(array.shape(g), dtype=g.dtype, seed=seed) * _strength(stddev, g)
+        return g + random_normal(array.shape(g), dtype=g.dtype, seed=seed) * strength_of(stddev, g)
 
-    return Transform(noisy, f"noise({_text(stddev)})")
+    return Transform(noisy, f"noise({strength_text(stddev)})")
 
 
 @ready_made
@@ -177,10 +183,10 @@ def dropout(rate, seed=None):
         from regrad.ops.random import random_uniform
 
         g = rules.dense(g)
-        kept = random_uniform(array.shape(g), dtype=g.dtype, seed=seed) >= _strength(rate, g)
-        return g * math.cast(kept, g.dtype) / (1.0 - _strength(rate, g))
+        kept = random_uniform(array.shape(g), dtype=g.dtype, seed=seed) >= strength_of(rate, g)
+        return g * math.cast(kept, g.dtype) / (1.0 - strength_of(rate, g))
 
-    return Transform(dropped, f"dropout({_text(rate)})")
+    return Transform(dropped, f"dropout({strength_text(rate)})")
 
 
 @ready_made
@@ -211,20 +217,6 @@ def watch(function):
         return g
 
     return Transform(watched, f"watch({getattr(function, '__name__', function)})")
-
-
-def _is_schedule(value):
-    return callable(value) and not hasattr(value, "_as_graph_element")
-
-
-def _text(strength):
-    """Returns a strength as it prints; refuses at once what is none."""
-    if not (_is_schedule(strength) or hasattr(strength, "dtype") or isinstance(strength, numbers.Number)):
-        raise TypeError("The strength of a change of gradients is a number, a scalar tensor or a schedule, a function of the "
-                        f"global step; got {strength!r}.")
-    if isinstance(strength, numbers.Real) and strength != strength:
-        raise ValueError("The strength of a change of gradients is NaN: all gradients would be.")
-    return strength.name if hasattr(strength, "name") else getattr(strength, "__name__", None) or repr(strength)
 
 
 # -- blocks ----------------------------------------------------------------------------------------
@@ -327,7 +319,7 @@ def _forward_of(value, soft):
 
 
 # -- how gradients add -------------------------------------------------------------------------------
-# Rules for `gradients(..., accumulate={tensor: rule})`: terms -> total.
+# Rules for `gradients(..., accumulate={tensor or variable: rule})`: terms -> total.
 
 
 def accumulate_sum(terms, tensor):
@@ -354,9 +346,10 @@ def accumulate_clipped(limit):
 
 
 def accumulate_pcgrad(terms, tensor):
-    """Projects each term off those it conflicts with, and adds. Yu et al. 2020 (PCGrad), arXiv 2001.06782.
+    """Projects each term off those it conflicts with, and adds: `tf.pcgrad` for one tensor by itself.
 
-    The others are taken in the order in which they arrive, so the result is the same on every run.
+    The others are taken in the order in which they arrive, so the result is the same on every run. Yu et al. 2020 (PCGrad),
+    arXiv 2001.06782, project the gradients by all shared variables as one vector: that is `tf.pcgrad(losses, variables)`.
     """
     projected = []
     for i, g in enumerate(terms):

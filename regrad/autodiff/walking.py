@@ -18,6 +18,35 @@ def ancestors(tensors):
     return seen
 
 
+def carrying(ops):
+    """Returns the function that says of a tensor made by `ops` whether gradients pass it, in the walk in progress."""
+    walk = current_walk()
+    across = walk.resolution.across(ops) if walk is not None else ()
+    return lambda t: t.dtype._kind in "fc" or t in across
+
+
+def crosses(t):
+    """True for a tensor of a dtype without gradients that the walk in progress carries one to, at a declared bridge."""
+    walk = current_walk()
+    return walk is not None and t in walk.crossing
+
+
+def leading(ys, xs, carries):
+    """Returns, for each of `ys`, the set of positions among `xs` from which tensors that carry gradients lead to it.
+
+    Args:
+      carries: function that says of a tensor whether it carries a gradient.
+    """
+    masks = {x: 1 << i for i, x in enumerate(xs)}
+    for op in sorted(ancestors(ys), key=lambda op: op.id):
+        mask = 0
+        for t in op.inputs:
+            mask |= masks.get(t, 0)
+        if mask:
+            masks.update((t, masks.get(t, 0) | mask) for t in op.outputs if carries(t))
+    return [{i for i in range(len(xs)) if masks.get(y, 0) >> i & 1} for y in ys]
+
+
 class _Current(threading.local):
     def __init__(self):
         self.walks = []

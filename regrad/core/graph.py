@@ -159,6 +159,11 @@ class Operation:
     draws_as = None  # the random operation whose numbers it draws again in each run
 
     @property
+    def unasked(self):
+        """True for what loops, branches and functions consist of, which no line of the program asked for."""
+        return "_unasked" in self.attrs
+
+    @property
     def type(self):
         return self.opdef.type
 
@@ -349,6 +354,9 @@ def _creation(op):
     return op.id
 
 
+UNASKED = {"_unasked": True}  # attributes of an Identity that overrides catch only where it is named
+
+
 class _ById(collections.abc.Mapping):
     """The operations of a graph by their numbers, which are their places."""
 
@@ -399,6 +407,7 @@ class Graph:
         self._container = ""
         self.gradient_rules = []  # overrides for the whole graph, latest last
         self.override_blocks = []  # every gradient_override_map that was opened
+        self.schedules = {}  # storage of a step: a schedule of gradients that reads it, and where, in words
         if kept is not None:
             kept.append(self)
         self.seed = None
@@ -1112,7 +1121,7 @@ class FuncGraph(Graph):
         del self.inputs[position], self.outer_inputs[position - n_explicit]
         storage = self.capture(self.reads[snapshot])
         op = inner.op
-        op.opdef, op.inputs, op.attrs = opdefs.find_op("Identity"), (storage,), {}
+        op.opdef, op.inputs, op.attrs = opdefs.find_op("Identity"), (storage,), UNASKED
         storage._consumers = [*(storage._consumers or ()), op]
 
 

@@ -59,7 +59,8 @@ def here():
 def level():
     """Returns the `stacklevel` with which the caller warns at the user's line."""
     frame, n = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and (frame.f_code.co_filename.startswith(_PACKAGE)
+                                        or frame.f_code.co_filename == _CONTEXTLIB):
         frame, n = frame.f_back, n + 1
     return n
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from regrad.autodiff.overrides import View
+from regrad.autodiff.overrides import as_view
 from regrad.inspect.report import Report, Table, absent
 from regrad.inspect.taps import Taps, fetch, one_turn, part, turn_text, whole
 
@@ -94,7 +94,7 @@ def compare(view_a, view_b, ys, xs, feed_dict=None, session=None, **options):
     Returns:
       A `Comparison`: cosine, ratio of norms, and share of equal signs.
     """
-    views = [_view(v, label) for v, label in ((view_a, "first"), (view_b, "second"))]
+    views = [as_view(view_a, "first"), as_view(view_b, "second")]
     names = [v.name for v in views]
     if names[0] == names[1]:
         names = [f"{names[0]} (first)", f"{names[1]} (second)"]
@@ -140,7 +140,3 @@ def _inside_bodies(taps, rules):
 
 def _joined(pairs):
     return [np.concatenate(side) for side in zip(*pairs)] if pairs else (None, None)
-
-
-def _view(given, label):
-    return given if isinstance(given, View) else View("true" if given is None else label, given)

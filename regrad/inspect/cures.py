@@ -27,6 +27,9 @@ def cure_for(op, shape_only=False):
         return "a truth value carries no gradient: use a smooth step (tf.sigmoid), tf.spike(x), or declare one with tf.bridge"
     if shape_only or kind in _SHAPES:
         return "only shape and dtype of its input matter to it: no gradient belongs here"
+    if kind in _HOST and op.forward_op is not None:
+        return ("give the host function's derivative, tf.host_gradient(f, grad=...) or tf.py_func(..., grad=rule); "
+                "grad=rules.stop() says that it counts as constant")
     if kind in _HOST:
         return f"Python code has no derivative: give tf.py_func(..., grad=rule), or overrides={{'{kind}': rule}}"
     if kind in _RANDOM:

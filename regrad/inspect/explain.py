@@ -8,7 +8,7 @@ import contextlib
 
 from regrad.autodiff.gradients import Walk, as_list, check_reachable, checked_view, flows, values_of_slices
 from regrad.autodiff.overrides import Override, as_overrides
-from regrad.autodiff.partials import Partials, element
+from regrad.autodiff.partials import Partials, as_accumulation, element
 from regrad.autodiff.resolution import REGISTERED, Resolution
 from regrad.autodiff.walking import ancestors
 from regrad.core import gradient_registry
@@ -17,6 +17,7 @@ from regrad.core.opdef import spec_text
 from regrad.inspect.cures import cure_for
 from regrad.inspect.replaying import Scratch
 from regrad.inspect.report import Report, Table, absent
+from regrad.ops.flow_grad import carry_that_gets_gradients
 from regrad.runtime.plan import shape_only_positions
 
 # What can happen at an operation on the way from ys to xs.
@@ -234,7 +235,7 @@ class Difference(Report):
 
 
 def explain_gradients(ys, xs, grad_ys=None, stop_gradients=None, overrides=None, view=None, known_gradients=None,
-                      accumulate=None, through_gradients=True):
+                      accumulate=None, through_gradients=True, order=None):
     """Tells what `gradients(ys, xs, ...)` would do, for every operation between; adds no operation to the graph.
 
     Args: as of `gradients`. Nothing is complained about: what `gradients` would refuse (a missing rule, a rule of the
@@ -256,7 +257,8 @@ def explain_gradients(ys, xs, grad_ys=None, stop_gradients=None, overrides=None,
     for what, tensors in (("ys", ys[1:]), ("xs", xs), ("stop_gradients", stops)):
         for t in tensors:
             check_reachable(graph, t, what)
-    call, view = as_overrides(overrides, graph, "this call"), checked_view(view)
+    call, view = as_overrides(overrides, graph, "this call", "all" if order is None else order), checked_view(view)
+    accumulate, before = as_accumulation(accumulate), {o: o.caught for o in call}
     steps = []
     with unchanged(graph, [*call, *Resolution((), view.overrides if view else (), graph).all]):
         scratch = Scratch("explained", graph)
@@ -270,18 +272,27 @@ def explain_gradients(ys, xs, grad_ys=None, stop_gradients=None, overrides=None,
                 sums.add(y, scratch.add_input(y.dtype, y.dims, "grad_y"))
             walk.run(sums)
             got = {t: sums.total(t) is not None for t in xs}
-        unused = [f"{o!r}{o.missed(walk.path)}" for o in walk.resolution.unused()]
+        unused = [f"{o!r}{o.missed(walk.path)}" for o, caught in before.items() if o.caught == caught and not o.optional]
+        unused += accumulate.unused() if accumulate else []
     _add_the_rest(steps, walk, ys, xs, through_gradients)
     targets = [_target(x, got[x], ys, steps, sums, walk) for x in xs]
     return Explanation([y.name for y in ys], steps, targets, unused)
 
 
 def why_none(ys, x, **options):
-    """Returns, in words, why `gradients(ys, x, ...)` gives None for `x`: each place where the path ends, with its cure."""
-    target = explain_gradients(ys, x, **options).targets[0]
-    if target.gradient:
-        return f"{target.name} gets a gradient."
-    return "\n".join([f"{target.name} gets None: {target.reason}", *map(str, target.cuts)])
+    """Returns, in words, why `gradients(ys, x, ...)` gives None for `x`: each place where a path ends, with its cure.
+
+    Of an x that gets a gradient it names the paths that end all the same: what they would add counts as 0.
+    """
+    told = explain_gradients(ys, x, **options)
+    target = told.targets[0]
+    if any(step.status == NO_RULE for step in told.steps):
+        head = "gets nothing, gradients() raises an error: an operation on the way has no rule"
+    elif target.gradient:
+        head = "gets a gradient, but some ways to it end" if target.cuts else "gets a gradient."
+    else:
+        head = f"gets None: {target.reason}"
+    return "\n".join([f"{target.name} {head}", *map(str, target.cuts)])
 
 
 class _Told(Walk):
@@ -291,8 +302,7 @@ class _Told(Walk):
     prefix = ""
 
     def step(self, op, sums):
-        out_grads = [sums.total(t) for t in op.outputs]
-        if all(g is None for g in out_grads):
+        if not any(sums.terms_at(t) for t in op.outputs):
             return
         before = len(self.graph._ops)
         is_op = isinstance(op, Operation)
@@ -307,7 +317,7 @@ class _Told(Walk):
         if status in (NOT_DIFFERENTIABLE, NO_RULE):
             return
         if is_op and op.opdef.extra.get("has_bodies") and status == RULE:
-            self._bodies(op, out_grads, mine, sums)
+            self._bodies(op, [sums.total(t) for t in op.outputs], mine, sums)
             return
         arriving = {t: len(sums.terms.get(t, ())) for t in op.inputs}
         known = set(sums.known)
@@ -325,7 +335,7 @@ class _Told(Walk):
 
     def _bodies(self, op, out_grads, mine, sums):
         """Walks the bodies of a loop or of branches, as their rules would, and passes on what the inputs get."""
-        reached = set()
+        reached = {1 + i for i in carry_that_gets_gradients(op, out_grads)} if op.type == "While" else set()
         for label, body, inner_ys, inner_xs, positions in _bodies_of(op, out_grads, self.wanted):
             scratch = Scratch("explained", body)
             with scratch.as_default():
@@ -338,8 +348,6 @@ class _Told(Walk):
                 reached.update(i for i, x in zip(positions, inner_xs) if inner_sums.total(x) is not None)
             first = len(self.steps)
             _add_the_rest(self.steps, inner, inner_ys, inner_xs, self.through_gradients, first)
-        if op.type == "While":
-            reached.update(1 + i for i in range(op.attrs["n_carry"]) if self.flows(op.inputs[1 + i]))
         for i in sorted(reached):
             t = op.inputs[i]
             sums.add(t, self.graph.add_input(t.dtype, t.dims, "through"))
@@ -351,19 +359,21 @@ class _Told(Walk):
 def _bodies_of(op, out_grads, wanted):
     """Yields (label, body, its outputs that a gradient arrives at, its real inputs, their positions among op.inputs).
 
-    Real inputs: loop variables, and what is captured of the tensors `wanted`.
+    Real inputs: loop variables on the way to these, and what is captured of the tensors `wanted`.
     """
-    n = 0
+    n, carry = 0, ()
     if op.type == "While":
         body, n = op.attrs["body"], op.attrs["n_carry"]
-        ys = [body.outputs[i] for i in range(n) if flows(body.inputs[i])]
+        carry = carry_that_gets_gradients(op, out_grads)
+        ys = [body.outputs[i] for i in carry]
         ys += [y for y, g in zip(body.outputs[n:], out_grads[n + 1:]) if g is not None and flows(y)]
         bodies = [("body", body, ys)]
     else:
         bodies = [(f"branch{j}", b, [y for y, g in zip(b.outputs, out_grads) if g is not None and flows(y)])
                   for j, b in enumerate(op.attrs["branches"])]
     for label, body, ys in bodies:
-        real = [i for i, (t, outer) in enumerate(zip(body.inputs, op.inputs[1:])) if flows(t) and (i < n or outer in wanted)]
+        real = [i for i, (t, outer) in enumerate(zip(body.inputs, op.inputs[1:]))
+                if (i in carry if i < n else flows(t) and outer in wanted)]
         if ys:
             yield label, body, ys, [body.inputs[i] for i in real], [1 + i for i in real]
 
@@ -443,7 +453,8 @@ def _cuts(xs, ys, through_gradients, steps, crossing):
         only = shape_only_positions(op)
         if any(t in reached and i not in only for i, t in enumerate(op.inputs)):
             reached.update(op.outputs)
-    cuts = []
+    cuts = [Cut(s, t.name, _reason(s, t, i)) for s in steps.values() if not isinstance(s.op, Operation)
+            for i, t in enumerate(s.op.inputs) if t in reached and not s.to[i] and flows(t)]
     for op in path:
         step = steps.get(op)
         if step is None or step.status in (INSIDE, NOTHING):

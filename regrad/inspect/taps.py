@@ -13,7 +13,7 @@ from regrad.autodiff.gradients import as_list, gradients, values_of_slices
 from regrad.autodiff.overrides import Override, OverrideError, as_overrides
 from regrad.autodiff.partials import element
 from regrad.autodiff.rules import dense
-from regrad.autodiff.selectors import everything
+from regrad.autodiff.selectors import Each
 from regrad.core import context
 from regrad.core.errors import FailedPreconditionError
 from regrad.core.graph import Operation, get_default_graph, variable_of
@@ -43,8 +43,6 @@ class Taps:
         self.explanation = explain_gradients(ys, xs, overrides=call, view=view, **options)
         if self.explanation.unused:
             raise OverrideError(f"{name}(overrides=...): caught nothing: {'; '.join(self.explanation.unused)}")
-        for override in call:  # the tap stands before them all, so that none would seem to be the one that counts
-            override.caught += 1
         self.at, self.log = {}, []
         self.xs = [element(x, "x") for x in as_list(xs)]
         live = reached_from(self.xs, [element(values_of_slices(y), "y") for y in as_list(ys)])
@@ -64,7 +62,7 @@ class Taps:
                 grads = self._recorded(op, dys, grads, real, inside)
             return grads
 
-        taps = [Override(everything, tap, optional=True)]
+        taps = [Override(Each(), tap, optional=True)]
         self.grads = gradients(ys, xs, overrides=[*taps, *call], view=view, name=name, **options)
 
     def _recorded(self, op, dys, grads, real, inside):

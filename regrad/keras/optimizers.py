@@ -106,15 +106,18 @@ class Optimizer:
         params = list(params)
         return [self._apply(zip(self.get_gradients(loss, params), params))]
 
-    def minimize(self, loss, var_list=None, grad_loss=None, name=None):
+    def minimize(self, loss, var_list=None, grad_loss=None, name=None, overrides=None, accumulate=None, view=None, order=None):
         """Returns the operation that changes variables, all trainable ones by default, so that a loss falls.
 
         Args:
           loss: a tensor, or a function that makes it.
           grad_loss: what arrives at the loss; ones by default.
+          overrides, accumulate, view, order: how the gradients are taken, as of `tf.gradients`.
         """
         params = list(trainable_variables() if var_list is None else var_list() if callable(var_list) else var_list)
-        return self.apply_gradients(zip(gradients(loss() if callable(loss) else loss, params, grad_loss), params), name)
+        grads = gradients(loss() if callable(loss) else loss, params, grad_loss, overrides=overrides, accumulate=accumulate,
+                          view=view, order=order)
+        return self.apply_gradients(zip(grads, params), name)
 
     def apply_gradients(self, grads_and_vars, name=None):
         """Returns the operation that changes variables by gradients, which it clips, and counts `iterations`.

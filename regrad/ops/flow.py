@@ -35,7 +35,7 @@ from regrad.core.host import HOST, as_array
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, declared_attrs, define_op, spec_text
 from regrad.core.shapes import TensorShape, as_dims, compatible, fully_known, size_of
-from regrad.ops.array import identity, unasked_identity
+from regrad.ops.array import unasked_identity
 from regrad.ops.control import with_dependencies
 from regrad.ops.tensor_array import is_unwritten, warn_of_dropped_writes
 from regrad.ops.turns import at_once, inputs_of, like, scan, step_of
@@ -121,7 +121,7 @@ def _read_before(graphs, inputs, captures):
     if not unchanging or any(map(_takes_no_value, graphs)):
         return captures
     with get_default_graph().control_dependencies([t.op for t in inputs if not t.op.opdef.variable]):
-        read = {t: identity(t, name="read") for t in unchanging}
+        read = {t: unasked_identity(t, name="read") for t in unchanging}
     return [read.get(t, t) for t in captures]
 
 
@@ -417,7 +417,7 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
             preds, pairs = preds[:-1], pairs[:-1]
             if not pairs:  # nothing to choose from, but the check must have run
                 with get_default_graph().control_dependencies(checks):
-                    return nest.map_structure(lambda t: identity(convert_to_tensor(t)), default())
+                    return nest.map_structure(lambda t: unasked_identity(convert_to_tensor(t)), default())
         with get_default_graph().control_dependencies(checks or []):
             function = default
             for p, (_, f) in zip(reversed(preds), reversed(pairs)):

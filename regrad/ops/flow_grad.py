@@ -13,7 +13,7 @@ from regrad.core.graph import FuncGraph, Tensor, assigned_by, get_default_graph,
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, declared_attrs
 from regrad.core.shapes import fully_known, size_of
-from regrad.ops.array import concat, fill, identity, shape, size, zeros, zeros_like
+from regrad.ops.array import concat, fill, shape, size, unasked_identity, zeros, zeros_like
 from regrad.ops.flow import case_op, if_op, set_captures, while_op
 from regrad.ops.generate import range as range_of
 from regrad.ops.indexing import add_slices
@@ -219,9 +219,9 @@ def _branches_grad(op, *dys):
             g.outputs = []
             for k in used:
                 if k in in_rows:
-                    g.outputs += map(identity, rows[k][j])
+                    g.outputs += map(unasked_identity, rows[k][j])
                 else:
-                    g.outputs.append(identity(_local(g, grads[k])) if grads[k] is not None
+                    g.outputs.append(unasked_identity(_local(g, grads[k])) if grads[k] is not None
                                      else zeros_like(g.capture(captures[wanted[k]])))
     for g in grad_graphs:
         g.forget_unread()
@@ -332,17 +332,38 @@ class _Loop:
     Attributes:
       carry_in, capture_in, x_in: the inputs of the body: loop variables, captures, and rows.
       captures, xs: what the operation takes for the last two.
-      real_carry, real_captures, real_xs: the positions among each of what gets a gradient.
+      real_carry, real_captures, real_xs: the positions among each of what gets a gradient; of the loop variables, those from
+        which the outputs that a gradient arrives at are computed, in as many turns as it takes.
     """
 
-    def __init__(self, op):
+    def __init__(self, op, dys):
         body, n, inputs = op.attrs["body"], op.attrs["n_carry"], op.inputs[1:]
         first_x = len(inputs) - op.attrs["n_xs"]
         self.carry_in, self.capture_in, self.x_in = body.inputs[:n], body.inputs[n:first_x], body.inputs[first_x:]
         self.captures, self.xs = inputs[n:first_x], inputs[first_x:]
-        self.real_carry = [i for i, t in enumerate(self.carry_in) if _is_real(t)]
+        self.real_carry = carry_that_gets_gradients(op, dys)
         self.real_captures = [i for i, t in enumerate(self.capture_in) if _is_real(t) and walking.wants(self.captures[i])]
         self.real_xs = [i for i, t in enumerate(self.x_in) if _is_real(t) and walking.wants(self.xs[i])]
+
+
+def carry_that_gets_gradients(op, dys):
+    """Returns the positions of the loop variables from which outputs of a While are computed that a gradient arrives at.
+
+    As in TensorFlow a variable that a loop takes along without using it for those gets None.
+    """
+    body, n = op.attrs["body"], op.attrs["n_carry"]
+    real = [i for i, t in enumerate(body.inputs[:n]) if _is_real(t)]
+    arrived = [i for i in real if dys[i] is not None]
+    stacked = [y for y, dy in zip(body.outputs[n:], dys[n + 1:]) if dy is not None and _is_real(y)]
+    if len(arrived) == len(real):
+        return real
+    ways = walking.leading([*body.outputs[:n], *stacked], body.inputs[:n], walking.carrying(body._ops))
+    found, stack = set(arrived), [*arrived, *range(n, n + len(stacked))]
+    while stack:
+        more = ways[stack.pop()].intersection(real) - found
+        found |= more
+        stack += more
+    return sorted(found)
 
 
 class _Back:
@@ -377,7 +398,7 @@ class _Back:
                                            (loop.x_in, loop.real_xs)) for t in map(some.__getitem__, real)]
             grads = walking.inner_gradients(ys, wanted, grad_ys)
             first, last = len(loop.real_carry), len(wanted) - len(loop.real_xs)
-            new_carry = [zeros_like(d) if t is None else identity(_local(g, t)) for d, t in zip(self.d_carry, grads)]
+            new_carry = [zeros_like(d) if t is None else unasked_identity(_local(g, t)) for d, t in zip(self.d_carry, grads)]
             by_captures, by_xs = grads[first:last], [None if t is None else _local(g, t) for t in grads[last:]]
             self.used = [k for k, t in enumerate(by_captures) if t is not None]
             self.used_xs = [k for k, t in enumerate(by_xs) if t is not None]
@@ -386,7 +407,7 @@ class _Back:
             # Rows of a captured array stay rows: they are added in place.
             new_sums = [add_slices(s, by_captures[k]) if isinstance(by_captures[k], IndexedSlices)
                         else s + _local(g, by_captures[k]) for s, k in zip(self.sums, self.used)]
-            g.outputs = [*new_carry, *new_sums, *(identity(by_xs[k]) for k in self.used_xs)]
+            g.outputs = [*new_carry, *new_sums, *(unasked_identity(by_xs[k]) for k in self.used_xs)]
         g.forget_unread()
 
     def _row(self, g, t, stack):
@@ -397,7 +418,8 @@ class _Back:
 
 @RegisterGradient("While")
 def _while_grad(op, *dys):
-    graph, loop, dys = get_default_graph(), _Loop(op), _dense(dys)
+    graph, dys = get_default_graph(), _dense(dys)
+    loop = _Loop(op, dys)
     body, n = op.attrs["body"], op.attrs["n_carry"]
     g = GradGraph("while_grad", graph, body, dict(zip(loop.capture_in, loop.captures)))
     back = _Back(g, op, loop, dys)
@@ -460,7 +482,7 @@ def _changing(op):
 
 
 def _plain(t):
-    return identity(t) if variable_of(t) is not None else t
+    return unasked_identity(t) if variable_of(t) is not None else t
 
 
 NotDifferentiable("FuncInput")

@@ -6,6 +6,7 @@ that nothing flows to that input. Users' rules are registered and written exactl
 Complex numbers follow TF: the gradient is the conjugate of the derivative, so a holomorphic f passes on dy * conj(f').
 """
 
+from regrad.autodiff.walking import crosses
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.ops import math
 from regrad.ops.array import ones_like, sum_to_like, zeros_like
@@ -121,7 +122,9 @@ def _cast_grad(op, dy):
     source = op.inputs[0].dtype
     if not (dy.dtype.is_floating or dy.dtype.is_complex):
         return None  # the ones that stand for an integer y
-    return math.cast(dy, source) if source.is_floating or source.is_complex else None
+    if source.is_floating or source.is_complex:
+        return math.cast(dy, source)
+    return dy if crosses(op.inputs[0]) else None
 
 
 @RegisterGradient("Sign")

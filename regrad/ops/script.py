@@ -210,8 +210,9 @@ def host_gradient(func, grad=None, stateful=True):
       func: `func(*inputs, *output_gradients)` -> one array per input, of its dtype and shape; None for a zero gradient, and
         for inputs of types that have none. One with a parameter `outputs` gets the list of the operation's outputs too. An
         output of a type that has no gradient gets None.
-      grad: the gradient of `func`, for second derivatives: again a rule or a `host_gradient`, of a function of
-        (*inputs, *output_gradients, and *outputs if it takes them).
+      grad: the gradient of `func`, for second derivatives (and forward mode): again a rule or a `host_gradient`, of a function
+        of (*inputs, *output_gradients, and *outputs if it takes them). Without one they are an error; `rules.stop()` says that
+        what `func` gives counts as constant.
       stateful: as of `py_func`.
 
     Raises:

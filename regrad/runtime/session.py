@@ -20,6 +20,7 @@ from regrad.runtime.interrupts import uninterrupted
 from regrad.runtime.packing import State
 from regrad.runtime.plan import Plan, body_plan
 from regrad.runtime.runner import Runner
+from regrad.runtime.still import warn_of_still_steps
 from regrad.runtime.trace import ConfigProto, Recorder, RunMetadata, RunOptions
 
 _sessions: weakref.WeakSet = weakref.WeakSet()
@@ -220,6 +221,8 @@ class Session:
                 plan = Plan(self.graph, structure.elements, tensors)
                 if planned is not None:
                     planned(plan)
+                if self.graph.schedules:
+                    warn_of_still_steps(plan)
                 runner = self._runners[key] = Runner(plan, self)
         if structure in self._fetches.values():
             self._runners[structure, tensors] = runner

@@ -53,7 +53,8 @@ class Optimizer:
     # -- public ------------------------------------------------------------------------------------
 
     def minimize(self, loss, global_step=None, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
-                 colocate_gradients_with_ops=False, name=None, grad_loss=None):
+                 colocate_gradients_with_ops=False, name=None, grad_loss=None, overrides=None, accumulate=None, view=None,
+                 order=None):
         """Returns an operation that changes the variables so that `loss` falls, and adds 1 to `global_step`.
 
         Args:
@@ -64,13 +65,17 @@ class Optimizer:
           name: name of the operation.
           gate_gradients: GATE_GRAPH computes all gradients before using any; the others are accepted.
           aggregation_method, colocate_gradients_with_ops: accepted.
+          overrides, accumulate, view, order: how the gradients are taken, as of `tf.gradients`.
 
         Raises:
           ValueError: there are no variables, or no gradient reaches any.
+          OverrideError: (a ValueError) an override or a rule of `accumulate` had nothing to do.
         """
+        ways = {"overrides": overrides, "accumulate": accumulate, "view": view, "order": order}
         grads_and_vars = self.compute_gradients(  # by name: those of programs' own optimizers may take fewer
             loss, var_list=var_list, gate_gradients=gate_gradients, aggregation_method=aggregation_method,
-            colocate_gradients_with_ops=colocate_gradients_with_ops, grad_loss=grad_loss)
+            colocate_gradients_with_ops=colocate_gradients_with_ops, grad_loss=grad_loss,
+            **{key: value for key, value in ways.items() if value is not None})
         if all(g is None for g, _ in grads_and_vars):
             raise ValueError(
                 "No gradients provided for any variable, check your graph for ops that do not support gradients, between "
@@ -80,7 +85,8 @@ class Optimizer:
         return self.apply_gradients(grads_and_vars, global_step=global_step, name=name)
 
     def compute_gradients(self, loss, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
-                          colocate_gradients_with_ops=False, grad_loss=None):
+                          colocate_gradients_with_ops=False, grad_loss=None, overrides=None, accumulate=None, view=None,
+                          order=None):
         """Returns a list of (gradient, variable); the gradient is a Tensor, IndexedSlices or None.
 
         Args: as for `minimize`.
@@ -106,8 +112,8 @@ class Optimizer:
                 raise TypeError(f"Argument is not a tf.Variable: {v!r}. var_list holds variables, as tf.trainable_variables() "
                                 "gives them.")
         grads = gradients(loss, var_list, grad_ys=grad_loss, gate_gradients=gate_gradients == Optimizer.GATE_OP,
-                          aggregation_method=aggregation_method,
-                          colocate_gradients_with_ops=colocate_gradients_with_ops)
+                          aggregation_method=aggregation_method, colocate_gradients_with_ops=colocate_gradients_with_ops,
+                          overrides=overrides, accumulate=accumulate, view=view, order=order)
         if gate_gradients == Optimizer.GATE_GRAPH:
             grads = control.tuple(grads)
         pairs = list(zip(grads, var_list))

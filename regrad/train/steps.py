@@ -1,5 +1,6 @@
 """The global step: the one variable that counts training steps."""
 
+from regrad.core import source
 from regrad.core.dtypes import int64
 from regrad.core.graph import Tensor, get_default_graph
 from regrad.core.graph_keys import GraphKeys
@@ -55,6 +56,15 @@ def get_or_create_global_step(graph=None):
     graph = root_graph(graph or get_default_graph())
     step = get_global_step(graph)
     return create_global_step(graph) if step is None else step
+
+
+def scheduled(schedule):
+    """Returns what a schedule, a function of the global step, gives. A run that trains by it while nothing ever advances the
+    step says so."""
+    step = get_or_create_global_step()
+    storage = step._gradient_handle().op if isinstance(step, Variable) else step.op
+    step.graph.schedules.setdefault(storage, f"{getattr(schedule, '__name__', schedule)} at {source.of_function(schedule)}")
+    return schedule(step)
 
 
 def assert_global_step(global_step_tensor):

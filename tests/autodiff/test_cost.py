@@ -55,7 +55,8 @@ def test_an_unused_override_adds_no_operation():
     plain = operations()
     assert operations(lambda x: tf.set_graph_rule("LRN", guided)) == plain
     assert operations(lambda x: tf.attach(tf.exp(x), guided)) == plain
-    assert operations(view=tf.View("v", {sel.scope("elsewhere"): guided})) == plain
+    nothing = tf.Override(sel.scope("elsewhere"), guided, optional=True)
+    assert operations(view=tf.View("v", [nothing])) == plain
     with tf.overriding([tf.Override("LRN", guided, optional=True)]):
         assert operations() == plain
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import regrad as tf
+from regrad import rules
 from regrad.core.errors import InvalidArgumentError, UnimplementedError
 
 X, Y = np.array([0.3, 1.7, -2.2]), np.array([0.2, 0.9, 0.7])
@@ -181,8 +182,31 @@ def test_second_derivatives(second):
 def test_no_second_derivative_was_given():
     x = tf.constant(X)
     g = tf.gradients(_cube()(x), x)[0]
-    assert tf.gradients(g, x) == [None]
-    assert "py_func(..., grad=rule)" in tf.why_none(g, x)
+    for differentiate in (lambda: tf.gradients(g, x), lambda: tf.jvp(_cube()(x), x, [x]), lambda: tf.hessians(_cube()(x), x)):
+        with pytest.raises(LookupError, match="grad=rules.stop"):
+            differentiate()
+    assert "gradients() raises an error" in tf.why_none(g, x) and "py_func(..., grad=rule)" in tf.why_none(g, x)
+
+
+def test_a_gradient_of_the_host_counts_as_constant_where_that_is_said():
+    x = tf.constant(X)
+    cube = tf.py_func(lambda v: v**3, [x], tf.float64, grad=tf.host_gradient(lambda v, dy: 3 * v**2 * dy, rules.stop()))
+    assert tf.gradients(tf.gradients(cube, x), x) == [None]
+
+
+def test_a_rule_that_calls_the_host_is_no_constant_either():
+    x = tf.constant(X)
+    host = tf.gradients(tf.sin(x), x, overrides={"Sin": lambda op, dy: dy * tf.py_func(np.cos, [op.inputs[0]], tf.float64)})[0]
+    partly = host * x  # a way that is right beside it makes it no better
+    for y in (host, partly):
+        with pytest.raises(LookupError, match="PyFunc.*a gradient of 'Sin'"):
+            tf.gradients(y, x)
+        assert "raises an error" in tf.why_none(y, x)
+
+
+def test_why_none_names_what_is_left_out_beside_a_gradient():
+    x = tf.constant(X)
+    assert "gets a gradient, but some ways to it end\nStopGradient" in tf.why_none(x * tf.stop_gradient(x), x)
 
 
 def test_in_a_loop_and_as_an_override():
