@@ -262,6 +262,35 @@ def test_a_damaged_attribute_is_named():
             _import(tf.GraphDef.FromString(hostile_graph(value).SerializeToString()))
 
 
+HOSTILE_PIPELINES = {
+    "a function as a dataset": {"value": NAMED}, "a class": {"object": [0, f"{MODULE}.mark", {}]},
+    "a class of the standard library": {"object": [0, "Popen", {"args": {"value": "touch"}}]},
+    "a base class": {"object": [0, "object", {}]},
+    "a method": {"object": [0, "TensorDataset", {"start": {"value": NAMED}}]},
+    "methods of the object": {"object": [0, "TensorDataset", {"__class__": {"value": NAMED}, "__reduce__": {"value": NAMED}}]},
+    "names that become source": {"named": [f"x=__import__('{MODULE}').mark()", ["a"], [{"value": 1}]]},
+    "fields that become source": {"named": ["x", [f"a=__import__('{MODULE}').mark()"], [{"value": 1}]]},
+    "fields that are normalised": {"named": ["x", ["\uff3ftuple_new"], [{"value": 1}]]},
+    "an error": {"error": "functools"}, "a private error": {"error": "__builtins__"}, "a type": {"numpy": f"{MODULE}.mark"},
+    "a body": {"function": {"name": "f", "body": {"graph": "AAAA"}, "captures": {"list": []}}},
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE_PIPELINES)
+def test_pipelines_call_nothing_that_they_name(what, traces):
+    graph = ProtoGraphDef()
+    node = graph.node.add(name="it", op="OneShotIterator")
+    node.attr.put("spec", ProtoAttrValue(s=json.dumps([HOSTILE_PIPELINES[what]]).encode()))
+    node.attr.put("output_types", ProtoAttrValue(list={"type": [1]}))
+    node.attr.put("output_shapes", ProtoAttrValue(list={"shape": [tf.TensorShape([]).as_proto()]}))
+    with pytest.raises((ValueError, AttributeError, TypeError, tf.errors.OpError)):
+        tf.import_graph_def(tf.GraphDef.FromString(graph.SerializeToString()), name="")
+        iterator = tf.get_default_graph().get_tensor_by_name("it:0").op.attrs["spec"]
+        with tf.Session() as session:
+            iterator.begin(session, iterator.dataset, [])
+    assert traces() == [] and MODULE not in sys.modules
+
+
 # -- loading writes no files --------------------------------------------------------------------------------------------------
 def _writing(kind, path):
     with tf.Graph().as_default() as graph:

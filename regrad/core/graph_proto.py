@@ -314,7 +314,7 @@ def _json(value):
         return {"operation": value.name}
     if isinstance(value, NamedFunction):
         return {"function": value.name}
-    if callable(value):
+    if callable(value) and name_in_files(value) is not None:
         return {"function": name_in_files(value)}
     return {"lost": f"{type(value).__name__} {getattr(value, '__name__', '') or repr(value)}"[:200]}
 

@@ -138,6 +138,8 @@ class _Reader:
 
     def _named(self, of):
         name, fields, items = of
+        if not all(isinstance(word, str) and word.isascii() for word in (name, *fields)):  # they become source
+            raise ValueError(f"{(name, fields)!r:.100} are no names")
         return collections.namedtuple(name, fields)(*self._list(items))
 
     def _spec(self, of):
@@ -179,7 +181,6 @@ class _Reader:
             made.returned = self.value(of["returned"])
             self._tensors, self._graph = outer
         return made
-
 
     _OF = {"input": _input, "value": _value, "list": _list, "tuple": _tuple, "dict": _dict, "named": _named, "spec": _spec,
            "error": _error, "numpy": _numpy, "again": _again, "object": _object, "function": _function}

@@ -217,7 +217,8 @@ def get(identifier):
         return identifier
     if isinstance(identifier, dict):
         config = {key: value for key, value in identifier.get("config", {}).items() if key != "fn"}  # of later versions
-        return type(get(identifier["class_name"]))(**config)
+        found = get(identifier["class_name"])
+        return type(found)(**config) if isinstance(found, Loss) else found
     if isinstance(identifier, str) and identifier in _NAMES:
         found = globals()[identifier]
         return found() if isinstance(found, type) else found
