@@ -81,6 +81,8 @@ def _explain(options):
     """Prints what `gradients` would do in the graph that a script leaves behind or trains; returns the exit code."""
     import regrad as tf
     from regrad.core import graph
+    from regrad.core.errors import OpError
+    from regrad.core.files import in_place_of
 
     graph.kept = graphs = [graph.get_default_graph()]
     try:
@@ -102,10 +104,10 @@ def _explain(options):
             tf.convert_to_tensor(ys[0]).graph))
         for path, text in ((options.html, told.html), (options.json, told.to_json), (options.dot, told.to_dot)):
             if path:
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(text())
-    except (LookupError, TypeError, ValueError, OSError) as error:
-        print(f"regrad explain: {error if isinstance(error, OSError) else error.args[0]}", file=sys.stderr)
+                with in_place_of(path) as file:
+                    file.write(text().encode())
+    except (LookupError, TypeError, ValueError, OpError) as error:
+        print(f"regrad explain: {error.args[0]}", file=sys.stderr)
         return 2
     _show(told)
     return 0

@@ -10,7 +10,7 @@ import shutil
 
 from regrad.core import errors
 from regrad.core.errors import AlreadyExistsError
-from regrad.core.files import translated
+from regrad.core.files import in_place_of, translated
 
 __all__ = ["Copy", "DeleteRecursively", "Exists", "FastGFile", "GFile", "Glob", "IsDirectory", "ListDirectory", "MakeDirs",
            "MkDir", "Open", "Remove", "Rename", "Stat", "Walk"]
@@ -56,7 +56,8 @@ class GFile:
     def write(self, content):
         if not set("wax+") & set(self.mode):
             raise errors.PermissionDeniedError(None, None, f"File isn't open for writing: {self.name}, mode {self.mode!r}")
-        self._open().write(content)
+        with translated(self.name):
+            self._open().write(content)
 
     def seek(self, offset=None, whence=0):
         self._open().seek(offset, whence)
@@ -71,12 +72,14 @@ class GFile:
 
     def flush(self):
         if self._file is not None:
-            self._file.flush()
+            with translated(self.name):
+                self._file.flush()
 
     def close(self):
         if self._file is not None:
-            self._file.close()
-            self._file = None
+            file, self._file = self._file, None
+            with translated(self.name):
+                file.close()
 
     def __iter__(self):
         return iter(self._open())
@@ -145,8 +148,8 @@ def DeleteRecursively(dirname):
 def Copy(oldpath, newpath, overwrite=False):
     """Copies a file; AlreadyExistsError if the new one exists and `overwrite` is not said."""
     _refuse_existing(newpath, overwrite)
-    with translated(oldpath):
-        shutil.copyfile(oldpath, newpath)
+    with translated(oldpath), open(oldpath, "rb") as old, in_place_of(newpath) as new:
+        shutil.copyfileobj(old, new)
 
 
 def Rename(oldname, newname, overwrite=False):

@@ -10,6 +10,7 @@ import math
 import re
 import sys
 
+from regrad.core.files import in_place_of
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 
@@ -236,8 +237,8 @@ def profile(graph=None, run_meta=None, op_log=None, cmd="scope", options=None):
     if kind == "stdout":
         print(text)
     elif kind == "file":
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        with in_place_of(path) as file:
+            file.write(text.encode())
     return root
 
 

@@ -514,10 +514,18 @@ def _graph_of(op_input_list, graph=None):
 
 def _write_text(filename, file_content):
     """Writes a file."""
-    import regrad as tf
+    from regrad.core.files import in_place_of
 
-    with tf.gfile.GFile(filename, "w") as file:
-        file.write(file_content)
+    with in_place_of(filename) as file:
+        file.write(file_content.encode() if isinstance(file_content, str) else file_content)
+
+
+def _write_text_anew(filename, contents, overwrite=True):
+    """Writes a file; AlreadyExistsError if it is there and `overwrite` is not said."""
+    from regrad.gfile import _refuse_existing
+
+    _refuse_existing(filename, overwrite)
+    _write_text(filename, contents)
 
 
 def _read_text(filename, binary_mode=False):
@@ -760,7 +768,8 @@ EXTRAS = {
         "rename": "regrad.gfile:Rename", "delete_recursively": "regrad.gfile:DeleteRecursively",
         "is_directory": "regrad.gfile:IsDirectory", "list_directory": "regrad.gfile:ListDirectory",
         "walk": "regrad.gfile:Walk", "stat": "regrad.gfile:Stat", "get_matching_files": "regrad.gfile:Glob",
-        "write_string_to_file": _write_text, "read_file_to_string": _read_text},
+        "write_string_to_file": _write_text, "atomic_write_string_to_file": _write_text_anew,
+        "read_file_to_string": _read_text},
     "tensorflow.python.training.evaluation": {
         "_StopAfterNEvalsHook": "regrad.train.evaluation:StopAfterNEvalsHook",
         "_evaluate_once": "regrad.train.evaluation:evaluate_once",

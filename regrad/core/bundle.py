@@ -5,11 +5,15 @@ Version 2, a "bundle", is the form that is written. A checkpoint with the prefix
     model.ckpt-10.index                  a sorted table: name -> dtype, shape, and where in the data its bytes lie
     model.ckpt-10.data-00000-of-00001    the tensors' bytes, one after the other
 
+A checkpoint that is saved again is replaced by one system call, the renaming of its index (`_replace`): whoever reads finds the
+old values or the new ones, all of them, wherever the process that saves is killed.
+
 Strings stand there as their lengths, a checksum of these, and their bytes. A partitioned variable that TensorFlow saved has an
 entry without data that names its slices, whose entries stand under keys of name and slice. Version 1 is one table (or several)
 that holds the data itself, as messages.
 """
 
+import contextlib
 import glob
 import math
 import os
@@ -18,8 +22,10 @@ import struct
 
 import numpy as np
 
+from regrad.core import files
 from regrad.core.dtypes import as_dtype
-from regrad.core.files import in_place_of, remove_if_there
+from regrad.core.errors import OpError
+from regrad.core.files import Part, alone_in, also_called, remove_if_there, set_aside, translated
 from regrad.core.messages import MOST_AXES, TensorProto, TensorShapeProto, make_ndarray
 from regrad.core.proto import BYTES, Message, entries, fields, read_varint, varint
 from regrad.core.reading import reading
@@ -28,6 +34,7 @@ from regrad.core.tables import is_table, read_table, table_bytes
 
 INDEX = ".index"
 DATA = ".data-00000-of-00001"
+_MEANWHILE = ".data-00000-of-00002"  # as an index of two files calls the first; nothing lies in the second
 
 
 class TensorSliceProto(Message):
@@ -150,11 +157,14 @@ def _extents(proto):
 
 # -- version 2 ---------------------------------------------------------------------------------------------------
 def write(prefix, values):
-    """Writes a checkpoint; a crash in the middle leaves an older one of the same name as it was.
+    """Writes a checkpoint; one of the same name stays as it is until the new one is whole.
 
     Args:
       prefix: path without the endings.
       values: {name: (array, DType)}, or {name: (Parts, DType)} for a whole that is given in slices.
+
+    Raises:
+      OpError: the system does not let it, ResourceExhaustedError for a full disk. Nothing has changed then.
     """
     entries, offset = {}, 0
 
@@ -167,19 +177,62 @@ def write(prefix, values):
         file.write(data)
         offset += len(data)
 
-    header = BundleHeaderProto(num_shards=1, version=VersionDef(producer=1))
-    with in_place_of(prefix + DATA, prefix + INDEX) as (data_file, index_file):
+    with translated(prefix + DATA), Part(prefix + DATA) as data:
         for name in sorted(values, key=str.encode):
             value, dtype = values[name]
             if not isinstance(value, Parts):
-                put(data_file, name.encode(), value, dtype)
+                put(data.file, name.encode(), value, dtype)
                 continue
             whole = entries[name.encode()] = _entry(value.shape, dtype)
             for extents, array in value.slices:
-                put(data_file, _slice_key(name, extents), array, dtype)
+                put(data.file, _slice_key(name, extents), array, dtype)
                 whole.slices.add(extent=[TensorSliceProto.Extent(start=o, length=None if n < 0 else n) for o, n in extents])
-        items = [(b"", header.SerializeToString()), *((key, entries[key].SerializeToString()) for key in sorted(entries))]
-        index_file.write(table_bytes(items))
+        data.finish()
+        with translated(prefix + INDEX), Part(prefix + INDEX) as index, Part(prefix + INDEX) as meanwhile:
+            for count, part in enumerate((index, meanwhile), 1):
+                header = BundleHeaderProto(num_shards=count, version=VersionDef(producer=1))
+                part.file.write(table_bytes([(b"", header.SerializeToString()), *(
+                    (key, entries[key].SerializeToString()) for key in sorted(entries))]))
+                part.finish()
+            with alone_in(os.path.dirname(prefix)):
+                _replace(prefix, data, index, meanwhile)
+
+
+def _replace(prefix, data, index, meanwhile):
+    """Puts a checkpoint's files in place.
+
+    Between any two of these calls the index names files that are whole and its own. So where the old one names a file of the
+    name that the new data are to have, they get another for a moment, and an index that says so.
+    """
+    usual, other = prefix + DATA, prefix + _MEANWHILE
+    try:
+        if _count_of_files(prefix) in (1, None):
+            data.take_place(other)
+            meanwhile.take_place(prefix + INDEX)  # from here on it is the new one
+            usual = usual if also_called(other, usual) else other
+        else:
+            data.take_place(usual)
+        if usual == prefix + DATA:
+            index.take_place(prefix + INDEX)
+    finally:
+        count = _count_of_files(prefix)
+        for path in _files_of_data(prefix):
+            if count is not None and not path.endswith(f"-of-{count:05d}"):
+                remove_if_there(path)
+
+
+def _count_of_files(prefix):
+    """Returns how many files of data the index names: 0 where there is none, None of one that cannot be read."""
+    if not os.path.exists(prefix + INDEX):
+        return 0
+    try:
+        with reading(prefix + INDEX):
+            with open(prefix + INDEX, "rb") as file:
+                _, header = next(read_table(file.read()))
+            return BundleHeaderProto.FromString(header).num_shards
+    except OpError:
+        return None
+
 
 
 def _entry(shape, dtype):
@@ -220,7 +273,9 @@ def place(extents):
 
 
 class Bundle:
-    """A checkpoint of version 2: `shapes` and `dtypes` by name, and `array(name)`."""
+    """A checkpoint of version 2: `shapes` and `dtypes` by name, and `array(name)`; `stamp` is whoever's who opens it."""
+
+    stamp: tuple | None = None
 
     def __init__(self, prefix):
         """Raises: OSError: a file is missing. DataLossError: one is damaged."""
@@ -314,9 +369,25 @@ def files_of_slices(prefix):
 
 def remove(prefix):
     """Deletes the files of a checkpoint, of either version, those that exist."""
-    data = glob.glob(glob.escape(prefix) + ".data-?????-of-?????")
-    for path in (prefix + INDEX, *(data or filter(_ends_as_table, files_of_slices(prefix)))):
+    left_over = []
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        left_over.append(set_aside(prefix + INDEX))
+    for path in (*(_files_of_data(prefix) or filter(_ends_as_table, files_of_slices(prefix))), *left_over):
         remove_if_there(path)
+
+
+def remove_left_overs(prefix):
+    """Deletes what processes that were killed while they saved, or deleted, have left of prefixes that begin with this one."""
+    for path in files.remove_left_overs(prefix, and_longer=True):
+        if path.endswith(INDEX):
+            with alone_in(os.path.dirname(path)):
+                if not os.path.exists(path):  # an index beside its place, and none in it: nobody can read the data
+                    for data in _files_of_data(path.removesuffix(INDEX)):
+                        remove_if_there(data)
+
+
+def _files_of_data(prefix):
+    return glob.glob(glob.escape(prefix) + ".data-?????-of-?????")
 
 
 def _ends_as_table(path):
@@ -328,6 +399,8 @@ def _ends_as_table(path):
 
 class Slices:
     """A checkpoint of version 1, as TensorFlow's first releases wrote them, of the files named: as Bundle."""
+
+    stamp = None
 
     def __init__(self, paths):
         self.shapes, self.dtypes, self._found, self._data = {}, {}, {}, {}

@@ -14,6 +14,7 @@ import numpy as np
 from regrad import logging
 from regrad.compat.decorators import fn_args
 from regrad.core.errors import NotFoundError
+from regrad.core.files import FolderPart, remove_left_overs, translated
 from regrad.core.graph import Graph, get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.data.dataset import Dataset
@@ -337,14 +338,16 @@ class Estimator:
         if path is None:
             raise ValueError(f"Couldn't find trained model at {self._model_dir}.")
         folder = _by_time(export_dir_base)
-        part = os.path.join(os.path.dirname(folder), f"temp-{os.path.basename(folder)}")
-        with Graph().as_default():
-            self._write_saved_model(part, serving_input_receiver_fn, path, as_text)
-        for name, source in (assets_extra or {}).items():
-            target = os.path.join(part, "assets.extra", name)
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            shutil.copyfile(source, target)
-        os.rename(part, folder)
+        remove_left_overs(os.path.join(os.path.dirname(folder), ""), and_longer=True)
+        with FolderPart(folder) as part:
+            with Graph().as_default():
+                self._write_saved_model(part.name, serving_input_receiver_fn, path, as_text)
+            for name, source in (assets_extra or {}).items():
+                target = os.path.join(part.name, "assets.extra", name)
+                with translated(target):
+                    os.makedirs(os.path.dirname(target), exist_ok=True)
+                    shutil.copyfile(source, target)
+            part.take_place()
         return folder.encode()
 
     def export_savedmodel(self, export_dir_base, serving_input_receiver_fn, assets_extra=None, as_text=False,

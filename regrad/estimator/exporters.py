@@ -2,9 +2,9 @@
 
 import glob
 import os
-import shutil
 
 from regrad import logging
+from regrad.core.files import remove_folder
 from regrad.estimator.early_stopping import read_eval_metrics
 
 
@@ -33,7 +33,7 @@ class _Saving(Exporter):
         if self._keep:
             kept = sorted((n for n in os.listdir(export_path) if n.isdigit()), key=int)
             for old in kept[:-self._keep]:
-                shutil.rmtree(os.path.join(export_path, old))
+                remove_folder(os.path.join(export_path, old))
         return made
 
 

@@ -12,6 +12,7 @@ from regrad.autodiff.partials import Partials, as_accumulation, element
 from regrad.autodiff.resolution import REGISTERED, Resolution
 from regrad.autodiff.walking import ancestors
 from regrad.core import gradient_registry
+from regrad.core.files import in_place_of
 from regrad.core.graph import Operation, body_graphs
 from regrad.core.opdef import spec_text
 from regrad.inspect.cures import cure_for
@@ -195,8 +196,8 @@ class Explanation(Report):
 
         text = page(self)
         if path is not None:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
+            with in_place_of(path) as file:
+                file.write(text.encode())
         return text
 
 

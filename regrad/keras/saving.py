@@ -22,7 +22,7 @@ def save_model(model, filepath, overwrite=True, include_optimizer=True, save_for
     if not overwrite and os.path.exists(path):
         raise FileExistsError(f"{path} is there already, and overwrite=False keeps it: give another path.")
     described = configs.to_json(model).encode()
-    with weights.h5py_module().File(path, "w") as file:
+    with weights.hdf5_in_place_of(path) as file:
         file.attrs["keras_version"], file.attrs["backend"], file.attrs["model_config"] = b"2.2.4-tf", b"tensorflow", described
         weights.put_groups(file.create_group("model_weights"), model)
         if include_optimizer and model._asked is not None:

@@ -5,6 +5,7 @@ as "layer_with_weights-0/kernel", whatever its name is. With ".h5" it is a file 
 there layers are found by their order, or by their names.
 """
 
+import contextlib
 import os
 
 import numpy as np
@@ -12,6 +13,8 @@ import numpy as np
 from regrad.core.bundle import write
 from regrad.core.dtypes import string
 from regrad.core.errors import NotFoundError
+from regrad.core.files import in_place_of
+from regrad.gfile import MakeDirs
 from regrad.keras import backend
 from regrad.layers.base import Layer
 from regrad.train.checkpoint import (
@@ -42,7 +45,7 @@ def save(model, filepath, overwrite=True, save_format=None):
     if not overwrite and (os.path.exists(path) or checkpoint_exists(path)):
         raise FileExistsError(f"{path} is there already, and overwrite=False keeps it: give another path.")
     if _is_hdf5(path, save_format):
-        with h5py_module().File(path, "w") as file:
+        with hdf5_in_place_of(path) as file:
             put_groups(file, model)
     else:
         _save_objects(model, path)
@@ -155,7 +158,7 @@ def _save_objects(model, path):
     values = dict(zip(keys, backend.batch_get_value(list(keys.values())) if keys else []))
     stored = {key: (np.asarray(values[key]), v.dtype) for key, v in keys.items()}
     stored[OBJECTS] = np.array(graph.SerializeToString(), object), string
-    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    MakeDirs(os.path.dirname(path) or ".")
     write(path, stored)
     update_checkpoint_state(os.path.dirname(path) or ".", path)
 
@@ -192,6 +195,17 @@ def h5py_module():
         raise ImportError("Files that end in .h5, .hdf5 or .keras need the package h5py, which is not installed (python -m pip "
                           "install h5py); without such an ending a checkpoint is written, which needs nothing.") from None
     return h5py
+
+
+@contextlib.contextmanager
+def hdf5_in_place_of(path):
+    """Context manager: gives an empty file of HDF5, in memory, which takes the place of `path` when the block is left."""
+    with h5py_module().File(path, "w", driver="core", backing_store=False) as file:
+        yield file
+        file.flush()
+        image = file.id.get_file_image()
+    with in_place_of(path) as target:
+        target.write(image)
 
 
 def texts(values):
@@ -238,4 +252,4 @@ def take_groups(file, model, by_name=False, skip_mismatch=False):
     _set(model, triples)
 
 
-__all__ = ["Loaded", "h5py_module", "load", "put_groups", "save", "take_groups", "texts"]
+__all__ = ["Loaded", "h5py_module", "hdf5_in_place_of", "load", "put_groups", "save", "take_groups", "texts"]

@@ -9,7 +9,8 @@ import numpy as np
 
 from regrad.core import bundle, dtypes
 from regrad.core.dtypes import as_dtype
-from regrad.core.errors import InvalidArgumentError, NotFoundError, ShapeError, nearest
+from regrad.core.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError, ShapeError, nearest
+from regrad.core.files import translated
 from regrad.core.opdef import Spec, rank_is
 from regrad.core.reading import reading
 from regrad.ops.hosted import host_op
@@ -77,7 +78,8 @@ def _merge(b, prefixes, destination, *, delete_old_dirs, allow_missing_files):
                 raise InvalidArgumentError(f"MergeV2Checkpoints: {name!r} is in several of {paths}.")
             values[name] = read(found, path, name), dtype
     target = _text(destination)
-    os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
+    with translated(target):
+        os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
     bundle.write(target, values)
     for path in paths:
         if path != target:
@@ -117,14 +119,41 @@ def opened(prefix):
 @functools.lru_cache(maxsize=1)
 def _indexed(prefix, stamp):
     """Returns a Bundle: its index is read once, not once for each variable that starts from it; `stamp` tells which it was."""
-    return bundle.Bundle(prefix)
+    found = bundle.Bundle(prefix)
+    found.stamp = stamp
+    return found
 
 
 def _bundle(prefix):
+    while True:
+        stamp = _stamp(prefix)
+        try:
+            found = _indexed(prefix, stamp)
+            found.check_data()
+            return found
+        except (OSError, OpError):
+            if stamp == _stamp(prefix):
+                raise
+
+
+def _stamp(prefix):
+    """Returns what tells one index from another that takes its place."""
     at = os.stat(prefix + bundle.INDEX)
-    found = _indexed(prefix, (at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns))
-    found.check_data()
-    return found
+    return at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns
+
+
+def all_of_one_save(prefix, function):
+    """Returns `function(opened(prefix))`, begun anew when another save takes the checkpoint's place while it reads."""
+    failed: tuple | None = ()
+    while True:
+        found = opened(prefix)
+        try:
+            return function(found)
+        except (DataLossError, NotFoundError):
+            if found.stamp == failed:
+                raise
+            failed = found.stamp
+            _indexed.cache_clear()
 
 
 def _opened(prefix, kind, slices):
@@ -147,7 +176,8 @@ def read(found, prefix, name):
 
 def _restore(b, prefix, tensor_names, slices, *, dtypes):
     path = _text(prefix)
-    return _restored(opened(path), path, _names("RestoreV2", tensor_names, slices, len(dtypes)), dtypes)
+    names = _names("RestoreV2", tensor_names, slices, len(dtypes))
+    return all_of_one_save(path, lambda found: _restored(found, path, names, dtypes))
 
 
 def _restore_one(b, pattern, name, text=None, *, dt, preferred_shard):

@@ -13,7 +13,8 @@ from regrad.core import dtypes
 from regrad.core.constants import known_value
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype, runtime_name
-from regrad.core.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, ShapeError
+from regrad.core.errors import DataLossError, InvalidArgumentError, ShapeError
+from regrad.core.files import in_place_of, translated
 from regrad.core.graph import is_tensor
 from regrad.core.messages import Example, SequenceExample, TensorProto, content_proto, make_ndarray
 from regrad.core.opdef import Spec, spec_text
@@ -43,14 +44,11 @@ def _read(b, filename):
 
 
 def _write(b, filename, contents):
-    folder = os.path.dirname(_path(filename))
-    try:
-        if folder:
-            os.makedirs(folder, exist_ok=True)
-        with open(_path(filename), "wb") as file:
-            file.write(contents.item())
-    except OSError as error:
-        raise FailedPreconditionError(None, None, f"{_path(filename)}: {error.strerror}") from error
+    path = _path(filename)
+    with translated(path):
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    with in_place_of(path) as file:
+        file.write(contents.item())
     return ()
 
 

@@ -3,12 +3,14 @@
 import filecmp
 import os
 import shutil
+import weakref
 
 from regrad.core.constants import known_value
-from regrad.core.files import in_place_of
+from regrad.core.files import FolderPart, in_place_of, translated
 from regrad.core.graph import Operation, Tensor, get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.graph_proto import AnyProto, AssetFileDef, SavedModel
+from regrad.gfile import MakeDirs
 from regrad.saved_model import constants, signature_constants, tag_constants
 from regrad.saved_model.expanding import expanded
 from regrad.saved_model.signature_def_utils import predict_signature_def
@@ -27,6 +29,8 @@ class SavedModelBuilder:
         builder.add_meta_graph_and_variables(sess, ["serve"], {"serving_default": signature})
         builder.save()
 
+    `save` puts the folder in place, whole; until then what has been written lies beside it, and goes with the builder.
+
     TensorFlow reads what consists of op types that it has, or of Regrad's own that `expanding.py` makes of those: predictions
     and gradients, but no loops, branches and Python functions.
     """
@@ -36,13 +40,18 @@ class SavedModelBuilder:
 
         Raises:
           AssertionError: there is something in it.
+          OpError: the system does not let it be made.
         """
         self._saved_model = SavedModel(saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION)
         self._export_dir = os.fspath(export_dir)
         if os.path.isdir(self._export_dir) and os.listdir(self._export_dir):
             raise AssertionError(f"Export directory {self._export_dir} already exists, and isn't empty. Please choose a "
                                  "different export directory, or delete all the contents of the specified directory.")
-        os.makedirs(self._export_dir, exist_ok=True)
+        MakeDirs(self._export_dir)
+        self._part = FolderPart(self._export_dir)
+        self._remove = weakref.finalize(self, self._part.remove)
+        self._folder = self._part.name
+        MakeDirs(self._folder)
         self._has_saved_variables = False
 
     def add_meta_graph_and_variables(self, sess, tags, signature_def_map=None, assets_collection=None, legacy_init_op=None,
@@ -69,10 +78,10 @@ class SavedModelBuilder:
         if self._has_saved_variables:
             raise AssertionError("Graph state including variables and assets has already been saved. Please invoke "
                                  "`add_meta_graph()` instead.")
-        folder = os.path.join(self._export_dir, constants.VARIABLES_DIRECTORY)
+        folder = os.path.join(self._folder, constants.VARIABLES_DIRECTORY)
 
         def save(saver):
-            os.makedirs(folder, exist_ok=True)
+            MakeDirs(folder)
             saver.save(sess, os.path.join(folder, constants.VARIABLES_FILENAME), write_meta_graph=False, write_state=False)
 
         self._add(tags, signature_def_map, assets_collection, legacy_init_op if main_op is None else main_op,
@@ -106,28 +115,43 @@ class SavedModelBuilder:
 
     def _add_assets(self, tensors):
         """Copies files, and notes in the graph which tensor holds the path of which."""
-        folder = os.path.join(self._export_dir, constants.ASSETS_DIRECTORY)
+        folder = os.path.join(self._folder, constants.ASSETS_DIRECTORY)
         for tensor in tensors:
             path = _path_of(tensor)
-            os.makedirs(folder, exist_ok=True)
+            MakeDirs(folder)
             name = number = os.path.basename(path)
             count = 0
             while os.path.exists(os.path.join(folder, number)) and not filecmp.cmp(path, os.path.join(folder, number), False):
                 count += 1
                 number = f"{name}_{count}"
-            shutil.copyfile(path, os.path.join(folder, number))
+            with translated(os.path.join(folder, number)):
+                shutil.copyfile(path, os.path.join(folder, number))
             packed = AnyProto()
             packed.Pack(AssetFileDef(tensor_info=build_tensor_info(tensor), filename=number))
             get_default_graph().add_to_collection(constants.ASSETS_KEY, packed)
 
     def save(self, as_text=False):
-        """Writes the file of the graphs, as bytes or as text; returns its path."""
+        """Writes the file of the graphs, as bytes or as text, and puts the folder in place; returns the file's path.
+
+        Raises:
+          OpError: the system does not let it, ResourceExhaustedError for a full disk.
+        """
         name = constants.SAVED_MODEL_FILENAME_PBTXT if as_text else constants.SAVED_MODEL_FILENAME_PB
-        path = os.path.join(self._export_dir, name)
-        os.makedirs(self._export_dir, exist_ok=True)
-        with in_place_of(path) as (file,):
+        with in_place_of(os.path.join(self._folder, name)) as file:
             file.write(str(self._saved_model).encode() if as_text else self._saved_model.SerializeToString())
-        return path.encode()
+        if self._folder != self._export_dir:
+            self._take_place(name)
+            self._folder = self._export_dir
+            self._remove()
+        return os.path.join(self._export_dir, name).encode()
+
+    def _take_place(self, last):
+        if not os.path.isdir(self._export_dir) or not os.listdir(self._export_dir):
+            self._part.take_place()
+            return
+        with translated(self._export_dir):  # what the program has put there meanwhile stays
+            for name in sorted(os.listdir(self._folder), key=lambda name: name == last):
+                os.rename(os.path.join(self._folder, name), os.path.join(self._export_dir, name))
 
 
 def _path_of(tensor):

@@ -11,7 +11,7 @@ import time
 
 from regrad.core import bundle
 from regrad.core.errors import InvalidArgumentError
-from regrad.core.files import in_place_of, remove_if_there
+from regrad.core.files import ready, remove_if_there
 from regrad.core.proto import Message, fields
 from regrad.core.proto_text import unescaped
 from regrad.core.reading import reading
@@ -250,6 +250,14 @@ def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoin
         ones are so to the same folder as that, else to `save_dir` itself.
       save_relative_paths: absolute ones are written relative to `save_dir`.
     """
+    with state_ready(save_dir, model_checkpoint_path, all_model_checkpoint_paths, latest_filename,
+                     all_model_checkpoint_timestamps, last_preserved_timestamp, save_relative_paths) as part:
+        part.take_place()
+
+
+def state_ready(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None, latest_filename=None,
+                all_model_checkpoint_timestamps=None, last_preserved_timestamp=None, save_relative_paths=False):
+    """Returns a context manager: what `update_checkpoint_state` writes, as a Part that has but to take its place."""
     save_dir = os.fspath(save_dir)
     paths = list(all_model_checkpoint_paths or [])
     if not paths or paths[-1] != model_checkpoint_path:
@@ -265,8 +273,7 @@ def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoin
     if target in (model_checkpoint_path + bundle.INDEX, model_checkpoint_path + bundle.DATA):
         raise RuntimeError(f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state. Please use a "
                            "different save path.")
-    with in_place_of(target) as (file,):
-        file.write(str(state).encode())
+    return ready(target, str(state).encode())
 
 
 def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, timeout_fn=None):

@@ -3,17 +3,20 @@
 The format is TensorFlow's: records (`core/records.py`) of `Event` messages; the first one names the version.
 """
 
+import errno
 import os
 import socket
 import threading
 import time
 
+from regrad.core.errors import AlreadyExistsError
+from regrad.core.files import Growing, translated
 from regrad.core.graph import Graph, get_default_graph
 from regrad.core.graph_def import GraphDef
 from regrad.core.messages import Event, Summary
 from regrad.core.reading import each
 from regrad.core.records import framed, read_records
-from regrad.gfile import MakeDirs, translated
+from regrad.gfile import MakeDirs
 
 
 def _bytes_of(message):
@@ -21,17 +24,30 @@ def _bytes_of(message):
 
 
 def _new_file(prefix, suffix=""):
-    """Returns a new event file, open, with the version in it: named by `prefix`, the time, the machine and `suffix`."""
+    """Returns a new event file with the version in it: named by `prefix`, the time, the machine and `suffix`."""
     stamp = f"{prefix}.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}"
     name, turn = stamp + suffix, 0
-    while os.path.exists(name):
-        turn += 1
-        name = f"{stamp}.{os.getpid()}.{turn}{suffix}"
-    with translated(name):
-        file = open(name, "wb")
-    file.write(framed(Event(wall_time=time.time(), file_version="brain.Event:2").SerializeToString()))
-    file.flush()
-    return file
+    head = framed(Event(wall_time=time.time(), file_version="brain.Event:2").SerializeToString())
+    while True:
+        try:
+            with translated(name):
+                return Growing(_begun(name, head), name, len(head))
+        except AlreadyExistsError:
+            turn += 1
+            name = f"{stamp}.{os.getpid()}.{turn}{suffix}"
+
+
+def _begun(name, head):
+    """Returns a new file, open, that begins with `head`."""
+    file = open(name, "xb", buffering=0)
+    try:
+        if file.write(head) < len(head):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return file
+    except BaseException:
+        file.close()
+        os.remove(name)
+        raise
 
 
 class FileWriter:
@@ -41,7 +57,8 @@ class FileWriter:
         writer.add_summary(sess.run(merged), step)
         writer.close()
 
-    Events are in the file after `flush` or `close`, `flush_secs` seconds after the last time, or when `max_queue` wait.
+    Events are in the file after `flush` or `close`, `flush_secs` seconds after the last time, or when `max_queue` wait. What a
+    full disk refuses waits for the next time, and the file ends with a whole event.
     """
 
     def __init__(self, logdir, graph=None, max_queue=10, flush_secs=120, graph_def=None, filename_suffix=None, session=None):
@@ -70,7 +87,7 @@ class FileWriter:
         self._waiting, self._flushed = 0, time.monotonic()
 
     def _write(self, event):
-        self._file.write(framed(event.SerializeToString()))
+        self._file.add(framed(event.SerializeToString()))
         self._waiting += 1
         if self._waiting > self._max_queue or time.monotonic() - self._flushed > self._flush_secs:
             self._flush()
@@ -151,18 +168,22 @@ class FileWriter:
         self._add(global_step, tagged_run_metadata={"tag": tag, "run_metadata": run_metadata.SerializeToString()})
 
     def flush(self):
-        """Writes to disk what was added."""
+        """Writes to disk what was added.
+
+        Raises:
+          ResourceExhaustedError: the disk is full; what was added is written by the next `flush` for which there is room.
+        """
         with self._lock:
             if self._file is not None:
                 self._flush()
 
     def close(self):
-        """Writes what was added and closes the file."""
+        """Writes what was added and closes the file; where it cannot be written, `flush` says, the file stays open."""
         with self._lock:
-            self._closed = True
             if self._file is not None:
                 self._file.close()
                 self._file = None
+            self._closed = True
 
     def reopen(self):
         """Lets events be added again after `close`, into a new file."""
@@ -174,10 +195,6 @@ class FileWriter:
 
     def __exit__(self, *error):
         self.close()
-
-    def __del__(self):
-        if getattr(self, "_file", None) is not None:
-            self._file.close()
 
 
 class EventsWriter:
@@ -204,7 +221,7 @@ class EventsWriter:
     def WriteEvent(self, event):
         """Adds an Event."""
         self.FileName()
-        self._file.write(framed(event.SerializeToString()))
+        self._file.add(framed(event.SerializeToString()))
 
     def Flush(self):
         """Writes to disk what was added; True when that was possible."""

@@ -8,6 +8,7 @@ import numpy as np
 from regrad.core import proto_text
 from regrad.core.arguments import unexpected
 from regrad.core.dtypes import int32, string
+from regrad.core.files import in_place_of
 from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
 from regrad.core.graph_def import AttrValue, GraphDef, NodeDef, controls, source
 from regrad.core.graph_keys import GraphKeys
@@ -16,6 +17,7 @@ from regrad.core.messages import VariableDef
 from regrad.core.opdef import find_op
 from regrad.core.reading import reading
 from regrad.core.tf_nodes import native
+from regrad.gfile import MakeDirs
 from regrad.variables.variable import Variable
 from regrad.versions import VERSION
 
@@ -27,10 +29,11 @@ _OF_VARIABLES = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES, Grap
 def write_graph(graph_or_graph_def, logdir, name, as_text=True):
     """Writes a graph into a file: as readable text, or as TensorFlow's GraphDef bytes. Returns the path."""
     graph_def = graph_or_graph_def.as_graph_def() if isinstance(graph_or_graph_def, Graph) else graph_or_graph_def
-    os.makedirs(logdir, exist_ok=True)
     path = os.path.join(logdir, name)
-    with open(path, "wb") as file:
-        file.write(str(_proto_of(graph_def)).encode() if as_text else graph_def.SerializeToString())
+    data = str(_proto_of(graph_def)).encode() if as_text else graph_def.SerializeToString()
+    MakeDirs(logdir)
+    with in_place_of(path) as file:
+        file.write(data)
     return path
 
 
@@ -77,9 +80,10 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
         if kept is not None:
             meta.collection_def[key].CopyFrom(kept)
     if filename:
-        os.makedirs(os.path.dirname(filename) or ".", exist_ok=True)
-        with open(filename, "wb") as file:
-            file.write(str(meta).encode() if as_text else meta.SerializeToString())
+        data = str(meta).encode() if as_text else meta.SerializeToString()
+        MakeDirs(os.path.dirname(filename) or ".")
+        with in_place_of(filename) as file:
+            file.write(data)
     return meta
 
 

@@ -7,9 +7,11 @@ import time
 import numpy as np
 
 from regrad import logging
+from regrad.core.files import in_place_of
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.messages import SessionLog, Summary
+from regrad.gfile import MakeDirs
 from regrad.runtime.trace import RunOptions
 from regrad.train.event_files import FileWriterCache
 from regrad.train.graph_files import write_graph
@@ -161,7 +163,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._listeners += listeners
 
     def begin(self):
-        os.makedirs(self._directory, exist_ok=True)
+        MakeDirs(self._directory)
         self._writer = FileWriterCache.get(self._directory)
         self._step = _step_tensor("CheckpointSaverHook")
         for listener in self._listeners:
@@ -403,8 +405,8 @@ class ProfilerHook(SessionRunHook):
         if self._due:
             step = int(run_context.session.run(self._step))
             self._timer.update_last_triggered_step(step)
-            with open(self._path.format(step), "w") as file:
-                file.write(run_values.run_metadata.to_chrome_trace())
+            with in_place_of(self._path.format(step)) as file:
+                file.write(run_values.run_metadata.to_chrome_trace().encode())
         self._next = step + 1
 
 

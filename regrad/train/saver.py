@@ -1,12 +1,13 @@
 """Saver: writes the variables of a session to checkpoints and reads them back."""
 
+import contextlib
 import os
 import time
 
 from regrad.core import bundle
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import InvalidArgumentError, NotFoundError, nearest
-from regrad.core.files import below
+from regrad.core.files import below, ready
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.graph_proto import SaverDef
@@ -153,6 +154,7 @@ class Saver:
         Raises:
           ValueError: the directory does not exist, or `latest_filename` holds a path.
           FailedPreconditionError: a variable has no value.
+          ResourceExhaustedError: the disk is full; what was there before still is.
           TypeError: `sess` is no session.
         """
         if not hasattr(sess, "run"):
@@ -172,37 +174,45 @@ class Saver:
         directory = os.path.dirname(prefix) or "."
         if not os.path.isdir(directory):
             raise ValueError(f"Parent directory of {prefix} doesn't exist, can't save. os.makedirs makes it.")
-        if self._saver_def is None:
-            bundle.write(prefix, {})
-        else:
-            sess.run(self._saver_def.save_tensor_name, {self._saver_def.filename_tensor_name: prefix})
-        if write_meta_graph:
-            self._write_meta_graph(sess.graph, f"{prefix}.{meta_graph_suffix}")
-        self._rotate(prefix)
-        if write_state:
-            checkpoint.update_checkpoint_state(directory, prefix, self.last_checkpoints, latest_filename,
-                                               save_relative_paths=self._save_relative_paths)
+        bundle.remove_left_overs(save_path)
+        kept, too_old, next_kept = self._rotated(prefix)
+        with contextlib.ExitStack() as parts:
+            besides = []  # what is written beside the values: once these are there, nothing but names is missing
+            if write_meta_graph:
+                besides.append(parts.enter_context(ready(f"{prefix}.{meta_graph_suffix}", self._meta_graph(sess.graph))))
+            if write_state:
+                besides.append(parts.enter_context(checkpoint.state_ready(
+                    directory, prefix, [p for p, _ in kept], latest_filename, save_relative_paths=self._save_relative_paths)))
+            if self._saver_def is None:
+                bundle.write(prefix, {})
+            else:
+                sess.run(self._saver_def.save_tensor_name, {self._saver_def.filename_tensor_name: prefix})
+            for part in besides:
+                part.take_place()
+        self._kept, self._next_kept = kept, next_kept
+        for old in too_old:  # last: what the file "checkpoint" names is there
+            checkpoint.remove_checkpoint(old)
         return prefix
 
-    def _write_meta_graph(self, graph, filename):
-        """Writes the graph; its bytes are remembered until it grows."""
+    def _meta_graph(self, graph):
+        """Returns the bytes of the graph, remembered until it grows."""
         state = graph, len(graph._ops), graph._revision, sum(map(len, graph._collections.values()))
         if self._written is None or self._written[0] != state:
             self._written = state, self.export_meta_graph(graph=graph).SerializeToString()
-        with open(filename, "wb") as file:
-            file.write(self._written[1])
+        return self._written[1]
 
-    def _rotate(self, prefix):
-        """Notes a new checkpoint and deletes the oldest ones beyond `max_to_keep`; without that number nothing is noted."""
+    def _rotated(self, prefix):
+        """Returns (which checkpoints are kept with a new one, those that are too old, `_next_kept` then)."""
         if not self._max_to_keep:
-            return
-        self._kept = [(p, t) for p, t in self._kept if p != prefix] + [(prefix, time.time())]
-        while len(self._kept) > self._max_to_keep:
-            old, written = self._kept.pop(0)
-            if written > self._next_kept:
-                self._next_kept += self._keep_every
+            return self._kept, [], self._next_kept
+        kept, too_old, next_kept = [(p, t) for p, t in self._kept if p != prefix] + [(prefix, time.time())], [], self._next_kept
+        while len(kept) > self._max_to_keep:
+            old, written = kept.pop(0)
+            if written > next_kept:
+                next_kept += self._keep_every
             else:
-                checkpoint.remove_checkpoint(old)
+                too_old.append(old)
+        return kept, too_old, next_kept
 
     @property
     def last_checkpoints(self):
