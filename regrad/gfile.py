@@ -10,7 +10,7 @@ import shutil
 
 from regrad.core import errors
 from regrad.core.errors import AlreadyExistsError
-from regrad.core.files import in_place_of, translated
+from regrad.core.files import in_place_of, make_folders, translated
 
 __all__ = ["Copy", "DeleteRecursively", "Exists", "FastGFile", "GFile", "Glob", "IsDirectory", "ListDirectory", "MakeDirs",
            "MkDir", "Open", "Remove", "Rename", "Stat", "Walk"]
@@ -129,8 +129,7 @@ def MkDir(dirname):
 
 def MakeDirs(dirname):
     """Makes a folder and those above it; nothing if it exists."""
-    with translated(dirname):
-        os.makedirs(dirname, exist_ok=True)
+    make_folders(dirname)
 
 
 def Remove(filename):

@@ -58,8 +58,9 @@ class TFRecordWriter:
         compression = TFRecordOptions.get_compression_type_string(options)
         self._zlib = zlib.compressobj(wbits=_WINDOW[compression]) if compression else None
         with translated(path):
-            self._part = Part(path, 0) if replaceable(path) else None
-            self._file = Growing(self._part.file if self._part is not None else open(path, "wb", 0), os.fspath(path))
+            self._part = Part(path) if replaceable(path) else None
+            handle = os.dup(self._part.handle) if self._part is not None else os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        self._file = Growing(handle, os.fspath(path))
 
     def write(self, record):
         """Adds a record, bytes."""
@@ -125,6 +126,8 @@ class TFRecordWriter:
         finally:
             if part is not None:
                 part.__exit__()
+            if self._file is not None:
+                self._file.drop()
                 self._file = None
 
 

@@ -55,21 +55,22 @@ class Part:
 
     Attributes:
       file: to write bytes to.
+      handle: the system's number of it.
     """
 
-    def __init__(self, path, buffering=-1):
-        """Args: path: its place. buffering: of `file`, as for `open`. Raises: OSError."""
-        self._path = _target(path)
+    def __init__(self, path):
+        """Args: path: its place. Raises: OSError."""
+        self._path, self.handle = _target(path), None
         remove_left_overs(self._path)
-        self.name, handle = _begun(self._path, lambda name: os.open(name, _NEW, 0o666))
-        self.file = open(handle, "wb", buffering)
+        self.name, self.handle = _begun(self._path, lambda name: os.open(name, _NEW, 0o666))
+        self.file = open(self.handle, "wb", closefd=False)
         with contextlib.suppress(OSError):  # where there is none yet it has the mode of any new file
-            os.fchmod(handle, stat.S_IMODE(os.stat(self._path).st_mode))
+            os.fchmod(self.handle, stat.S_IMODE(os.stat(self._path).st_mode))
 
     def finish(self):
         """Writes what still waits in memory, so that nothing but the name is missing."""
         self.file.flush()
-        os.fsync(self.file.fileno())
+        os.fsync(self.handle)
 
     def take_place(self, path=None):
         """Renames it: `path` or, without that, its place is this file from now on. Raises: OpError."""
@@ -80,11 +81,17 @@ class Part:
         return self
 
     def __exit__(self, *exc):
+        handle, self.handle = self.handle, None
+        if handle is None:
+            return
         try:
             remove_if_there(self.name)
         finally:
             with contextlib.suppress(OSError):  # of a full disk, again
                 self.file.close()
+            os.close(handle)
+
+    __del__ = __exit__
 
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -118,9 +125,9 @@ class Growing:
       refused: whether the last `flush` failed.
     """
 
-    def __init__(self, file, name, end=0):
-        """Args: file: opened for bytes, without a buffer of its own. end: how many it has."""
-        self.name, self.process, self._file = name, os.getpid(), file
+    def __init__(self, handle, name, end=0):
+        """Args: handle: the system's number of a file opened for writing, which is closed with this. end: its bytes so far."""
+        self.name, self.process, self._handle = name, os.getpid(), handle
         self._waiting, self._size, self._end = [], 0, end
         self.refused = False
 
@@ -139,22 +146,32 @@ class Growing:
             with translated(self.name):
                 at = 0
                 while at < len(data):
-                    at += self._file.write(data[at:])
+                    at += os.write(self._handle, data[at:])
         except BaseException:
             with contextlib.suppress(OSError):  # a pipe keeps what it has
-                self._file.seek(self._end)
-                self._file.truncate()
+                os.lseek(self._handle, self._end, os.SEEK_SET)
+                os.ftruncate(self._handle, self._end)
             raise
         self._end, self._waiting, self._size, self.refused = end, [], 0, False
 
     def close(self):
         """Writes what waits, and closes the file when that was possible."""
-        self.flush()
-        self._file.close()
+        if self._handle is not None:
+            self.flush()
+            self.drop()
+
+    def drop(self):
+        """Closes the file without what waits."""
+        handle, self._handle = self._handle, None
+        os.close(handle)
 
     def __del__(self):
-        if not self._file.closed and self.process == os.getpid():
-            self.close()
+        if self._handle is not None:
+            try:
+                if self.process == os.getpid():
+                    self.flush()
+            finally:
+                self.drop()
 
 
 _MANY = 1 << 16  # bytes that wait
@@ -176,8 +193,8 @@ class FolderPart:
             os.mkdir(name)
             return os.open(name, os.O_RDONLY | os.O_CLOEXEC)
 
+        make_folders(folder)
         with translated(path):
-            os.makedirs(folder, exist_ok=True)
             remove_left_overs(self._path)
             self._around, self._handle = _begun(self._path, begin)
         self.name = os.path.join(self._around, base)
@@ -220,6 +237,15 @@ def ready(path, data):
             part.file.write(data)
             part.finish()
         yield part
+
+
+def make_folders(path):
+    """Makes a folder and those above it; nothing if it exists. Raises: OpError."""
+    with translated(path):
+        try:
+            os.makedirs(path, exist_ok=True)
+        except FileExistsError as error:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), error.filename) from None
 
 
 def replaceable(path):

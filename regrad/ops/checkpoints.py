@@ -10,7 +10,7 @@ import numpy as np
 from regrad.core import bundle, dtypes
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError, ShapeError, nearest
-from regrad.core.files import translated
+from regrad.core.files import make_folders
 from regrad.core.opdef import Spec, rank_is
 from regrad.core.reading import reading
 from regrad.ops.hosted import host_op
@@ -78,8 +78,7 @@ def _merge(b, prefixes, destination, *, delete_old_dirs, allow_missing_files):
                 raise InvalidArgumentError(f"MergeV2Checkpoints: {name!r} is in several of {paths}.")
             values[name] = read(found, path, name), dtype
     target = _text(destination)
-    with translated(target):
-        os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
+    make_folders(os.path.dirname(target) or ".")
     bundle.write(target, values)
     for path in paths:
         if path != target:

@@ -14,7 +14,7 @@ from regrad.core.constants import known_value
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype, runtime_name
 from regrad.core.errors import DataLossError, InvalidArgumentError, ShapeError
-from regrad.core.files import in_place_of, translated
+from regrad.core.files import in_place_of, make_folders
 from regrad.core.graph import is_tensor
 from regrad.core.messages import Example, SequenceExample, TensorProto, content_proto, make_ndarray
 from regrad.core.opdef import Spec, spec_text
@@ -45,8 +45,7 @@ def _read(b, filename):
 
 def _write(b, filename, contents):
     path = _path(filename)
-    with translated(path):
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    make_folders(os.path.dirname(path) or ".")
     with in_place_of(path) as file:
         file.write(contents.item())
     return ()

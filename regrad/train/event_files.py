@@ -38,14 +38,14 @@ def _new_file(prefix, suffix=""):
 
 
 def _begun(name, head):
-    """Returns a new file, open, that begins with `head`."""
-    file = open(name, "xb", buffering=0)
+    """Returns the system's number of a new file, open, that begins with `head`."""
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
-        if file.write(head) < len(head):
+        if os.write(handle, head) < len(head):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return file
+        return handle
     except BaseException:
-        file.close()
+        os.close(handle)
         os.remove(name)
         raise
 

@@ -176,7 +176,7 @@ WRITERS = {
 class _Calls:
     """Context manager: counts the calls that change files, and calls `stop(name)` in place of the `at`-th."""
 
-    NAMES = "open replace rename link remove unlink mkdir rmdir fsync truncate ftruncate".split()
+    NAMES = "open write replace rename link remove unlink mkdir rmdir fsync truncate ftruncate".split()
 
     def __init__(self, at=None, stop=None):
         self.at, self.stop, self.names = at, stop, []
@@ -193,7 +193,7 @@ class _Calls:
             if set(mode) & set("wax+") and "b" in mode:
                 if not isinstance(file, int):
                     calls.count("open")
-                raw = Raw(file, mode.replace("b", ""))
+                raw = Raw(file, mode.replace("b", ""), **kwargs)
                 return io.BufferedWriter(raw, 4096) if buffering else raw
             return self.kept["builtins"](file, mode, buffering, *args, **kwargs)
 
@@ -208,15 +208,17 @@ class _Calls:
 
         def counted(*args, **kwargs):
             if name != "open" or args[1] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
-                self.count(name)
+                half = functools.partial(function, args[0], args[1][:len(args[1]) // 2]) if name == "write" else None
+                self.count(name, half)
             return function(*args, **kwargs)
 
         return counted
 
-    def count(self, name, half=lambda: None):
+    def count(self, name, half=None):
         self.names.append(name)
         if len(self.names) == self.at:
-            half()
+            if half is not None:
+                half()
             self.stop(name)
 
     def __exit__(self, *exc):
@@ -392,28 +394,20 @@ def test_links_devices_modes_and_what_may_not_be_written(tmp_path):
         file.write("x")
 
 
-class _Small(io.FileIO):
-    """A file on a disk that has room for `room` bytes more."""
-
-    room = 0
-
-    def write(self, data):
-        taken = min(len(data), _Small.room)
-        if not taken:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        _Small.room -= taken
-        return super().write(bytes(data)[:taken])
-
-
 @pytest.fixture
 def small_disk(monkeypatch):
     """A function that says how many bytes more the disk takes."""
-    def opened(file, mode="r", buffering=-1, **kwargs):
-        return open(file, mode, buffering, **kwargs) if buffering else _Small(file, mode.replace("b", ""))
+    room, write = [0], os.write
 
-    for module in ("regrad.core.files", "regrad.train.event_files"):
-        monkeypatch.setattr(f"{module}.open", opened, raising=False)
-    return lambda room: setattr(_Small, "room", room)
+    def limited(handle, data):
+        taken = min(len(data), room[0])
+        if not taken and len(data):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        room[0] -= taken
+        return write(handle, data[:taken])
+
+    monkeypatch.setattr(os, "write", limited)
+    return lambda count: room.__setitem__(0, count)
 
 
 def test_a_full_disk_ends_events_with_a_whole_one_and_keeps_the_others(tmp_path, small_disk):
