@@ -4,7 +4,8 @@ import contextlib
 
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
-from regrad.core.graph import FuncGraph, Graph, get_default_graph
+from regrad.core.func_graph import FuncGraph
+from regrad.core.graph import Graph, get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 
 

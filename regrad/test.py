@@ -17,7 +17,8 @@ from regrad.core.context import get_default_session, graphs
 from regrad.core.device import canonical_name
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import InvalidArgumentError, OpError
-from regrad.core.graph import Tensor, get_default_graph, reset_default_graph
+from regrad.core.graph import get_default_graph, reset_default_graph
+from regrad.core.operation import Tensor
 from regrad.ops.random import DEFAULT_GRAPH_SEED
 from regrad.runtime.session import Session
 

@@ -71,6 +71,6 @@ def resource_variables_enabled():
 
 def is_symbolic_tensor(tensor):
     """Returns True for a Tensor of a graph, and for what stands for one."""
-    from regrad.core.graph import Tensor
+    from regrad.core.operation import Tensor
 
     return isinstance(tensor, Tensor) or hasattr(tensor, "_as_graph_element")

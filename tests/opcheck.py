@@ -13,9 +13,10 @@ from regrad.autodiff.gradients import gradients
 from regrad.core import gradient_registry
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
-from regrad.core.graph import Graph, Tensor, op_arguments
+from regrad.core.graph import Graph
 from regrad.core.host import HOST
 from regrad.core.opdef import Known, Spec
+from regrad.core.operation import Tensor, op_arguments
 from regrad.core.shapes import compatible
 from regrad.ops.array import placeholder
 from regrad.ops.vjp import linear_vjp, lowering_vjp

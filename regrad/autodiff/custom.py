@@ -11,9 +11,12 @@ from regrad.autodiff.walking import ancestors, inner_gradients
 from regrad.core import nest, source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import RuleError
-from regrad.core.graph import Tensor, body_graphs, get_default_graph, operations_within, variable_of
+from regrad.core.frames import framed
+from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.indexed_slices import IndexedSlices
+from regrad.core.operation import Tensor, variable_of
+from regrad.core.traversal import body_graphs, operations_within
 from regrad.ops.array import identityn_op, unasked_identity
 from regrad.ops.barrier import after
 
@@ -334,26 +337,25 @@ class _FirstCall:
     """What a function that is computed again made when it was called first, and the rules that it was made under."""
 
     def __init__(self, f, graph, made, results):
-        self.f, self.graph, self.scope = f, graph, graph._override_scope
+        self.f, self.graph, self.scope = f, graph, graph.frame.override_scope
         self.ops = _computing(results, made)
 
     @contextlib.contextmanager
     def called_again(self):
         """Context manager for the second call: blocks of gradient_override_map hold, and collections keep what they hold."""
         graph = get_default_graph()
-        own, graph._override_scope = graph._override_scope, self.scope
         graphs = list(graph.outwards())
         collections = [g._collections for g in graphs]
         lengths = [{name: len(items) for name, items in held.items()} for held in collections]
         made_before = len(graphs[-1]._ops)
         try:
-            yield
+            with framed(graph, override_scope=self.scope):
+                yield
             variable = next((op for op in graphs[-1]._ops[made_before:] if op.opdef.variable), None)
             if variable is not None:
                 raise ValueError(f"recompute_grad: {_place(self.f)} makes the variable {variable.name} anew each time it is "
                                  "called, and it is called again for the gradient. Make it outside, or by tf.get_variable.")
         finally:
-            graph._override_scope = own
             for held, before in zip(collections, lengths):
                 for name, items in held.items():
                     del items[before.get(name, 0):]

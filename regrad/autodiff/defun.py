@@ -9,8 +9,10 @@ from regrad.core import nest, source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import InvalidArgumentError
-from regrad.core.graph import UNASKED, Operation, Tensor, get_default_graph, needed
+from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec
+from regrad.core.operation import UNASKED, Operation, Tensor
+from regrad.core.traversal import needed
 from regrad.ops.array import identityn_op, unasked_identity, zeros_like
 from regrad.ops.control import group
 

@@ -16,9 +16,12 @@ from regrad.autodiff.walking import ancestors, in_forward_mode, in_progress
 from regrad.core import collecting, gradient_registry, source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import RegradWarning, RuleError, RuleTypeError, ShapeError
-from regrad.core.graph import FuncGraph, Operation, Tensor, get_default_graph
+from regrad.core.frames import NameScope
+from regrad.core.func_graph import FuncGraph
+from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, define_op, spec_text
+from regrad.core.operation import Operation, Tensor
 from regrad.core.shapes import compatible, fully_known
 from regrad.ops import array
 
@@ -325,25 +328,17 @@ class Walk:
     def _apply(self, op, outputs, out_grads, sums):
         """Passes what the rule of `op` gives for `out_grads` on to its inputs."""
         graph = self.graph
-        forward_op, graph._forward_op = graph._forward_op, outputs[0].op
-        together, made_from = graph._colocation, graph._made_from
-        graph._made_from = outputs[0].op
-        if self.colocate:
-            graph._colocation = (outputs[0].op,)
+        frame, first = graph.frame, outputs[0].op
         # A block in force around gradients() is about the forward graph: what rules build is not stamped with it.
-        scope, graph._override_scope = graph._override_scope, None
-        try:
-            with graph.name_scope(_within(graph, op.name, forward_op) + "_grad"):
-                rule, forward = self._rules(op)
-                if rule is None and forward is None:  # declared not differentiable: nothing flows on
-                    return
-                if len(outputs) > 1 and not (type(op) is Operation and op.opdef.extra.get("has_bodies")):
-                    out_grads = [array.zeros_like(t) if g is None and flows(t) else g for t, g in zip(outputs, out_grads)]
-                in_grads = (checked(op, rule, rule.apply(op, out_grads)) if forward is None
-                            else forward_mode.replaced(op, forward, out_grads))
-        finally:
-            graph._forward_op, graph._override_scope, graph._colocation = forward_op, scope, together
-            graph._made_from = made_from
+        with NameScope(graph, _within(frame, op.name) + "_grad", forward_op=first, made_from=first, override_scope=None,
+                       colocation=(first,) if self.colocate else frame.colocation):
+            rule, forward = self._rules(op)
+            if rule is None and forward is None:  # declared not differentiable: nothing flows on
+                return
+            if len(outputs) > 1 and not (type(op) is Operation and op.opdef.extra.get("has_bodies")):
+                out_grads = [array.zeros_like(t) if g is None and flows(t) else g for t, g in zip(outputs, out_grads)]
+            in_grads = (checked(op, rule, rule.apply(op, out_grads)) if forward is None
+                        else forward_mode.replaced(op, forward, out_grads))
         for t, g in zip(op.inputs, in_grads):
             if g is not None and self.flows(t):
                 sums.add(t, g)
@@ -364,12 +359,12 @@ class Walk:
         return rule, forward_mode.rule_beside(op, rule)
 
 
-def _within(graph, name, forward_op):
+def _within(frame, name):
     """Returns how an operation is called in the scope of its gradient: by its own name, but for the scope of a rule around.
 
     A rule may call `gradients`: without this each level of such calls would double the length of names.
     """
-    return name if forward_op is None else name.removeprefix(graph._scope.rpartition("/")[0] + "/")
+    return name if frame.forward_op is None else name.removeprefix(frame.scope.rpartition("/")[0] + "/")
 
 
 def _creation(op):

@@ -8,8 +8,9 @@ from regrad.autodiff import rules as rules_
 from regrad.autodiff.selectors import Copies, Group, as_selector
 from regrad.core import source
 from regrad.core.errors import RegradWarning
-from regrad.core.graph import get_default_graph, operations_within
+from regrad.core.graph import get_default_graph
 from regrad.core.override_blocks import Block
+from regrad.core.traversal import operations_within
 
 
 class OverrideError(ValueError):

@@ -6,9 +6,9 @@ from regrad.autodiff.rules import rule_name
 from regrad.core import source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import RegradWarning, RuleError
-from regrad.core.graph import Operation, Tensor
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import spec_text
+from regrad.core.operation import Operation, Tensor
 from regrad.core.shapes import compatible
 from regrad.ops import math
 from regrad.ops.indexing import add_slices, join_slices

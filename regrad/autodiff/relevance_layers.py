@@ -12,7 +12,7 @@ What is taken in passes relevance on as it is. Both sides ask the same question,
 from regrad.autodiff.rules import Rule, takes_default
 from regrad.autodiff.walking import current_walk
 from regrad.core import gradient_registry
-from regrad.core.graph import op_arguments
+from regrad.core.operation import op_arguments
 from regrad.core.shapes import compatible
 from regrad.ops import array, math
 

@@ -17,9 +17,11 @@ from regrad.autodiff import selectors as sel
 from regrad.autodiff.overrides import Bridge, Override, OverrideError, View
 from regrad.core import gradient_registry, source
 from regrad.core.errors import nearest
-from regrad.core.graph import Tensor, get_default_graph, operations_within
+from regrad.core.graph import get_default_graph
 from regrad.core.graph_proto import checked_functions, name_in_files
+from regrad.core.operation import Tensor
 from regrad.core.override_blocks import OverrideScope
+from regrad.core.traversal import operations_within
 
 _FORMAT = 2
 _READ = (1, 2)  # of 1, which had no "blocks" and "given", everything is read

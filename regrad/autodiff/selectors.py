@@ -23,8 +23,10 @@ import re
 from regrad.autodiff.walking import ancestors
 from regrad.core import gradient_registry, source
 from regrad.core.errors import nearest
-from regrad.core.graph import Graph, Operation, Tensor, get_default_graph, operations_within
+from regrad.core.graph import Graph, get_default_graph
+from regrad.core.operation import Operation, Tensor
 from regrad.core.override_blocks import check_op_type
+from regrad.core.traversal import operations_within
 
 
 class Selector:

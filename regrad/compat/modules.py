@@ -108,7 +108,8 @@ _TREE = {
         tpu.tpu_function training=train user_ops user_ops.user_ops util""",
     "python.framework": """auto_control_deps common_shapes=core.shapes composite_tensor constant_op=core.convert
         device=core.device device_spec=core.device dtypes=core.dtypes error_interpolation errors=core.errors
-        errors_impl=core.errors func_graph=core.graph function graph_io=train graph_util=graph_util graph_util_impl=graph_util
+        errors_impl=core.errors func_graph=core.func_graph function graph_io=train graph_util=graph_util
+        graph_util_impl=graph_util
         importer indexed_slices=core.indexed_slices kernels load_library meta_graph=train op_def_library op_def_registry
         ops=framework random_seed=framework registry smart_cond sparse_tensor=ops.sparse subscribe
         tensor_shape=core.shapes tensor_spec=core.tensor_spec tensor_util=core.constants

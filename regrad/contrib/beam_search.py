@@ -5,7 +5,7 @@ import collections
 from regrad.contrib.decoding import Decoder, embedding_function, first_and_last
 from regrad.core import dtypes, nest
 from regrad.core.convert import convert_to_tensor
-from regrad.core.graph import Tensor
+from regrad.core.operation import Tensor
 from regrad.core.shapes import TensorShape
 from regrad.ops import array, math, nn
 from regrad.ops.compare import equal, less, logical_not, logical_or, where_v2

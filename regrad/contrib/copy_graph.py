@@ -1,8 +1,8 @@
 """`tf.contrib.copy_graph`: variables and operations of one graph made again in another."""
 
 from regrad.core.copying import copy_op
-from regrad.core.graph import Operation, Tensor
 from regrad.core.graph_keys import GraphKeys
+from regrad.core.operation import Operation, Tensor
 from regrad.runtime.session import Session
 from regrad.variables.variable import Variable
 

@@ -4,7 +4,7 @@ import collections
 
 from regrad.core import dtypes, nest
 from regrad.core.convert import constant, convert_to_tensor
-from regrad.core.graph import Tensor
+from regrad.core.operation import Tensor
 from regrad.core.shapes import TensorShape
 from regrad.nn.embedding import embedding_lookup
 from regrad.ops import array, math

@@ -13,7 +13,8 @@ import re
 from regrad.core import nest
 from regrad.core.convert import convert_to_tensor
 from regrad.core.copying import copy_op
-from regrad.core.graph import Graph, Operation, Tensor
+from regrad.core.graph import Graph
+from regrad.core.operation import Operation, Tensor
 
 __all__ = [
     "ControlOutputs", "SubGraphView", "Transformer", "TransformerInfo", "add_control_inputs", "bypass", "check_cios",

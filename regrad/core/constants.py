@@ -7,9 +7,9 @@ Shape rules ask for `known_value` and `partial_value`: the sizes of a shape tens
 import numpy as np
 
 from regrad.core.errors import OpError
-from regrad.core.graph import Tensor, op_arguments
 from regrad.core.host import HOST, UNKNOWN, UnknownSize
 from regrad.core.opdef import declared_attrs
+from regrad.core.operation import Tensor, op_arguments
 from regrad.core.shapes import TensorShape, size_of
 
 _MAX_SIZE = 1024  # elements; larger constants are data, not shapes

@@ -10,8 +10,10 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core import opdef as opdefs
 from regrad.core.dtypes import as_dtype
-from regrad.core.graph import FuncGraph, Graph, Operation, Tensor, checked_name, get_default_graph
+from regrad.core.func_graph import FuncGraph
+from regrad.core.graph import Graph, checked_name, get_default_graph
 from regrad.core.opdef import LIST, Known, Spec, define_op, find_op
+from regrad.core.operation import Operation, Tensor
 from regrad.core.shapes import Dimension, TensorShape, as_dims
 
 const_op = define_op("Const", "", attrs={"value": None, "dtype": None},

@@ -1,7 +1,8 @@
 """Copies of operations: in the same graph on other inputs, or in another graph; bodies of loops and branches are copied too."""
 
-from regrad.core.graph import FuncGraph, variable_of
+from regrad.core.func_graph import FuncGraph
 from regrad.core.opdef import declared_attrs
+from regrad.core.operation import variable_of
 from regrad.core.shapes import compatible
 
 
@@ -52,7 +53,6 @@ def _copied(value, graph, inputs, first):
 def _copy_body(body, outer, inputs, first):
     """Returns a copy of a body whose inputs stand for `inputs`, tensors of `outer`; captures begin at input `first`."""
     new = FuncGraph(body.name, outer)
-    new._scope = ""
     for name in ("n_carry", "n_explicit"):
         if name in body.__dict__:
             setattr(new, name, getattr(body, name))

@@ -20,9 +20,10 @@ import numpy as np
 
 from regrad.core.dtypes import DType, as_dtype
 from regrad.core.errors import UnimplementedError, nearest
-from regrad.core.graph import FuncGraph, Operation, variable_of
+from regrad.core.func_graph import FuncGraph
 from regrad.core.graph_def import AttrValue, GraphVersions, NodeDef, shape_of
 from regrad.core.messages import TensorProto, make_ndarray, make_tensor_proto
+from regrad.core.operation import Operation, variable_of
 from regrad.core.proto import Message, fields, sized
 from regrad.core.shapes import TensorShape
 from regrad.core.tf_nodes import PRIVATE, written_name
@@ -270,7 +271,6 @@ class StoredBody:
 
         data = self.data
         body = FuncGraph(data["name"], outer)
-        body._scope = ""
         for name in ("n_carry", "n_explicit"):
             if name in data:
                 setattr(body, name, data[name])

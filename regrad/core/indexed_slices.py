@@ -4,8 +4,8 @@ import math
 import warnings
 
 from regrad.core.convert import register_tensor_conversion_function
-from regrad.core.graph import Tensor
 from regrad.core.opdef import find_op
+from regrad.core.operation import Tensor
 from regrad.core.shapes import TensorShape, fully_known
 
 _LARGE = 100_000_000  # elements of a dense tensor made of slices that are worth a warning

@@ -1,7 +1,7 @@
 """What a file may have run while it is loaded: its restore operation and its main operation, if they write no files."""
 
 from regrad.core.errors import PermissionDeniedError
-from regrad.core.graph import body_graphs
+from regrad.core.traversal import body_graphs
 
 
 def refuse_writing(op, what):

@@ -6,6 +6,7 @@ import warnings
 from regrad.core import gradient_registry, source
 from regrad.core import opdef as opdefs
 from regrad.core.errors import RegradWarning, nearest
+from regrad.core.frames import framed
 from regrad.core.tf_op_types import OP_TYPES
 
 
@@ -58,20 +59,21 @@ class OverrideBlock(Block, contextlib.ContextDecorator):
     def __init__(self, graph, op_type_map):
         self.graph = graph
         self.given, self.mapping = op_type_map, checked_override_map(op_type_map)
-        self.open = []  # (scope, how many operations there were), for each time it is open: as a decorator it may recur
+        self.open = []  # (scope, frame, number of operations before), for each time it is open: as a decorator it may recur
         self._waits("gradient_override_map")
 
     def __enter__(self):
         self.waiting = None
         graph = self.graph
-        scope = OverrideScope(self.mapping, graph._override_scope, source.here())
+        scope = OverrideScope(self.mapping, graph.frame.override_scope, source.here())
         graph.override_blocks.append(scope)
-        self.open.append((scope, len(graph._ops)))
-        graph._override_scope = scope
+        block = framed(graph, override_scope=scope)
+        self.open.append((scope, block, len(graph._ops)))
+        block.__enter__()
 
     def __exit__(self, kind, *_):
-        scope, made_before = self.open.pop()
-        self.graph._override_scope = scope.parent
+        scope, block, made_before = self.open.pop()
+        block.__exit__()
         if kind is None and self.mapping and not scope.caught:
             self._complain(scope, made_before)
 

@@ -14,12 +14,14 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor, to_array
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import DataLossError, InvalidArgumentError
-from regrad.core.graph import Tensor, get_default_graph, operations_within
+from regrad.core.graph import get_default_graph
 from regrad.core.host import as_array
 from regrad.core.opdef import Spec
+from regrad.core.operation import Tensor
 from regrad.core.reading import each
 from regrad.core.records import opened, read_records
 from regrad.core.shapes import TensorShape, as_dims, compatible, text
+from regrad.core.traversal import operations_within
 from regrad.data.iterator import Scope, make_initializable_iterator, make_one_shot_iterator
 from regrad.data.structure import is_nested, leaves, leaves_up_to, packed
 from regrad.ops.flow import as_outputs, trace

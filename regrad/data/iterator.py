@@ -8,8 +8,8 @@ import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
-from regrad.core.graph import Tensor
 from regrad.core.opdef import Spec
+from regrad.core.operation import Tensor
 from regrad.core.shapes import TensorShape, as_dims, compatible
 from regrad.data.structure import leaves, leaves_up_to, packed
 from regrad.ops.queues import define_handle, kept_op

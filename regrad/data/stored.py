@@ -12,11 +12,12 @@ import numpy as np
 
 from regrad.core import dtypes, errors
 from regrad.core.errors import UnimplementedError
-from regrad.core.graph import Tensor, operations_within
 from regrad.core.graph_def import attribute
 from regrad.core.graph_proto import NamedFunction, StoredBody, _body_json, _from_json, _json, supplied
 from regrad.core.opdef import Spec
+from regrad.core.operation import Tensor
 from regrad.core.shapes import TensorShape
+from regrad.core.traversal import operations_within
 from regrad.data.dataset import Dataset, ElementFunction, WindowSpec
 from regrad.data.iterator import IteratorSpec
 from regrad.data.structure import packed

@@ -4,7 +4,7 @@ import collections
 
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
-from regrad.core.graph import Tensor
+from regrad.core.operation import Tensor
 from regrad.ops.array import placeholder
 from regrad.ops.files import parse_example
 from regrad.ops.sparse import SparseTensor

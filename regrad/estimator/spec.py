@@ -3,8 +3,9 @@
 import collections
 
 from regrad.core.convert import convert_to_tensor
-from regrad.core.graph import Operation, Tensor, get_default_graph
+from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
+from regrad.core.operation import Operation, Tensor
 from regrad.ops.array import reshape
 from regrad.ops.sparse import SparseTensor
 from regrad.train.hooks import SessionRunHook

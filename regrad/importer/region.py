@@ -7,10 +7,11 @@ of TensorFlow's Exit and Merge.
 
 import importlib
 
-from regrad.core.graph import Tensor, get_default_graph, origin
+from regrad.core.graph import get_default_graph
 from regrad.core.graph_def import controls, operands, source
 from regrad.core.graph_proto import read_attributes
 from regrad.core.opdef import Spec, find_op
+from regrad.core.operation import Tensor, origin
 from regrad.core.shapes import TensorShape
 from regrad.importer.functions import Function
 from regrad.importer.operations import add_operation
@@ -115,7 +116,7 @@ class Region:
         self.frame, self.state = frame, state
         self.bound = dict(bound)
         self.graph = get_default_graph()
-        self.scope = self.graph._scope if scope is None else scope
+        self.scope = self.graph.frame.scope if scope is None else scope
         self.given = given if parent is None else parent.given
         self.values, self.ops = {}, {}
         self._done = set()

@@ -9,9 +9,9 @@ import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.convert import constant
-from regrad.core.graph import Tensor
 from regrad.core.graph_def import attribute
 from regrad.core.opdef import find_op
+from regrad.core.operation import Tensor
 from regrad.core.shapes import as_dims
 
 _HANDLES = (dtypes.resource, dtypes.variant)
@@ -53,7 +53,7 @@ def _results(region, node, values, effects=()):
 
 
 def _is_storage(value):
-    from regrad.core.graph import variable_of
+    from regrad.core.operation import variable_of
 
     return variable_of(value) is not None
 

@@ -16,8 +16,11 @@ from regrad.autodiff.partials import element
 from regrad.autodiff.rules import Rule, Transform, dense
 from regrad.autodiff.selectors import Group, Selector, as_selector
 from regrad.core.convert import constant
-from regrad.core.graph import FuncGraph, Graph, Operation, body_graphs, variable_of
+from regrad.core.func_graph import FuncGraph
+from regrad.core.graph import Graph
+from regrad.core.operation import Operation, variable_of
 from regrad.core.shapes import fully_known
+from regrad.core.traversal import body_graphs
 from regrad.inspect import replaying
 from regrad.inspect.explain import (
     FAILED,

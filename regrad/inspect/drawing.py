@@ -11,7 +11,7 @@ import re
 import uuid
 from collections import Counter
 
-from regrad.core.graph import Operation
+from regrad.core.operation import Operation
 from regrad.runtime.plan import body_graphs
 
 _COLOURS = {"rule": "#dfe9f5", "overridden": "#f7c873", "stopped": "#e9a1a1", "not differentiable": "#e9a1a1",

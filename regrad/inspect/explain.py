@@ -13,8 +13,9 @@ from regrad.autodiff.resolution import REGISTERED, Resolution
 from regrad.autodiff.walking import ancestors
 from regrad.core import gradient_registry
 from regrad.core.files import in_place_of
-from regrad.core.graph import Operation, body_graphs
 from regrad.core.opdef import spec_text
+from regrad.core.operation import Operation
+from regrad.core.traversal import body_graphs
 from regrad.inspect.cures import cure_for
 from regrad.inspect.replaying import Scratch
 from regrad.inspect.report import Report, Table, absent

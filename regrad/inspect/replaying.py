@@ -10,7 +10,9 @@ from regrad.core import dtypes
 from regrad.core.convert import constant
 from regrad.core.copying import copy_op
 from regrad.core.dtypes import DType
-from regrad.core.graph import FuncGraph, Graph, origin, variable_of
+from regrad.core.func_graph import FuncGraph
+from regrad.core.graph import Graph
+from regrad.core.operation import origin, variable_of
 from regrad.ops.array import placeholder
 
 WIDE = {"float16": dtypes.float64, "bfloat16": dtypes.float64, "float32": dtypes.float64, "complex64": dtypes.complex128}

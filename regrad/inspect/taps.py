@@ -16,8 +16,9 @@ from regrad.autodiff.rules import dense
 from regrad.autodiff.selectors import Each
 from regrad.core import context
 from regrad.core.errors import FailedPreconditionError
-from regrad.core.graph import Operation, get_default_graph, variable_of
+from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
+from regrad.core.operation import Operation, variable_of
 from regrad.inspect.explain import explain_gradients, reached_from
 from regrad.ops.array import identity
 from regrad.ops.script import py_func

@@ -9,7 +9,8 @@ import inspect
 from regrad.core import nest
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype, float32
-from regrad.core.graph import Tensor, get_default_graph
+from regrad.core.graph import get_default_graph
+from regrad.core.operation import Tensor
 from regrad.core.shapes import TensorShape
 from regrad.keras import constraints, initializers, regularizers
 from regrad.layers import base

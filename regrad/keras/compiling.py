@@ -9,7 +9,8 @@ import itertools
 import logging
 
 from regrad.core import nest
-from regrad.core.graph import Tensor, get_default_graph, is_tensor
+from regrad.core.graph import get_default_graph, is_tensor
+from regrad.core.operation import Tensor
 from regrad.keras import backend, losses, metrics
 from regrad.keras.base import learning_phase
 from regrad.metrics import _squeezed

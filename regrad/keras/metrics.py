@@ -10,7 +10,8 @@ import numpy as np
 
 from regrad.core.arguments import bound, unexpected
 from regrad.core.dtypes import as_dtype, bool_
-from regrad.core.graph import get_default_graph, may_assign
+from regrad.core.graph import get_default_graph
+from regrad.core.traversal import may_assign
 from regrad.framework import control_dependencies
 from regrad.keras import backend, initializers, losses
 from regrad.keras.base import _unique_name

@@ -9,7 +9,8 @@ from regrad.core.convert import constant as constant_of
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype, bool_, int32, int64
 from regrad.core.errors import ShapeError
-from regrad.core.graph import Tensor, is_tensor, origin
+from regrad.core.graph import is_tensor
+from regrad.core.operation import Tensor, origin
 from regrad.core.shapes import TensorShape
 from regrad.framework import control_dependencies
 from regrad.keras import backend

@@ -9,8 +9,9 @@ from regrad.core.arguments import bound, unexpected
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype, float32
 from regrad.core.errors import nearest
-from regrad.core.graph import Graph, Operation, Tensor, get_default_graph, is_tensor
+from regrad.core.graph import Graph, get_default_graph, is_tensor
 from regrad.core.graph_keys import GraphKeys
+from regrad.core.operation import Operation, Tensor
 from regrad.core.shapes import TensorShape, as_int
 from regrad.ops.array import shape
 from regrad.ops.math import cast

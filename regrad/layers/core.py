@@ -5,7 +5,8 @@ import numpy as np
 from regrad.core import constants
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import float32
-from regrad.core.graph import Tensor, get_default_graph
+from regrad.core.graph import get_default_graph
+from regrad.core.operation import Tensor
 from regrad.core.shapes import TensorShape, as_int
 from regrad.layers.base import InputSpec, Layer, activation_of, call_once, functional
 from regrad.nn import functions

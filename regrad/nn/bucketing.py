@@ -3,7 +3,7 @@
 import numpy as np
 
 from regrad.core import dtypes
-from regrad.core.graph import Tensor
+from regrad.core.operation import Tensor
 from regrad.core.shapes import TensorShape
 from regrad.ops.array import placeholder as make_placeholder
 from regrad.ops.array import shape

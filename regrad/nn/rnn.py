@@ -6,8 +6,9 @@ Time steps past a sequence's length put out zeros and pass its state on unchange
 from regrad.core import nest
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import as_dtype, bool_, int32, int64
-from regrad.core.graph import Tensor, get_default_graph
+from regrad.core.graph import get_default_graph
 from regrad.core.opdef import spec_text
+from regrad.core.operation import Tensor
 from regrad.core.shapes import TensorShape, as_dims, compatible
 from regrad.ops import array
 from regrad.ops.compare import greater_equal, logical_not, logical_or, select

@@ -9,7 +9,8 @@ from regrad.core import nest
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import RegradWarning
-from regrad.core.graph import Tensor, get_default_graph
+from regrad.core.graph import get_default_graph
+from regrad.core.operation import Tensor
 from regrad.core.shapes import TensorShape, as_dims, as_int
 from regrad.framework import device
 from regrad.layers.base import Layer

@@ -11,9 +11,11 @@ from regrad.core import dtypes
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, NUMERIC, QUANTIZED_DTYPES, as_dtype
 from regrad.core.errors import BadValue, InvalidArgumentError, ShapeError
-from regrad.core.graph import UNASKED, Tensor, get_default_graph, is_tensor
+from regrad.core.frames import framed
+from regrad.core.graph import get_default_graph, is_tensor
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Known, Spec, define_op, rank_is, same, spec_text
+from regrad.core.operation import UNASKED, Tensor
 from regrad.core.shapes import TensorShape, as_dims, broadcast, compatible, fully_known, merge, size_of, text
 from regrad.ops import reducing
 
@@ -55,12 +57,8 @@ def identity(input, name=None):
 def unasked_identity(input, name=None):
     """Returns `identity(input)` that only an override which names it catches: loops, branches and functions with a gradient
     of their own consist of such, no user's line asked for them."""
-    graph = get_default_graph()
-    scope, graph._override_scope = graph._override_scope, None
-    try:
+    with framed(get_default_graph(), override_scope=None):
         out = identity_op(input, name=name)
-    finally:
-        graph._override_scope = scope
     out.op.attrs = UNASKED
     return out
 

@@ -1,8 +1,9 @@
 """Order without data: no_op, group, tuple, and tensors that wait for operations."""
 
 from regrad.core.convert import convert_to_tensor
-from regrad.core.graph import Operation, get_default_graph
+from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
+from regrad.core.operation import Operation
 from regrad.ops.array import identity
 from regrad.ops.state import noop_op
 

@@ -19,22 +19,14 @@ import numpy as np
 from regrad.core import dtypes, nest, source
 from regrad.core.convert import constant, convert_to_tensor, use_elsewhere
 from regrad.core.errors import InvalidArgumentError
-from regrad.core.graph import (
-    FuncGraph,
-    Operation,
-    assigned_before,
-    assigned_by,
-    body_graphs,
-    get_default_graph,
-    may_assign,
-    needed,
-    op_arguments,
-    variable_of,
-)
+from regrad.core.func_graph import FuncGraph
+from regrad.core.graph import get_default_graph
 from regrad.core.host import HOST, as_array
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, declared_attrs, define_op, spec_text
+from regrad.core.operation import Operation, op_arguments, variable_of
 from regrad.core.shapes import TensorShape, as_dims, compatible, fully_known, size_of
+from regrad.core.traversal import assigned_before, assigned_by, body_graphs, may_assign, needed
 from regrad.ops.array import unasked_identity
 from regrad.ops.control import with_dependencies
 from regrad.ops.tensor_array import is_unwritten, warn_of_dropped_writes
@@ -57,8 +49,7 @@ def trace(name, function, specs=(), input_names=None):
       specs: one Spec per input.
     """
     outer = get_default_graph()
-    graph = FuncGraph(name, outer)
-    graph._scope = outer._scope
+    graph = FuncGraph(name, outer, inherits_scope=True)
     with graph.as_default():
         inputs = [graph.add_input(s.dtype, s.dims, (input_names or {}).get(i, "Enter")) for i, s in enumerate(specs)]
         graph.n_explicit = len(inputs)

@@ -8,11 +8,15 @@ functions ...) become further outputs of the forward operation, saved when it ru
 from regrad.autodiff import walking
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import int64
+from regrad.core.frames import framed
+from regrad.core.func_graph import FuncGraph
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
-from regrad.core.graph import FuncGraph, Tensor, assigned_by, get_default_graph, needed, variable_of
+from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec, declared_attrs
+from regrad.core.operation import Tensor, variable_of
 from regrad.core.shapes import fully_known, size_of
+from regrad.core.traversal import assigned_by, needed
 from regrad.ops.array import concat, fill, shape, size, unasked_identity, zeros, zeros_like
 from regrad.ops.flow import case_op, if_op, set_captures, while_op
 from regrad.ops.generate import range as range_of
@@ -48,7 +52,7 @@ class GradGraph(FuncGraph):
     """
 
     def __init__(self, name, outer_graph, forward, outer_of):
-        super().__init__(name, outer_graph)
+        super().__init__(name, outer_graph, inherits_scope=True)
         self.forward = forward
         self.outer_of = outer_of
         self.saved = {}
@@ -56,7 +60,6 @@ class GradGraph(FuncGraph):
         self.shape_of = {}  # {loop variable of `forward`: outer tensor of its shape}
         self._copies = {}
         self._shapes = {}  # {forward tensor: a copy of which only the shape is asked, and that is never computed}
-        self._scope = outer_graph._scope
 
     def encloses(self, graph):
         return graph is self.forward or self._differentiates(graph) or super().encloses(graph)
@@ -123,9 +126,9 @@ class GradGraph(FuncGraph):
             if missing:
                 return missing
             inputs = tuple(self.capture_shape(t) if i in of_shape else copies[t] for i, t in enumerate(op.inputs))
-            scope, self._scope = self._scope, ""
-            copy = self._add(op.opdef, inputs, declared_attrs(op), op.name, op.groups)
-            self._scope, copy.attrs = scope, op.attrs
+            with framed(self, scope=""):
+                copy = self._add(op.opdef, inputs, declared_attrs(op), op.name, op.groups)
+            copy.attrs = op.attrs
             copy.override_scope = op.override_scope
             copy.attached_rules = op.attached_rules
             copy.forward_op = None
@@ -144,9 +147,8 @@ class GradGraph(FuncGraph):
         return op.type in ("TensorArrayReadV3", "TensorArrayTake") and op.inputs[0] not in self.outer_of
 
     def _saved(self, t):
-        scope, self._scope = self._scope, ""
-        self.saved[t] = self._new_input(t.dtype, t.dims, "saved/" + t.op.name)
-        self._scope = scope
+        with framed(self, scope=""):
+            self.saved[t] = self._new_input(t.dtype, t.dims, "saved/" + t.op.name)
         return self.saved[t]
 
     def forget_unread(self):

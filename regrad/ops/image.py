@@ -12,8 +12,9 @@ from regrad.core import dtypes
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import FLOATING, REAL, as_dtype
 from regrad.core.errors import BadValue, OutOfRangeError, ShapeError
-from regrad.core.graph import Tensor, get_default_graph, is_tensor
+from regrad.core.graph import get_default_graph, is_tensor
 from regrad.core.opdef import Spec, define_op, rank_is, same, spec_text
+from regrad.core.operation import Tensor
 from regrad.core.shapes import compatible, merge, size_of
 from regrad.ops import array, check, indexing, math
 from regrad.ops.array import one_of

@@ -14,9 +14,10 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, INEXACT, INTEGER, NUMERIC, REAL, UNSIGNED, as_dtype
 from regrad.core.errors import UnimplementedError
-from regrad.core.graph import Tensor, get_default_graph
+from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Refusal, Spec, broadcasted, define_op, same
+from regrad.core.operation import Tensor
 from regrad.core.shapes import as_dims, merge
 from regrad.ops import arcs
 

@@ -5,9 +5,10 @@ compares values. Names of the ops are TF1's: `x * y` is named "mul", `x < y` "Le
 """
 
 from regrad.core.convert import convert_to_tensor
-from regrad.core.graph import Tensor, get_default_graph
+from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import find_op
+from regrad.core.operation import Tensor
 from regrad.ops import compare, indexing, math, matmul
 
 

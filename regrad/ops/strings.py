@@ -9,8 +9,8 @@ from regrad.core import dtypes, nest
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import INDEX, NUMERIC, as_dtype
 from regrad.core.errors import BadValue, InvalidArgumentError, ShapeError, UnimplementedError
-from regrad.core.graph import Tensor
 from regrad.core.opdef import Spec, rank_is, spec_text
+from regrad.core.operation import Tensor
 from regrad.core.shapes import broadcast, compatible, merge
 from regrad.ops.array import one_of, rank
 from regrad.ops.generate import range as range_

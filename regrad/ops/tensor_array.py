@@ -14,8 +14,8 @@ from regrad.core import dtypes, source
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import INDEX, as_dtype
 from regrad.core.errors import InvalidArgumentError, RegradWarning, ShapeError, UnimplementedError
-from regrad.core.graph import Tensor
 from regrad.core.opdef import Bounds, Spec, define_op, spec_text
+from regrad.core.operation import Tensor
 from regrad.core.shapes import TensorShape, as_dims, compatible, fully_known, merge, size_of
 
 UNWRITTEN = (0,) * 7  # the row shape of an array nothing was written to

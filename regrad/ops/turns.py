@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regrad.core.graph import body_graphs, origin
+from regrad.core.operation import origin
 from regrad.core.shapes import fully_known
+from regrad.core.traversal import body_graphs
 from regrad.runtime.rewriting import stacked_product
 
 # Rows of so many elements in all are read before anything else: where an element-wise loop reads a row out of its stack

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from regrad.core.graph import variable_of
 from regrad.core.host import HOST, as_array
 from regrad.core.opdef import Known, Spec
+from regrad.core.operation import variable_of
 from regrad.runtime import direct, memory, stopping
 from regrad.runtime.plan import body_plan
 from regrad.runtime.segment import freeze, is_array

@@ -13,9 +13,10 @@ import operator
 import numpy as np
 
 from regrad.core.errors import uninitialized
-from regrad.core.graph import FuncGraph, op_arguments
+from regrad.core.func_graph import FuncGraph
 from regrad.core.host import HOST, as_array
 from regrad.core.opdef import USER_DEFINED, Known, declared_attrs
+from regrad.core.operation import op_arguments
 from regrad.core.shapes import size_of
 from regrad.runtime import buffers, config, packing, stopping
 from regrad.runtime.buffers import kept

@@ -3,10 +3,10 @@
 import numpy as np
 
 from regrad.core.errors import ResourceExhaustedError
-from regrad.core.graph import Operation, Tensor
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.nest import flatten_dict_items
 from regrad.core.opdef import spec_text
+from regrad.core.operation import Operation, Tensor
 from regrad.core.shapes import TensorShape, compatible
 
 _expansions: list = []  # (type, parts to fetch, feeds of a value, what can be fed), the latest first

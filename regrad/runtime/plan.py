@@ -14,8 +14,9 @@ node gets the earliest stage that respects this: device nodes of stage s, then h
 
 from regrad.core.dtypes import runtime_name
 from regrad.core.errors import InvalidArgumentError
-from regrad.core.graph import Tensor, body_graphs, needed, operations_within, variable_of
+from regrad.core.operation import Tensor, variable_of
 from regrad.core.shapes import size_of, text
+from regrad.core.traversal import body_graphs, needed, operations_within
 
 _MAX_KEYED = 4096  # elements of a tensor by whose value a program may be specialised
 _SAME = {"Identity", "StopGradient"}  # what they give is the value they are given, under its number

@@ -12,9 +12,9 @@ import numpy as np
 
 from regrad.core import collecting
 from regrad.core.errors import InternalError, InvalidArgumentError, lowering_failure, uninitialized
-from regrad.core.graph import Tensor, op_arguments
 from regrad.core.host import HOST, as_array
 from regrad.core.opdef import Known, Spec, declared_attrs, refusal_of, spec_text
+from regrad.core.operation import Tensor, op_arguments
 from regrad.core.shapes import fully_known, size_of
 from regrad.runtime import config, memory
 from regrad.runtime.bodies import body_dims, xla_for

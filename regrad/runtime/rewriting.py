@@ -4,8 +4,8 @@ What the graph holds stays as it is: a rewritten node has an operation of its ow
 replaces and is in no graph.
 """
 
-from regrad.core.graph import Operation
 from regrad.core.opdef import Known, OpDef, Spec
+from regrad.core.operation import Operation
 from regrad.core.shapes import size_of
 from regrad.runtime.plan import Node
 from regrad.runtime.products import product

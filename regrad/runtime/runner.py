@@ -6,10 +6,12 @@ import numpy as np
 
 from regrad.core import collecting
 from regrad.core.errors import InternalError, uninitialized
-from regrad.core.graph import FuncGraph, Tensor, body_graphs, op_arguments, operations_within, variable_of
+from regrad.core.func_graph import FuncGraph
 from regrad.core.host import HOST, as_array
 from regrad.core.opdef import Known, declared_attrs
+from regrad.core.operation import Tensor, op_arguments, variable_of
 from regrad.core.shapes import fully_known
+from regrad.core.traversal import body_graphs, operations_within
 from regrad.runtime import buffers, config, direct, stopping
 from regrad.runtime.bodies import HostBodies, MustRunOnHost
 from regrad.runtime.interrupts import Deferred

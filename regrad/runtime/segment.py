@@ -23,10 +23,12 @@ from regrad.core.errors import (
     exception_type_from_error_code,
     lowering_failure,
 )
-from regrad.core.graph import FuncGraph, body_graphs, op_arguments, operations_within
+from regrad.core.func_graph import FuncGraph
 from regrad.core.host import HOST, as_array
 from regrad.core.opdef import USER_DEFINED, Known, Spec, declared_attrs, refusal_of, spec_text
+from regrad.core.operation import op_arguments
 from regrad.core.shapes import compatible, fully_known, size_of
+from regrad.core.traversal import body_graphs, operations_within
 from regrad.runtime import background, blas, buffers, config, disk_cache, foreign, memory, onednn, packing, repeats, stopping
 from regrad.runtime.overwriting import Overwriting
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from regrad.core import collecting, context
 from regrad.core.errors import CancelledError, InvalidArgumentError, NotFoundError
-from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
+from regrad.core.graph import Graph, get_default_graph
 from regrad.core.host import as_array
+from regrad.core.operation import Operation, Tensor
 from regrad.core.shapes import as_int
 from regrad.runtime import segment as segments
 from regrad.runtime import stopping

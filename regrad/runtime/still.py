@@ -4,7 +4,7 @@ import warnings
 
 from regrad.core import source
 from regrad.core.errors import RegradWarning
-from regrad.core.graph import assigned_by, needed, operations_within
+from regrad.core.traversal import assigned_by, needed, operations_within
 
 
 def warn_of_still_steps(plan):

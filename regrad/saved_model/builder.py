@@ -7,9 +7,10 @@ import weakref
 
 from regrad.core.constants import known_value
 from regrad.core.files import FolderPart, in_place_of, translated
-from regrad.core.graph import Operation, Tensor, get_default_graph
+from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.graph_proto import AnyProto, AssetFileDef, SavedModel
+from regrad.core.operation import Operation, Tensor
 from regrad.gfile import MakeDirs
 from regrad.saved_model import constants, signature_constants, tag_constants
 from regrad.saved_model.expanding import expanded

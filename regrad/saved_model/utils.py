@@ -1,7 +1,8 @@
 """`tf.saved_model.utils`: tensors as signatures name them."""
 
-from regrad.core.graph import Operation, Tensor, get_default_graph
+from regrad.core.graph import get_default_graph
 from regrad.core.graph_proto import TensorInfo
+from regrad.core.operation import Operation, Tensor
 from regrad.ops.sparse import SparseTensor
 from regrad.variables.variable import Variable
 

@@ -9,12 +9,13 @@ from regrad.core import proto_text
 from regrad.core.arguments import unexpected
 from regrad.core.dtypes import int32, string
 from regrad.core.files import in_place_of
-from regrad.core.graph import Graph, Operation, Tensor, get_default_graph
+from regrad.core.graph import Graph, get_default_graph
 from regrad.core.graph_def import AttrValue, GraphDef, NodeDef, controls, source
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.graph_proto import AnyProto, CollectionDef, MetaGraphDef, ProtoGraphDef, graph_proto
 from regrad.core.messages import VariableDef
 from regrad.core.opdef import find_op
+from regrad.core.operation import Operation, Tensor
 from regrad.core.reading import reading
 from regrad.core.tf_nodes import native
 from regrad.gfile import MakeDirs

@@ -7,9 +7,11 @@
 from regrad.autodiff.gradients import gradients
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
-from regrad.core.graph import FuncGraph, Operation, Tensor, get_default_graph
+from regrad.core.func_graph import FuncGraph
+from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.indexed_slices import IndexedSlices
+from regrad.core.operation import Operation, Tensor
 from regrad.ops import array, control, state
 from regrad.ops.partition import unique
 from regrad.ops.segment import unsorted_segment_sum

@@ -2,8 +2,9 @@
 
 from regrad.core import source
 from regrad.core.dtypes import int64
-from regrad.core.graph import Tensor, get_default_graph
+from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
+from regrad.core.operation import Tensor
 from regrad.variables.initializers import Zeros
 from regrad.variables.lifting import root_graph
 from regrad.variables.scope import get_variable, variable_scope

@@ -8,8 +8,9 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import INDEX
 from regrad.core.errors import OutOfRangeError
 from regrad.core.gradient_registry import NotDifferentiable
-from regrad.core.graph import Tensor, get_default_graph, variable_of
+from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_is
+from regrad.core.operation import Tensor, variable_of
 from regrad.core.shapes import fully_known
 from regrad.ops import state
 from regrad.ops.array import stack

@@ -2,7 +2,9 @@
 
 import contextlib
 
-from regrad.core.graph import FuncGraph, get_default_graph
+from regrad.core.frames import framed
+from regrad.core.func_graph import FuncGraph
+from regrad.core.graph import get_default_graph
 
 
 def root_graph(graph=None):
@@ -24,16 +26,13 @@ def init_scope():
     """
     graph = get_default_graph()
     if not isinstance(graph, FuncGraph):
-        if not graph._control_stack:
+        if not graph.frame.controls:
             yield
             return
         with graph.control_dependencies(None):
             yield
         return
     root = graph.root
-    with root.as_default(), root.control_dependencies(None):
-        old, root._scope = root._scope, graph._scope  # a body's scope continues that of the graph around it
-        try:
-            yield
-        finally:
-            root._scope = old
+    # A body's scope continues that of the graph around it.
+    with root.as_default(), root.control_dependencies(None), framed(root, scope=graph.frame.scope):
+        yield

@@ -10,8 +10,9 @@ import numpy as np
 from regrad.core.convert import convert_to_tensor, holds_tensor, to_array
 from regrad.core.dtypes import as_dtype, float32
 from regrad.core.errors import nearest
-from regrad.core.graph import Tensor, get_default_graph
+from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
+from regrad.core.operation import Tensor
 from regrad.core.shapes import TensorShape, compatible
 from regrad.variables.initializers import Initializer, glorot_uniform_initializer, zeros_initializer
 from regrad.variables.lifting import root_graph

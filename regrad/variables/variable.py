@@ -15,12 +15,15 @@ import numpy as np
 from regrad.core import context
 from regrad.core.convert import convert_to_tensor, register_tensor_conversion_function
 from regrad.core.dtypes import as_dtype
+from regrad.core.func_graph import FuncGraph
 from regrad.core.gradient_registry import RegisterGradient
-from regrad.core.graph import FuncGraph, Tensor, assigned_before, get_default_graph, may_assign
+from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.opdef import Spec, define_op
+from regrad.core.operation import Tensor
 from regrad.core.shapes import as_dims, compatible, fully_known, merge
 from regrad.core.symbolic import Symbolic
+from regrad.core.traversal import assigned_before, may_assign
 from regrad.ops import indexing, operators, state
 from regrad.ops.array import identity
 from regrad.variables import assign as assigning
@@ -363,7 +366,7 @@ class Variable(Symbolic, metaclass=_Created):
         """Returns what an expression reads: `w/read`, or a read of its own where the control dependencies in force wait for
         an assignment of this variable. (In TF1 `w/read` there showed the old value or the new one, by chance.)"""
         graph = get_default_graph()
-        if (graph._control_stack or graph.outer_graph is not None) and _waits_for_assignment(graph, self):
+        if (graph.frame.controls or graph.outer_graph is not None) and _waits_for_assignment(graph, self):
             return identity(self._variable, name=f"{self.op.name}/read_after/" if graph is self._graph else "read")
         return self.value()
 
@@ -513,7 +516,7 @@ def _waits_for_assignment(graph, variable):
                                                     for op in storage._consumers or ()):
         return False
     # A branch or loop waits for what the blocks around it wait for.
-    return any(storage.op in _assigned_before(controller) for g in graph.outwards() for controller in g._control_stack)
+    return any(storage.op in _assigned_before(controller) for g in graph.outwards() for controller in g.frame.controls)
 
 
 def _assigned_before(controller):

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import regrad as tf
 from regrad import rules, sel
-from regrad.core.graph import op_arguments
 from regrad.core.opdef import declared_attrs
+from regrad.core.operation import op_arguments
 from regrad.runtime.backend import XLA, x64
 from tests.autodiff import random_programs
 from tests.autodiff.random_programs import SIZE, C, U, X

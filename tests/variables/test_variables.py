@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import regrad as tf
-from regrad.core.graph import FuncGraph
+from regrad.core.func_graph import FuncGraph
 
 
 def run(*fetches, feed=None):
