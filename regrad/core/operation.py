@@ -151,11 +151,6 @@ class Operation:
         return "_unasked" in self.attrs
 
     @property
-    def unasked(self):
-        """True for what loops, branches and functions consist of, which no line of the program asked for."""
-        return "_unasked" in self.attrs
-
-    @property
     def type(self):
         return self.opdef.type
 
@@ -305,9 +300,6 @@ class Operation:
 
     def __repr__(self):
         return f"<tf.Operation '{self.name}' type={self.type}>"
-
-
-UNASKED = {"_unasked": True}  # attributes of an Identity that overrides catch only where it is named
 
 
 UNASKED = {"_unasked": True}  # attributes of an Identity that overrides catch only where it is named
