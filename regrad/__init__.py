@@ -7,8 +7,10 @@ when it is first used, so importing Regrad loads NumPy and little else.
 """
 
 import importlib
+import sys as _sys
 
 from regrad.core import gradient_registry as _registry
+from regrad.core.lazy import Guesses as _Guesses
 from regrad.core.lazy import names_of as _names_of
 
 __version__ = "0.1.0"
@@ -167,6 +169,8 @@ __getattr__, __dir__, __all__ = _names_of(__name__, {
     "regrad.ops.handles": "delete_session_tensor get_session_handle get_session_tensor",
 }, modules=_MODULES)
 # `from regrad import *` leaves the modules out: `math`, `random`, `io` are Python's, too.
-__all__ = sorted({*__all__} - {m.partition("=")[0] for m in _MODULES.split()})
+__all__ = sorted({*__all__, "newaxis"} - {m.partition("=")[0] for m in _MODULES.split()})
 
+if _Guesses not in _sys.meta_path:
+    _sys.meta_path.append(_Guesses)
 _registry.set_loader(lambda op_type=None: importlib.import_module("regrad.ops").load(op_type))

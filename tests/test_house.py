@@ -103,7 +103,7 @@ def test_jax_is_not_loaded_by(program):
 
 @pytest.mark.parametrize("name", regrad.__all__)
 def test_public_name_exists(name):
-    assert getattr(regrad, name) is not None
+    assert getattr(regrad, name) is not None or name == "newaxis"
 
 
 def test_an_unknown_name_gets_the_nearest():

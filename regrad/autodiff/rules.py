@@ -17,8 +17,8 @@ import numbers
 
 from regrad.core import gradient_registry
 from regrad.core.convert import convert_to_tensor
-from regrad.core.errors import nearest
 from regrad.core.indexed_slices import IndexedSlices
+from regrad.core.lazy import instead
 from regrad.ops.math import cast
 
 
@@ -216,12 +216,13 @@ def _ready_made():
 
 def __getattr__(name):
     """The ready-made rules and transforms, under one name: `rules.clip`, `rules.guided_relu` ..."""
-    if not name.startswith("_"):
-        found = _ready_made()
-        globals().update((k, f) for k, f in found.items() if k not in globals())
-        if name in found:
-            return found[name]
-    raise AttributeError(f"regrad.rules has no {name!r}{nearest(name, _ready_made()) if name[:1] != '_' else ''}")
+    if name.startswith("_"):
+        raise AttributeError(f"regrad.rules has no {name!r}")
+    found = _ready_made()
+    globals().update((k, f) for k, f in found.items() if k not in globals())
+    if name in found:
+        return found[name]
+    raise AttributeError(f"regrad.rules has no {name!r}{instead('regrad.rules', name, found)}")
 
 
 def __dir__():

@@ -24,6 +24,7 @@ from regrad.autodiff.walking import ancestors
 from regrad.core import gradient_registry, source
 from regrad.core.errors import nearest
 from regrad.core.graph import Graph, get_default_graph
+from regrad.core.lazy import instead
 from regrad.core.operation import Operation, Tensor
 from regrad.core.override_blocks import check_op_type
 from regrad.core.traversal import operations_within
@@ -461,7 +462,7 @@ def as_selector(key, graph=None):
 
 def __getattr__(name):
     """Refuses what the language has no word for."""
-    raise AttributeError(f"regrad.sel has no {name!r}{nearest(name, __dir__()) if name[:1] != '_' else ''}")
+    raise AttributeError(f"regrad.sel has no {name!r}{instead('regrad.sel', name, __dir__())}")
 
 
 def __dir__():

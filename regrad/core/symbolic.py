@@ -5,6 +5,19 @@ later libraries' names for methods are known by the function that does the same.
 """
 
 _INSTEAD = {
+    **dict.fromkeys(("grad", "gradient"), "tf.gradients(y, x), a tensor to be run"),
+    **dict.fromkeys(("requires_grad", "requires_grad_", "retain_grad", "zero_grad", "is_leaf", "grad_fn"),
+                    "tf.gradients(y, x): it differentiates by whatever it is given, and keeps nothing between runs"),
+    **dict.fromkeys(("cpu", "cuda", "to", "data", "block_until_ready", "contiguous"), "it as it is: XLA places what runs"),
+    **dict.fromkeys(("float", "half", "double", "long", "int", "bool", "type"), "tf.cast(x, dtype)"),
+    "register_hook": "tf.gradients(y, xs, overrides={x.op: rule}), or a block such as tf.clip_gradient(x, 1.0)",
+    "detach_": "tf.stop_gradient(x)", "clone": "tf.identity(x)", "unsqueeze": "tf.expand_dims(x, axis)",
+    "permute": "tf.transpose(x, perm)", "repeat": "tf.tile(x, multiples)", "expand": "tf.broadcast_to(x, shape)",
+    "matmul": "tf.matmul(x, y)", "mm": "tf.matmul(x, y)", "norm": "tf.norm(x)", "clamp": "tf.clip_by_value(x, low, high)",
+    "numel": "tf.size(x)", "nelement": "tf.size(x)", "nonzero": "tf.where(x)", "exp": "tf.exp(x)", "log": "tf.log(x)",
+    "abs": "tf.abs(x)", "sqrt": "tf.sqrt(x)", "pow": "tf.pow(x, y)", "round": "tf.round(x)", "softmax": "tf.nn.softmax(x)",
+    "sigmoid": "tf.sigmoid(x)", "tanh": "tf.tanh(x)", "relu": "tf.nn.relu(x)", "add_": "tf.assign_add(v, x) of a variable",
+    "zero_": "tf.assign(v, x) of a variable", "copy_": "tf.assign(v, x) of a variable", "at": "tf.tensor_scatter_nd_update",
     "T": "tf.transpose(x)", "all": "tf.reduce_all(x, axis)", "any": "tf.reduce_any(x, axis)", "argmax": "tf.argmax(x, axis)",
     "argmin": "tf.argmin(x, axis)", "astype": "tf.cast(x, dtype)", "backward": "tf.gradients(y, xs)",
     "clip": "tf.clip_by_value(x, low, high)", "copy": "tf.identity(x)", "cumsum": "tf.cumsum(x, axis)",

@@ -17,6 +17,7 @@ import numpy as np
 
 from regrad.core.arguments import unexpected
 from regrad.core.errors import DataLossError
+from regrad.core.lazy import complete
 from regrad.core.reading import reading
 from regrad.keras import backend, pickled
 
@@ -258,7 +259,8 @@ def _index(of):
 def _module(name, load_data, **more):
     made = types.ModuleType(f"{__name__}.{name}", load_data.__doc__)
     load_data.__name__ = load_data.__qualname__ = "load_data"
-    made.__dict__.update(load_data=load_data, **more)
+    made.__dict__.update(load_data=load_data, **more, __all__=["load_data", *more])
+    complete(made)
     return made
 
 
