@@ -52,7 +52,7 @@ _GUESSED = """
     jit pjit compile xla: tf.Session().run compiles what it runs
     vmap pmap: tf.vectorized_map(f, xs) and tf.map_fn(f, xs) call f with each row
     clip_grad_norm clip_grad_norm_ nn.clip_grad_norm_: tf.clip_by_global_norm(gradients, norm)
-    rules.pcgrad rules.PCGrad: rules.accumulate_pcgrad, as accumulate={x: rules.accumulate_pcgrad}
+    rules.pcgrad rules.PCGrad: tf.pcgrad(losses, variables), or accumulate={x: rules.accumulate_pcgrad}
     rules.lrp rules.LRP rules.relevance lrp LRP: rules.lrp_epsilon, lrp_gamma, lrp_alpha_beta, lrp_z_plus ... are
         rules, rules.lrp_preset(name) is one for a net
     rules.guided_backprop rules.guided rules.deconvnet: rules.guided_relu and rules.deconvnet_relu are rules of Relu
