@@ -45,6 +45,7 @@ class Graph:
         self._names_in_use = {}
         self._frames = Frames(frame or Frame())
         self._revision = 0  # how often what is built already was changed
+        self.planned = False  # whether plans were made since then
         self._cycle = 0  # how many operations the changes left in cycles and behind them
         self._collections = {}
         self._finalized = False
@@ -152,6 +153,12 @@ class Graph:
 
     _rewire = staticmethod(edges.rewire)
     _set_controls = staticmethod(edges.set_controls)
+
+    def changed_what_is_planned(self):
+        """Makes sessions plan anew, if they have planned anything: an operation was changed that is built already."""
+        if self.planned:
+            self._revision += 1
+            self.planned = False
 
     def check_acyclic(self):
         """Raises InvalidArgumentError if edges that were changed form a cycle."""

@@ -164,11 +164,12 @@ def _extend(body, tensors):
 
 
 def _touched(op):
-    """Forgets what was remembered about an op that got more outputs, and about the graphs around it."""
+    """Forgets what was remembered about an op that got more outputs, and about the graphs around it; so do sessions."""
     op.__dict__.pop("_host", None)
     for graph in op.graph.outwards():
         graph.__dict__.pop("_plan", None)
         graph.__dict__.pop("_needs_host", None)
+    op.graph.root.changed_what_is_planned()
 
 
 def _is_real(t):

@@ -219,6 +219,7 @@ class Session:
             if len(self._runners) > _MAX_RUNNERS:
                 self._runners.clear()
             with collecting.paused():
+                self.graph.planned = True
                 plan = Plan(self.graph, structure.elements, tensors)
                 if planned is not None:
                     planned(plan)

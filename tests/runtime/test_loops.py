@@ -218,6 +218,20 @@ def test_branches_that_read_other_numbers_of_rows_are_compiled(monkeypatch):
     assert not any(op.__dict__.get("_host") for op in tf.get_default_graph().get_operations() if op.type == "If")
 
 
+def test_a_branch_that_ran_is_still_compiled_once_it_is_differentiated():
+    """What the gradient needs of it are further outputs, of other shapes in each branch: plans made before have none."""
+    x, flag = tf.placeholder(tf.float32, [300]), tf.placeholder(tf.bool, [])
+    row, ones = tf.reshape(x, [1, 300]), tf.ones([300, 7])
+    y = tf.cond(flag, lambda: tf.reduce_sum(tf.exp(tf.matmul(row, ones) * 1e-3)),
+                lambda: tf.reduce_sum(tf.nn.softmax(tf.matmul(row, row, transpose_a=True))))
+    feed = {x: np.ones(300), flag: True}
+    with tf.Session() as session:
+        first = session.run(y, feed)
+        tf.gradients(y, x)
+        assert [session.run(y, feed) for _ in range(5)] == pytest.approx([first] * 5, rel=1e-6)
+    assert not any(op.__dict__.get("_host") for op in tf.get_default_graph().get_operations() if op.type == "If")
+
+
 def test_a_loop_that_stacks_rows_knows_how_many_however_many(monkeypatch):
     """Other loops run without knowing how long they will, where finding out takes long."""
     monkeypatch.setattr(flow, "_MAX_SIMULATED", TURNS)
