@@ -128,7 +128,7 @@ FLOW = {
 x = tf.placeholder(tf.float32)
 _, y = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x[1:] + x), [0, x], [tf.TensorShape([]), tf.TensorShape(None)]) #!
 tf.Session().run(y, {x: [1.0, 2.0, 3.0]})"""),
-    "a condition of text": ("TypeError", r"tf.equal\(x, 'True'\)", "tf.cond(tf.constant('a'), lambda: 1, lambda: 2) #!"),
+    "a condition of text": ("TypeError", r"tf.equal\(cond, 'True'\)", "tf.cond(tf.constant('a'), lambda: 1, lambda: 2) #!"),
     "a body that gives too few": ("ValueError", "returned 1 for 2 loop variables",
                                   "tf.while_loop(lambda i, x: i < 3, lambda i, x: i + 1, [0, 1.0]) #!"),
     "a body that gives None": ("ValueError", "returned None", "tf.while_loop(lambda i: i < 3, lambda i: None, [0]) #!"),

@@ -426,24 +426,28 @@ def _input(opdef, graph, arg, value, types, name, shape_only=False):
     return tensor
 
 
-def _converts(got, wanted):
-    """Names the function that converts between two dtypes."""
+def _converts(name, got, wanted):
+    """Says what converts the argument `name` from one dtype to another."""
     if wanted is dtypes.string:
-        return "tf.as_string(x)"
+        return f"tf.as_string({name})"
     if got is dtypes.string and wanted is dtypes.bool_:
-        return "tf.equal(x, 'True')"
-    return f"tf.string_to_number(x, tf.{wanted.name})" if got is dtypes.string else f"tf.cast(x, tf.{wanted.name})"
+        return f"tf.equal({name}, 'True')"
+    return f"tf.string_to_number({name}, tf.{wanted.name})" if got is dtypes.string else f"tf.cast({name}, tf.{wanted.name})"
 
 
 def _mismatch(opdef, arg, got, wanted, first):
     if first is None:
         return TypeError(f"Input '{arg.name}' of '{opdef.type}' Op has type {got.name} that does not match expected type "
-                         f"of {wanted.name}; {_converts(got, wanted)} converts.")
+                         f"of {wanted.name}; {_converts(arg.name, got, wanted)} converts.")
     if first == arg.name:
         return TypeError(f"Tensors in list passed to '{arg.name}' of '{opdef.type}' Op have types that don't all match: "
                          f"{got.name} and {wanted.name}; tf.cast converts.")
-    # Of an integer and a real number it is rarely the real one that should change.
-    remedy = f"tf.cast({first}, tf.{got.name})" if got._kind in "fc" and wanted._kind in "iu" else _converts(got, wanted)
+    # Of an integer and a real number it is rarely the real one that should change; but a variable stays what it is.
+    written = first in [opdef.args[i].name for i in opdef.writes]
+    order = ["b", "iu", "f", "c"]  # what holds the values of those before it
+    rank = {kind: i for i, kinds in enumerate(order) for kind in kinds}
+    swapped = not written and rank.get(got._kind, 0) > rank.get(wanted._kind, len(order))
+    remedy = _converts(first, wanted, got) if swapped else _converts(arg.name, got, wanted)
     return TypeError(f"Input '{arg.name}' of '{opdef.type}' Op has type {got.name} that does not match type "
                      f"{wanted.name} of argument '{first}'; {remedy} converts.")
 

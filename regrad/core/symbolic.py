@@ -4,6 +4,7 @@ Whoever reads one as a number, an array or a list, or changes a part of it, is t
 later libraries' names for methods are known by the function that does the same.
 """
 
+_VALUES = ("item", "numpy", "tolist")  # what gives the value, elsewhere
 _INSTEAD = {
     **dict.fromkeys(("grad", "gradient"), "tf.gradients(y, x), a tensor to be run"),
     **dict.fromkeys(("requires_grad", "requires_grad_", "retain_grad", "zero_grad", "is_leaf", "grad_fn"),
@@ -22,12 +23,30 @@ _INSTEAD = {
     "argmin": "tf.argmin(x, axis)", "astype": "tf.cast(x, dtype)", "backward": "tf.gradients(y, xs)",
     "clip": "tf.clip_by_value(x, low, high)", "copy": "tf.identity(x)", "cumsum": "tf.cumsum(x, axis)",
     "detach": "tf.stop_gradient(x)", "dot": "tf.matmul(x, y) or tf.tensordot(x, y, 1)", "flatten": "tf.reshape(x, [-1])",
-    "item": "sess.run(x)", "max": "tf.reduce_max(x, axis)", "mean": "tf.reduce_mean(x, axis)",
-    "min": "tf.reduce_min(x, axis)", "ndim": "x.shape.ndims", "numpy": "sess.run(x)", "prod": "tf.reduce_prod(x, axis)",
+    "max": "tf.reduce_max(x, axis)", "mean": "tf.reduce_mean(x, axis)",
+    "min": "tf.reduce_min(x, axis)", "ndim": "x.shape.ndims", "prod": "tf.reduce_prod(x, axis)",
     "ravel": "tf.reshape(x, [-1])", "reshape": "tf.reshape(x, shape)", "size": "tf.size(x)",
     "squeeze": "tf.squeeze(x, axis)", "std": "tf.reduce_std(x, axis)", "sum": "tf.reduce_sum(x, axis)",
-    "tolist": "sess.run(x)", "transpose": "tf.transpose(x, perm)", "view": "tf.reshape(x, shape) or tf.bitcast(x, dtype)",
+    "transpose": "tf.transpose(x, perm)", "view": "tf.reshape(x, shape) or tf.bitcast(x, dtype)",
 }
+
+
+def _to_run(x):
+    """Returns words on how the value of `x` is had, with the placeholders that it needs."""
+    from regrad.core.traversal import needed
+
+    graph, name = x.op.graph, x.op.name.rpartition("/")[2]
+    if graph.outer_graph is not None:
+        return (f"it belongs to the inside of a function, {graph.name!r}, and has a value each time that is run: let the "
+                "function return it, and run what comes out")
+    if x.op.type == "Placeholder":
+        return f"it is a placeholder, and its value is the one that you feed: sess.run(..., feed_dict={{{name}: value}})"
+    fed = sorted((op for op in needed([x.op]) if op.type == "Placeholder"), key=lambda op: op.id)
+    if not fed:
+        return f"sess.run({name}) gives it"
+    feeds = ", ".join(f"{op.name}: value" for op in fed[:3]) + (", ..." if len(fed) > 3 else "")
+    words = f"placeholder{'s' * (len(fed) > 1)} {', '.join(repr(op.name) for op in fed[:3])}"
+    return f"sess.run({name}, feed_dict={{{feeds}}}) gives it for values of the {words}"
 
 
 class Reference:
@@ -58,8 +77,7 @@ class Symbolic:
 
     def _no_value(self, what):
         """Returns the TypeError for `what`, a use that needs the value."""
-        return TypeError(f"{what}: {self.name} has no value until it is run; sess.run(x) gives it. "
-                         f"Made at {self.op.location}.")
+        return TypeError(f"{what}: {self.name} has no value until it is run; {_to_run(self)}. Made at {self.op.location}.")
 
     def experimental_ref(self):
         """Returns a key that is equal for this tensor or variable only; later versions call the method `ref`."""
@@ -69,7 +87,9 @@ class Symbolic:
 
     def __getattr__(self, name):
         text = f"{type(self).__name__!r} object has no attribute {name!r}"
-        if name in _INSTEAD:
+        if name in _VALUES:
+            text += f" ({self.name}, made at {self.op.location}); {_to_run(self)}"
+        elif name in _INSTEAD:
             text += f" ({self.name}, made at {self.op.location}); use {_INSTEAD[name]}"
         raise AttributeError(text, name=name, obj=self)
 

@@ -20,6 +20,7 @@ from regrad.core.func_graph import FuncGraph
 from regrad.core.graph import Graph
 from regrad.core.operation import Operation, variable_of
 from regrad.core.shapes import fully_known
+from regrad.core.tabular import Table
 from regrad.core.traversal import body_graphs
 from regrad.inspect import replaying
 from regrad.inspect.explain import (
@@ -32,7 +33,7 @@ from regrad.inspect.explain import (
     reached_from,
     unchanged,
 )
-from regrad.inspect.report import Report, Table, absent
+from regrad.inspect.report import Report, absent
 from regrad.inspect.taps import fetch
 from regrad.ops.array import placeholder, zeros_like
 from regrad.ops.math import multiply
@@ -127,7 +128,7 @@ def audit(ys, xs, feed_dict=None, session=None, order=1, rtol=1e-4, seed=0, leni
     Args:
       ys, xs: as of `gradients`.
       feed_dict: values for the graph's placeholders: the point at which every operation is checked.
-      session: a Session in which variables have values; the default session, or a new one, otherwise.
+      session: a Session in which variables have values; as of `diagnose` otherwise.
       order: 1, or 2: the derivative of each rule is checked too. A rule for forward mode beside a rule is held against it
         in either case: <u, forward(v)> = <reverse(u), v>.
       rtol: greatest relative difference that still counts as right.

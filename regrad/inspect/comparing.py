@@ -3,7 +3,8 @@
 import numpy as np
 
 from regrad.autodiff.overrides import as_view
-from regrad.inspect.report import Report, Table, absent
+from regrad.core.tabular import Table
+from regrad.inspect.report import Report, absent
 from regrad.inspect.taps import Taps, fetch, one_turn, part, turn_text, whole
 
 
@@ -88,7 +89,8 @@ def compare(view_a, view_b, ys, xs, feed_dict=None, session=None, **options):
     Args:
       view_a, view_b: each a `View`, a dict of overrides, or None for the gradient without either.
       ys, xs: as of `gradients`.
-      feed_dict, session: as of `Session.run`; the default session, or a new one, by default.
+      feed_dict, session: as of `Session.run`; the default session, the one session of the graph in which
+        variables have values, or a new one, by default.
       options: further arguments of `gradients` for both.
 
     Returns:

@@ -32,6 +32,10 @@ def cure_for(op, shape_only=False):
                 "grad=rules.stop() says that it counts as constant")
     if kind in _HOST:
         return f"Python code has no derivative: give tf.py_func(..., grad=rule), or overrides={{'{kind}': rule}}"
+    if kind in ("While", "If", "Case"):
+        return "what decides on turns or branches has no derivative: let it enter what is computed, too"
+    if kind in ("Assign", "AssignVariableOp"):
+        return "what is assigned takes its place: differentiate by that, or use the variable itself"
     if kind in _RANDOM:
         return "a draw has no derivative: use a reparametrised draw, or the score function (log-probability times return)"
     if kind in ("StopGradient", "PreventGradient"):

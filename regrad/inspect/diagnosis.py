@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
+from regrad.core.tabular import Table
 from regrad.inspect.explain import source_line
-from regrad.inspect.report import Report, Table
+from regrad.inspect.report import Report
 from regrad.inspect.taps import Taps, fetch, one_turn, part, turn_text
 
 # What makes a value or derivative infinite, and what to do, by op type.
@@ -47,6 +48,7 @@ _UNSATURATE = {
     "Softmax": "it is certain already: scale the logits down, or give them to a cross entropy that takes logits",
 }
 _SCALE = "scale what enters it down: smaller initial weights, or normalise (batch or layer normalisation) before it"
+_OF_RULES = ("not finite", "zero", "vanishing", "exploding")  # what a rule of another's making may be at fault for
 _SQUARES = ("SquaredDifference", "Square", "L2Loss", "Abs")
 _THROUGH = ("Mean", "Sum", "Sub", "Add", "Mul", "RealDiv", "Reshape", "Identity", "Neg", "Cast", "Squeeze")
 
@@ -58,6 +60,7 @@ class Problem:
       kind: "forward not finite", "not finite", "zero", "vanishing", "exploding", "saturated", "constant", "wrong loss".
       op, type, at, line: the operation, its type, "file:line" and that line; inside a loop or branch the name starts with
         that of the operation around it.
+      rule: where another than the registered rule is in force, its name, its line and how it was found; "" otherwise.
       what, cure: words.
       turn: in a loop, the turn in which it starts (the backward pass comes from the last turn): a number from 0, or a tuple
         of them for a loop in a loop; None elsewhere.
@@ -66,8 +69,15 @@ class Problem:
 
     def __init__(self, kind, op, what, cure, turn=None, name=None):
         self.kind, self.op, self.type, self.at, self.line = kind, name or op.name, op.type, op.location, source_line(op)
-        self.what, self.cure, self.turn = what, cure, turn
+        self.what, self.cure, self.turn, self.rule = what, cure, turn, ""
         self.turns = [] if turn is None else [turn]
+
+    def blame(self, rule):
+        """Names the rule that has taken the place of the registered one."""
+        self.rule = rule
+        if self.kind in _OF_RULES:
+            self.what = f"{self.what}; its rule is {rule}"
+            self.cure = f"look at that rule first, the registered one is not in force; else {self.cure}"
 
     def data(self):
         return dict(vars(self))
@@ -178,7 +188,8 @@ def diagnose(ys, xs, feed_dict=None, session=None, vanishing=1e-6, exploding=1e6
 
     Args:
       ys, xs: as of `gradients`.
-      feed_dict, session: as of `Session.run`; the default session, or a new one, by default.
+      feed_dict, session: as of `Session.run`; the default session, the one session of the graph in which
+        variables have values, or a new one, by default.
       vanishing, exploding: norms of the gradient of an x below and above which it is said to vanish and explode.
       gain: an operation that shrinks the norm of a gradient below this share, or blows it up by more than the inverse,
         is named.
@@ -213,6 +224,10 @@ def diagnose(ys, xs, feed_dict=None, session=None, vanishing=1e-6, exploding=1e6
         found += [p for p in _ill(op, x, y, arriving, given, health, saturated) if p.kind not in told]
         found += inner.get(op, ())
     found += _wrong_losses(taps)
+    overridden = {s.name: s.says() for s in taps.explanation.overridden()}
+    for problem in found:
+        if problem.op in overridden:
+            problem.blame(overridden[problem.op])
     order = {health.name: i for i, health in enumerate(ops)}
     found.sort(key=lambda p: order.get(p.op, 0))
     named = [Health(x.name, "", "", [None if g is None else values[part(g)]], None, (vanishing, exploding))

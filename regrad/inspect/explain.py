@@ -5,6 +5,7 @@ what would happen, and the graph explained stays as it was. (Rules are called fo
 """
 
 import contextlib
+import html
 
 from regrad.autodiff.gradients import Walk, as_list, check_reachable, checked_view, flows, values_of_slices
 from regrad.autodiff.overrides import Override, as_overrides
@@ -15,10 +16,11 @@ from regrad.core import gradient_registry
 from regrad.core.files import in_place_of
 from regrad.core.opdef import spec_text
 from regrad.core.operation import Operation
+from regrad.core.tabular import Table
 from regrad.core.traversal import body_graphs
 from regrad.inspect.cures import cure_for
 from regrad.inspect.replaying import Scratch
-from regrad.inspect.report import Report, Table, absent
+from regrad.inspect.report import Report, absent
 from regrad.ops.flow_grad import carry_that_gets_gradients
 from regrad.runtime.plan import shape_only_positions
 
@@ -96,6 +98,7 @@ class Cut:
         self.tensor = tensor
         self.why = why
         self.cure = ("make it an argument of the function, which its gradient function answers for" if aside else
+                     "take it out of stop_gradients" if step.status == STOPPED else
                      "let the rule return a gradient there; a function without `return` gives None"
                      if step.status == OVERRIDDEN and why == _none(step, tensor) else
                      "mend the rule, or take it away" if step.status == FAILED else cure_for(step.op, shape_only))
@@ -294,7 +297,19 @@ def why_none(ys, x, **options):
         head = "gets a gradient, but some ways to it end" if target.cuts else "gets a gradient."
     else:
         head = f"gets None: {target.reason}"
-    return "\n".join([f"{target.name} {head}", *map(str, target.cuts)])
+    return WhyNone("\n".join([f"{target.name} {head}", *map(str, target.cuts)]))
+
+
+class WhyNone(str):
+    """What `why_none` says: text that shows itself line by line in a notebook and at a prompt."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+    def _repr_html_(self):
+        first, *cuts = self.split("\n")
+        rest = "".join(f"<li>{html.escape(cut)}</li>" for cut in cuts)
+        return f"<p>{html.escape(first)}</p>" + (f"<ul>{rest}</ul>" if cuts else "")
 
 
 class _Told(Walk):
@@ -435,13 +450,17 @@ def _add_the_rest(steps, walk, ys, xs, through_gradients, first=None):
 
 def _target(x, got, ys, steps, sums, walk):
     path = _between(ys, [x], walk.through_gradients)[0]
-    if not path and x not in ys:
+    if not path and x not in ys and (walk.through_gradients or not _between(ys, [x])[0]):
         return Target(x.name, got, [], "" if got else _unconnected(x))
     cuts = _cuts([x], ys, walk.through_gradients, {s.op: s for s in steps}, walk.crossing)
     # Where only a shape is asked for, or a rule stands for the way through a function, no gradient is missed, unless that is
     # all there is.
     cuts = [c for c in cuts if not c.shape_only and not c.aside] or ([] if got else cuts)
     reason = "" if got else "every path to it ends" if cuts else "nothing arrives at it"
+    if not got and cuts and all(c.shape_only for c in cuts):
+        reason = "no more than its shape is asked for, its value makes no difference"
+    elif not got and not cuts and not walk.through_gradients:
+        reason = "through_gradients=False: what earlier calls of gradients() made counts as constant"
     if not got and not walk.flows(x):
         reason = f"it is {x.dtype.name}, which carries no gradient; cast it to a floating type first, and differentiate by that"
     return Target(x.name, got, cuts, reason)
@@ -519,6 +538,8 @@ def _reason(step, tensor, position):
         return f"no rule is registered for {step.type}"
     if step.status == FAILED:
         return f"its rule fails: {step.note}"
+    if step.type == "While" and tensor in step.op.inputs[1:]:
+        return "no path inside leads from it to what the loop gives, other than by how many turns it makes"
     if step.type in ("While", "If", "Case"):
         return "no path inside it leads there"
     return _none(step, tensor.name if tensor is not None else "this input")

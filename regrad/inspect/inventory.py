@@ -4,8 +4,9 @@ from regrad.autodiff.overrides import Override
 from regrad.core import gradient_registry
 from regrad.core.func_graph import FuncGraph
 from regrad.core.graph import Graph, get_default_graph
+from regrad.core.tabular import Table
 from regrad.core.traversal import operations_within
-from regrad.inspect.report import Report, Table
+from regrad.inspect.report import Report
 
 
 class Row:

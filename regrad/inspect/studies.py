@@ -9,9 +9,10 @@ from regrad.autodiff.gradients import as_list, gradients
 from regrad.autodiff.overrides import as_overrides
 from regrad.autodiff.partials import element
 from regrad.autodiff.rules import rule_name
+from regrad.core.tabular import Table
 from regrad.inspect.explain import OVERRIDDEN, RULE
-from regrad.inspect.report import Report, Table
-from regrad.inspect.taps import Taps, fetch, part, whole
+from regrad.inspect.report import Report
+from regrad.inspect.taps import Taps, fetch, part, session_for, whole
 
 
 class Study(Report):
@@ -140,9 +141,7 @@ def bias(y, xs, feed_dict=None, session=None, scales=(0.01, 0.1, 1.0), direction
       A `Study`, a row per scale: `correlation` of promised and delivered slopes, `gain` (least squares: delivered = gain *
       promised), and `along`, delivered / promised in the direction of the gradient itself. 1 is unbiased.
     """
-    from regrad.core import context
     from regrad.ops.reduce import reduce_sum
-    from regrad.runtime.session import Session
 
     scales = tuple(scales)
     if not all(isinstance(s, numbers.Real) and s > 0 for s in scales):
@@ -153,7 +152,7 @@ def bias(y, xs, feed_dict=None, session=None, scales=(0.01, 0.1, 1.0), direction
     if any(g is None for g in grads):
         raise ValueError(f"bias: {xs[grads.index(None)].name} gets no gradient; tf.why_none tells why.")
     rng = np.random.RandomState(seed)
-    session = session or context.get_default_session() or Session(graph=total.graph)
+    session, _ = session_for(total.graph, session)
     fed = dict(feed_dict or {})
     got, at = session.run([grads, xs], fed)
     sizes = [float(np.sqrt(np.mean(np.square(x)))) or 1.0 for x in at]

@@ -150,21 +150,40 @@ def whole(gradient):
 
 
 def fetch(tensors, feed_dict, session):
-    """Returns {tensor: value} from one run in `session`, the default session, or a new one."""
+    """Returns {tensor: value} from one run in the session that `session_for` chooses."""
     tensors = list(dict.fromkeys(tensors))
     if not tensors:
         return {}
+    session, own = session_for(tensors[0].graph, session)
+    try:
+        return dict(zip(tensors, session.run(tensors, feed_dict)))
+    except FailedPreconditionError as error:
+        if own:
+            open_ = len(_with_values(tensors[0].graph))
+            there = f", and {open_} sessions of this graph have values" if open_ else ""
+            error.add_note(f"It ran in a session of its own, in which no variable has a value{there}: pass session=..., or "
+                           "call it in the `with` block of the session that has them.")
+        raise
+    finally:
+        if own:
+            session.close()
+
+
+def session_for(graph, session=None):
+    """Returns (the session to run in, whether it was made for this): the one given, the default one, or the open one of the
+    graph whose variables have values, if there is one alone."""
+    from regrad.runtime.session import Session
+
     session = session or context.get_default_session()
     if session is not None and not hasattr(session, "run"):
         raise TypeError(f"session must be a tf.Session, got {session!r}.")
     if session is not None:
-        return dict(zip(tensors, session.run(tensors, feed_dict)))
-    from regrad.runtime.session import Session
+        return session, False
+    there = _with_values(graph)
+    return (there[0], False) if len(there) == 1 else (Session(graph=graph), True)
 
-    with Session(graph=tensors[0].graph) as session:
-        try:
-            return dict(zip(tensors, session.run(tensors, feed_dict)))
-        except FailedPreconditionError as error:
-            error.add_note("It ran in a session of its own, in which no variable has a value: pass session=..., or call it in "
-                           "the `with` block of the session that has them.")
-            raise
+
+def _with_values(graph):
+    from regrad.runtime.session import open_sessions
+
+    return [s for s in open_sessions(graph.root) if s.state]

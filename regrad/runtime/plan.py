@@ -265,13 +265,23 @@ class Plan:
             self.stages[node.stage][node.host].append(node)
         self.stage_of = stage_of
 
+    def tables(self):
+        """Returns the plan as a list of one table: a row for each operation, in the order in which they run."""
+        from regrad.core.tabular import Table
+
+        stages = f" in {len(self.stages)} stages" if len(self.stages) > 1 else ""
+        rows = [(s, "host" if n.host else "device", n.op.type, repr(n.op.name), n.op.location)
+                for s, both in enumerate(self.stages) for nodes in both for n in nodes]
+        return [Table(f"Plan of {len(self.nodes)} operations{stages}, {len(self.feeds)} feeds, {len(self.reads)} variables "
+                      f"read, {len(self.commits)} assigned", ["stage", "on", "type", "operation", "made at"], rows)]
+
     def __str__(self):
-        lines = [f"plan of {len(self.nodes)} operations, {len(self.feeds)} feeds, {len(self.reads)} variables read, "
-                 f"{len(self.commits)} assigned"]
-        for s, (device, host) in enumerate(self.stages):
-            lines += [f"  stage {s}: {len(device)} device operations" + (f", {len(host)} on the host:" if host else "")]
-            lines += [f"    {n.op.type} '{n.op.name}'" for n in host]
-        return "\n".join(lines)
+        return str(self.tables()[0])
+
+    __repr__ = __str__
+
+    def _repr_html_(self):
+        return self.tables()[0].html()
 
 
 def _after(first, ops):

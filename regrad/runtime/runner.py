@@ -301,6 +301,9 @@ class Runner:
         if on_host:
             return self.session.recorder.step(name, "segment (NumPy)", len(segment.nodes),
                                               lambda: segment.run_host(args, seeds))
+        if not segment.compiled:
+            self.session.recorder.step(f"waiting for {name}", "compiler", len(segment.nodes),
+                                       lambda: segment.executable() and None)
         with self.session.xla_context():
             return self.session.recorder.step(name, "segment (XLA)", len(segment.nodes),
                                               lambda: segment.run_compiled(args, seeds, self.session))

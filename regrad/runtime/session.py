@@ -548,3 +548,8 @@ class _PartialRun:
         self.feeds = set(feeds)
         self.values = {}
         self.done = set()
+
+
+def open_sessions(graph):
+    """Returns the sessions of a graph that are not closed."""
+    return [s for s in list(_sessions) if s.graph is graph and not s.closed]

@@ -103,10 +103,10 @@ class Step:
 
     Attributes:
       name: what it was.
-      kind: "segment (XLA)", "segment (NumPy)" or "host".
+      kind: "segment (XLA)", "segment (NumPy)", "host", or "compiler": waiting for a segment to be compiled.
       start, seconds: since the run began, and how long it took, in seconds.
       ops: number of operations.
-      compiled: True when the step was compiled in this run (its time is in `seconds`).
+      compiled: True when something was compiled in this step: elsewhere than in one of "compiler", by a host function.
     """
 
     def __init__(self, name, kind, start, seconds, ops, compiled):
@@ -116,6 +116,8 @@ class Step:
 
 class RunMetadata:
     """What `session.run(..., options=RunOptions(trace_level=...), run_metadata=this)` filled in.
+
+    It prints as two tables, of the steps in order and by time. A second run has no row for waiting for the compiler.
 
     Attributes:
       steps: list of Steps, in order.
@@ -157,11 +159,31 @@ class RunMetadata:
         device = {"device": "/device:CPU:0", "node_stats": nodes}
         return RunMetadataProto(step_stats={"dev_stats": [device]} if self.plan is not None else {})
 
+    def tables(self):
+        """Returns [the steps in order, the steps by time, longest first] as tables."""
+        from regrad.core.tabular import Table
+
+        if self.plan is None:
+            return [Table("No run was recorded: pass options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) to run, too.",
+                          [], [])]
+        whole = max(self.seconds, 1e-12)
+
+        def rows(steps):
+            return [(s.name, s.kind, s.ops, f"{1e3 * s.seconds:.3f}", f"{s.seconds / whole:.0%}") for s in steps]
+
+        columns, rest = ["step", "kind", "ops", "ms", "share"], self.seconds - sum(s.seconds for s in self.steps)
+        between = Step("between the steps", "", 0.0, max(rest, 0.0), "", False)
+        by_time = sorted([*self.steps, between], key=lambda s: -s.seconds)
+        return [Table(f"Run of {1e3 * self.seconds:.3f} ms, {len(self.steps)} steps", columns, rows(self.steps)),
+                Table("By time", columns, rows(by_time))]
+
     def __str__(self):
-        lines = [f"{'step':40} {'kind':16} {'ops':>6} {'ms':>10}  "]
-        lines += [f"{s.name[:40]:40} {s.kind:16} {s.ops:6} {1e3 * s.seconds:10.3f}  {'compiled' if s.compiled else ''}"
-                  for s in self.steps]
-        return "\n".join([*lines, f"{'run':40} {'':16} {'':6} {1e3 * self.seconds:10.3f}"])
+        return "\n\n".join(map(str, self.tables()))
+
+    __repr__ = __str__
+
+    def _repr_html_(self):
+        return "".join(t.html() for t in self.tables())
 
 
 class Timeline:

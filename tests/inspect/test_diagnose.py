@@ -224,3 +224,58 @@ def test_compare_in_a_loop():
     assert inside.least() == 2 and "least" in str(found) and "turn 2" in str(found)
     assert found[inside.name] is inside and inside.rules[0] == "Tanh"
     assert json.loads(found.to_json())["ops"]
+
+
+def broken(op, dy):
+    return 0.0 * dy
+
+
+def exploded(op, dy, default):
+    return [1e9 * g for g in default()]
+
+
+BLAMED = {"zero": broken, "exploding": exploded}
+
+
+@pytest.mark.parametrize("kind", BLAMED)
+def test_an_overridden_operations_rule_is_named(kind):
+    rule = BLAMED[kind]
+    x = tf.placeholder(tf.float32, [2])
+    y = tf.reduce_sum(tf.while_loop(lambda i, a: i < 1, lambda i, a: (i + 1, tf.tanh(a)), [0, x])[1] + tf.tanh(x))
+    found = tf.diagnose(y, x, {x: [0.1, 0.2]}, overrides={"Tanh": rule})
+    problems = [p for p in found.of(kind) if p.type == "Tanh"]
+
+    assert len(problems) == 2
+    for problem in problems:
+        assert f"{rule.__name__} at tests/inspect/test_diagnose.py:{rule.__code__.co_firstlineno}" in problem.what
+        assert "this call" in problem.rule and "look at that rule first" in problem.cure
+
+
+TOOLS = {
+    "diagnose": lambda y, w: tf.diagnose(y, w), "audit": lambda y, w: tf.audit(y, w),
+    "compare": lambda y, w: tf.compare(None, tf.View("again", {"*": rules.default}), y, w),
+    "coverage": lambda y, w: tf.inspect.coverage(y, w), "bias": lambda y, w: tf.inspect.bias(y, w, directions=1, scales=[0.1]),
+    "forward": lambda y, w: tf.inspect.forward_against_reverse(y, w, directions=1),
+    "ablate": lambda y, w: tf.inspect.ablate(y, w, {"Square": rules.scale(2.0)}),
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_session_that_is_there_is_used(tool):
+    w = tf.Variable([1.0, 2.0])
+    y = tf.reduce_sum(tf.square(w))
+    before = tf.Session()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+    assert session.closed
+    session = tf.Session()  # no default session: as in a notebook
+    session.run(tf.global_variables_initializer())
+    assert TOOLS[tool](y, w)
+
+    other = tf.Session()
+    other.run(tf.global_variables_initializer())
+    with pytest.raises(tf.errors.FailedPreconditionError) as caught:
+        TOOLS[tool](y, w)
+    assert tool == "bias" or "2 sessions of this graph have values" in " ".join(caught.value.__notes__)
+    for each in (before, session, other):
+        each.close()

@@ -1,5 +1,6 @@
 """explain_gradients: the rule, the reason and the line of each operation, and the cut where a gradient is None."""
 
+import html
 import json
 import re
 from html.parser import HTMLParser
@@ -352,3 +353,59 @@ def test_a_rule_that_reads_a_tensor_from_outside_a_loop_leaves_the_loop_as_it_wa
     told = tf.explain_gradients(y, x, overrides={"Sin": lambda op, dy: dy * scale})
     assert [s.status for s in told.steps if s.type == "Sin"] == ["overridden"]
     assert (len(loop.attrs["body"].inputs), len(loop.attrs["body"]._ops)) == before
+
+
+def _past(x):
+    @tf.custom_gradient
+    def f(a):
+        return a * x, lambda dy: dy
+
+    return f(tf.ones([2]))
+
+
+def _weighted(x):
+    return tf.tanh(x * 2.0, name="h") * 3.0
+
+
+def _group(graph):
+    return sel.group([graph.get_tensor_by_name("x:0")], [graph.get_tensor_by_name("h:0")])
+
+
+def _name(name):
+    return lambda graph: graph.get_tensor_by_name(name)
+
+
+WAYS = {  # y of x; options of the call, made of the graph; the x asked about, x by default; words of why_none
+    "a way that ends beside one that goes on": (lambda x: tf.stop_gradient(x) * x, {}, None,
+                                                "some ways to it end.*StopGradient"),
+    "all is well": (lambda x: tf.tanh(x) * x, {}, None, "gets a gradient.$"),
+    "a linear function's gradient": (lambda x: tf.gradients(x * 2.0, x)[0], {}, None, "no more than its shape"),
+    "stop_gradients": (lambda x: tf.tanh(x, name="h") * 2.0, {"stop_gradients": _name("h:0")}, None, "Cure: take it out"),
+    "earlier gradients": (lambda x: tf.gradients(x * x * x, x)[0] * 2.0, {"through_gradients": lambda g: False}, None,
+                          "through_gradients=False"),
+    "a group's rule": (_weighted, {"overrides": lambda g: {_group(g): lambda group, dy: [None]}}, None,
+                       "group.*gives None for x:0"),
+    "a condition of a loop": (lambda x: tf.while_loop(lambda i, a: i < x[0], lambda i, a: (i + 1.0, a * 2.0),
+                                                      [0.0, tf.ones([2])])[1], {}, None, "how many turns"),
+    "an assignment": (lambda x: tf.assign(tf.Variable([1.0, 2.0], name="w"), x) * 2.0, {}, "w:0", "takes its place"),
+    "past a function's arguments": (_past, {}, None, "the way leads past them"),
+    "known gradients": (lambda x: tf.tanh(x, name="h") * 2.0,
+                        {"known_gradients": lambda g: {_name("h:0")(g): [1.0, 1.0]}}, None, "gets a gradient.$"),
+    "a rule that stops": (tf.tanh, {"overrides": lambda g: {"Tanh": rules.stop()}}, None, r"'stop\(\)' gives None"),
+    "an unread TensorArray": (lambda x: tf.to_float(tf.TensorArray(tf.float32, 2).unstack(x).size()), {}, None,
+                              "TensorArraySize"),
+}
+
+
+@pytest.mark.parametrize("case", WAYS)
+def test_why_none_says_what_gradients_does(case, fresh_graph):
+    program, options, asked, words = WAYS[case]
+    x = tf.placeholder(tf.float32, [2], name="x")
+    y = program(x)
+    x = x if asked is None else fresh_graph.get_tensor_by_name(asked)
+    options = {key: make(fresh_graph) for key, make in options.items()}
+    said = tf.why_none(y, x, **options)
+
+    assert (tf.gradients(y, x, **options)[0] is None) == (" gets None" in said)
+    assert re.search(words, said, re.S), said
+    assert html.escape(said.split("\n")[0]) in said._repr_html_()

@@ -375,7 +375,7 @@ def test_shapes_computed_from_data(session):
 
 def test_a_plan_prints_what_runs(session):
     y = tf.py_func(lambda v: v, [tf.constant(1.0) * 2.0], tf.float32, name="host")
-    assert "PyFunc 'host'" in str(session.plan(y + 1.0))
+    assert re.search(r"0 +host +PyFunc +'host' +tests/runtime/test_session.py:\d+", str(session.plan(y + 1.0)))
 
 
 def test_an_override_message_names_the_users_line(graph):
@@ -543,3 +543,30 @@ def test_what_numpy_made_is_kept_without_a_copy_and_what_others_have_is_not(monk
         copied.clear()
         session.run([sums.assign(total).op, tf.py_func(np.sum, [total], tf.float32)], {x: given})
         assert len(copied) == 1  # the function might hold on to it
+
+
+def test_a_plan_prints_every_operation_with_its_line(session):
+    x = tf.placeholder(tf.float32, [2])
+    y = tf.py_func(np.sin, [tf.tanh(x, name="t")], tf.float32, name="host") * tf.Variable([1.0, 2.0], name="w")
+    plan = session.plan(y, {x: [0.1, 0.2]})
+    for words in (r"device +Tanh +'t'", r"host +PyFunc +'host'", r"device +Mul +'mul'"):
+        assert re.search(words + r" +tests/runtime/test_session.py:\d+\n?", str(plan))
+    assert repr(plan) == str(plan) and "<td" in plan._repr_html_() and "1 variables read" in str(plan)
+
+
+def test_a_recorded_run_says_what_it_waited_for_and_what_took_longest(session):
+    x = tf.placeholder(tf.float32, [64, 64])
+    y = tf.reduce_sum(tf.matmul(tf.sin(x), tf.cos(x)))
+    assert "No run was recorded" in str(tf.RunMetadata())
+    metadata = tf.RunMetadata()
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    value = np.ones((64, 64), np.float32)
+    kinds = []
+    for _ in range(8):
+        session.run(y, {x: value}, options=options, run_metadata=metadata)
+        kinds.append([s.kind for s in metadata.steps])
+        shares = [float(row[3]) for row in metadata.tables()[1].rows]
+        assert shares == sorted(shares, reverse=True) and len(shares) == len(metadata.steps) + 1
+        assert sum(shares) == pytest.approx(1e3 * metadata.seconds, rel=1e-2, abs=1e-2)
+    assert ["compiler", "segment (XLA)"] in kinds and kinds[-1] == ["segment (XLA)"]
+    assert "By time" in str(metadata) and "segment (XLA)" in metadata._repr_html_() and repr(metadata) == str(metadata)
