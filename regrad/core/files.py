@@ -58,11 +58,11 @@ class Part:
       handle: the system's number of it.
     """
 
-    def __init__(self, path):
-        """Args: path: its place. Raises: OSError."""
+    def __init__(self, path, mode=0o666):
+        """Args: path: its place. mode: as for `os.open`. Raises: OSError."""
         self._path, self.handle = _target(path), None
         remove_left_overs(self._path)
-        self.name, self.handle = _begun(self._path, lambda name: os.open(name, _NEW, 0o666))
+        self.name, self.handle = _begun(self._path, lambda name: os.open(name, _NEW, mode))
         self.file = open(self.handle, "wb", closefd=False)
         with contextlib.suppress(OSError):  # where there is none yet it has the mode of any new file
             os.fchmod(self.handle, stat.S_IMODE(os.stat(self._path).st_mode))

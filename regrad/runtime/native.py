@@ -15,14 +15,16 @@ from regrad.runtime import config, foreign
 @functools.cache
 def library():
     """Returns what a C compiler made of them when Regrad was installed, or None."""
+    try:
+        return ctypes.CDLL(path()) if path() is not None else None
+    except OSError:  # made for another machine
+        return None
+
+
+def path():
+    """Returns the path of the library's file, or None."""
     base = os.path.join(os.path.dirname(__file__), "_native")
-    for suffix in importlib.machinery.EXTENSION_SUFFIXES:
-        if os.path.exists(base + suffix):
-            try:
-                return ctypes.CDLL(base + suffix)
-            except OSError:  # made for another machine
-                return None
-    return None
+    return next((base + suffix for suffix in importlib.machinery.EXTENSION_SUFFIXES if os.path.exists(base + suffix)), None)
 
 
 def function(name):

@@ -437,37 +437,6 @@ def test_of_many_shapes_few_are_kept_and_the_later_ones_compiled_later(session, 
     assert [s.runs_on_host() for s in segments[:8]] == [3] * 8 and [s.runs_on_host() for s in segments[-2:]] == [9, 9]
 
 
-def test_a_damaged_file_of_the_cache_is_not_given_to_llvm(monkeypatch, tmp_path):
-    from jax.experimental import serialize_executable
-
-    from regrad.runtime import disk_cache
-
-    monkeypatch.setattr(tf.config, "cache_dir", str(tmp_path))
-    monkeypatch.setattr(serialize_executable, "serialize", lambda executable: executable)
-    monkeypatch.setattr(serialize_executable, "deserialize_and_load", lambda *stored: stored)
-    disk_cache.store("name", (1, "machine code"))
-    assert disk_cache.load("name") == (1, "machine code")
-    data = (tmp_path / "name").read_bytes()
-    for damaged in (data.replace(b"machine", b"mAchine"), data[:-1], data[:20], b""):
-        (tmp_path / "name").write_bytes(damaged)
-        assert disk_cache.load("name") is None
-
-
-def test_where_jax_keeps_executables_they_are_not_kept_twice(monkeypatch, tmp_path):
-    import jax
-
-    from regrad.runtime import disk_cache
-
-    monkeypatch.setattr(tf.config, "cache_dir", str(tmp_path))
-    assert disk_cache.directory() == str(tmp_path)
-    before = jax.config.jax_compilation_cache_dir
-    jax.config.update("jax_compilation_cache_dir", str(tmp_path / "jax"))
-    try:
-        assert disk_cache.directory() is None
-    finally:
-        jax.config.update("jax_compilation_cache_dir", before)
-
-
 def test_a_structure_of_tensors_is_fed_with_a_structure_of_values():
     state = tf.nn.rnn_cell.LSTMStateTuple(tf.placeholder(tf.float32, [2]), tf.placeholder(tf.float32, [2]))
     total = state.c - state.h
