@@ -291,6 +291,49 @@ def test_pipelines_call_nothing_that_they_name(what, traces):
     assert traces() == [] and MODULE not in sys.modules
 
 
+def test_functions_that_multiply_are_refused():
+    """Sixty functions, each of which calls the next one twice: 2^60 operations in a kilobyte or two."""
+    graph = ProtoGraphDef()
+    for i in range(60):
+        made = graph.library.function.add()
+        made.signature.name = f"f{i}"
+        made.signature.input_arg.add(name="x", type=1)
+        made.signature.output_arg.add(name="y", type=1)
+        for name, taken in (("a", "x"), ("b", "a")):
+            op, taken = "PartitionedCall" if i < 59 else "Neg", taken + ":0" * (taken == "a")
+            called = made.node_def.add(name=name, op=op, input=[taken])
+            if i < 59:
+                called.attr["f"].func.name = f"f{i + 1}"
+        made.ret["y"] = "b:0"
+    x = graph.node.add(name="x", op="Placeholder")
+    x.attr.put("dtype", ProtoAttrValue(type=1))
+    graph.node.add(name="y", op="PartitionedCall", input=["x"]).attr["f"].func.name = "f0"
+    with pytest.raises(ValueError, match="'y' \\(PartitionedCall\\): 'f0' and the functions that it calls .* so often"):
+        tf.import_graph_def(tf.GraphDef.FromString(graph.SerializeToString()))
+
+
+@pytest.mark.parametrize(("op", "attrs", "says"), [
+    ("Const", {"value": NAMED}, "a constant's value is an array"), ("Const", {"value": 3}, "a constant's value is"),
+    ("Const", {}, "a constant's value is an array"), ("Sum", {"keep_dims": "x"}, "'keep_dims': Sum has a number there"),
+    ("StringJoin", {"separator": 3}, "'separator': StringJoin has text there"),
+    ("Shape", {"out_type": [1]}, "'out_type': Shape has a dtype there"),
+    ("Unpack", {"num": 2**31 - 1}, "'num': Unpack would have 2147483647 outputs"),
+    ("Split", {"num_split": 2**62}, "'num_split': Split would have"),
+    ("DynamicPartition", {"num_partitions": 10**7}, "'num_partitions': DynamicPartition would have"),
+    ("MaxPool", {"ksize": 3, "strides": 3, "padding": "SAME"}, "'n' \\(MaxPool\\): its attributes or inputs do not fit")])
+def test_attributes_of_another_kind_are_refused_when_the_graph_is_read(op, attrs, says):
+    graph = ProtoGraphDef()
+    graph.node.add(name="x", op="Placeholder").attr.put("dtype", ProtoAttrValue(type=7 if op == "StringJoin" else 1))
+    graph.node[0].attr.put("shape", ProtoAttrValue(shape=tf.TensorShape([1, 4, 4, 1]).as_proto()))
+    graph.node.add(name="i", op="Placeholder").attr.put("dtype", ProtoAttrValue(type=3))
+    node = graph.node.add(name="n", op=op, input={"Const": [], "Sum": ["x", "i"], "Split": ["i", "x"],
+                                                  "DynamicPartition": ["x", "i"]}.get(op, ["x"]))
+    for key, value in attrs.items():
+        node.attr.put(key, stored(value))
+    with pytest.raises(ValueError, match=says):
+        tf.import_graph_def(tf.GraphDef.FromString(graph.SerializeToString()))
+
+
 # -- loading writes no files --------------------------------------------------------------------------------------------------
 def _writing(kind, path):
     with tf.Graph().as_default() as graph:
@@ -440,6 +483,33 @@ def test_how_a_model_is_trained_runs_no_code(asked, tmp_path, traces):
     with pytest.raises((ValueError, TypeError)):
         tf.keras.models.load_model(str(tmp_path / "m.h5"))
     assert traces() == [] and MODULE not in sys.modules
+
+
+@pytest.mark.parametrize("how", ["a link to a file", "a link in the file to such a link", "raw bytes", "a virtual dataset"])
+@pytest.mark.parametrize("reader", ["load_weights", "load_model"])
+def test_values_of_hdf5_lie_in_the_file_itself(how, reader, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    secret = np.arange(2, dtype=np.float32).reshape(2, 1)
+    with h5py.File(tmp_path / "secret.h5", "w") as file:
+        file["key"] = secret
+    (tmp_path / "secret.bin").write_bytes(secret.tobytes())
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,), name="d")])
+    path = str(tmp_path / "m.h5")
+    model.save(path)
+    with h5py.File(path, "a") as file:
+        group, name = file["model_weights/d"], model.weights[0].name
+        del group[name]
+        if how == "raw bytes":
+            group.create_dataset(name, (2, 1), "f4", external=[(str(tmp_path / "secret.bin"), 0, 8)])
+        elif how == "a virtual dataset":
+            layout = h5py.VirtualLayout((2, 1), "f4")
+            layout[:] = h5py.VirtualSource(str(tmp_path / "secret.h5"), "key", (2, 1))
+            group.create_virtual_dataset(name, layout)
+        else:
+            file["link"] = h5py.ExternalLink(str(tmp_path / "secret.h5"), "key")
+            group[name] = h5py.SoftLink("/link") if "in the file" in how else file.get("link", getlink=True)
+    with pytest.raises(ValueError, match="lies in another file, which is not read"):
+        model.load_weights(path) if reader == "load_weights" else tf.keras.models.load_model(path)
 
 
 def test_other_readers_take_data(tmp_path, traces, monkeypatch):

@@ -20,6 +20,17 @@ const_op = define_op("Const", "", attrs={"value": None, "dtype": None},
                      infer=lambda *, value, dtype: Known(value, dtype),
                      lower=lambda b, *, value, dtype: value)
 
+
+def _constant_of_file(attrs):
+    value, dtype = attrs["value"], attrs["dtype"]
+    if not isinstance(value, (np.ndarray, np.generic)) or dtype is not None and value.dtype != as_dtype(dtype).as_numpy_dtype:
+        given = value.dtype if isinstance(value, (np.ndarray, np.generic)) else f"{value!r:.100}"
+        raise ValueError(f"a constant's value is an array of its dtype, {getattr(dtype, 'name', dtype)!r:.100}; it is {given}.")
+    return attrs
+
+
+const_op.extra["from_file"] = _constant_of_file
+
 _conversions: list = []  # (priority, base types, function), least priority first
 
 

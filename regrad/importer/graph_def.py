@@ -47,8 +47,11 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     functions = checked_functions(functions)
     graph = get_default_graph()
     given = {k if ":" in k else k + ":0": convert_to_tensor(v) for k, v in (input_map or {}).items()}
-    with graph.name_scope(name if name is not None else "import"):
-        region, used = import_nodes(graph_def, given, functions)
+    try:
+        with graph.name_scope(name if name is not None else "import"):
+            region, used = import_nodes(graph_def, given, functions)
+    except RecursionError:
+        raise ValueError("graph_def: its functions, branches or loops are nested too deeply to be imported.") from None
     ops = region.ops
     for op in ops.values():
         if "_class" in op.attrs:

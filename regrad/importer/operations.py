@@ -3,10 +3,12 @@
 import importlib
 import itertools
 
+import numpy as np
+
 from regrad.core import device as devices
 from regrad.core import dtypes, gradient_registry
 from regrad.core.copying import copied_bodies
-from regrad.core.errors import nearest
+from regrad.core.errors import OpError, nearest
 from regrad.core.graph_def import plain
 from regrad.core.graph_proto import Lost, StoredBody, supplied
 from regrad.core.opdef import find_op, op_types
@@ -19,14 +21,27 @@ def add_operation(graph, node, inputs, functions):
       functions: {name in the file, or of the node: function}, what a node that was read from a file may call.
 
     Raises:
-      ValueError: no such op type, another number of inputs, or attributes that are Python objects of another process.
+      ValueError: no such op type, another number of inputs, or attributes that do not fit.
     """
     old = node.operation
     if old is not None and old.type == node.op:
+        return _made(graph, node, inputs, functions, old)
+    try:
+        return _made(graph, node, inputs, functions, None)
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # which an attribute of another kind leads to
+        if isinstance(error, (OpError, ValueError)):
+            raise
+        raise ValueError(f"NodeDef '{node.name}' ({node.op}): its attributes or inputs do not fit, {type(error).__name__}: "
+                         f"{error}") from error
+
+
+def _made(graph, node, inputs, functions, old):
+    """Returns the operation of a node; `old` is the one that the node was made of in this process, or None."""
+    if old is not None:
         attrs = {k: _attr(node, k, v) for k, v in old.attrs.items()}
         opdef, groups, attrs = old.opdef, old.groups, copied_bodies(old, attrs, graph, inputs)
     else:
-        old, (opdef, groups, attrs) = None, described(node, inputs)
+        opdef, groups, attrs = described(node, inputs)
         attrs |= {key: supplied(functions, node.name, attrs[key]) for key in opdef.extra.get("functions", ())
                   if isinstance(attrs[key], Lost) or not callable(attrs[key])}
         attrs = _made_bodies(opdef, attrs, graph, inputs, functions)
@@ -60,6 +75,23 @@ def _attr(node, key, default):
         raise ValueError(f"NodeDef '{node.name}', attribute {key!r}: {error}") from None
 
 
+_KINDS = (((bool, int, float, np.bool_, np.number), "a number"), ((str, bytes), "text"), (dtypes.DType, "a dtype"))
+
+
+_OF_OUTPUTS = frozenset(("num", "num_partitions", "num_sparse", "num_split", "top_paths"))  # which count outputs
+
+
+def _checked(node, key, value, default):
+    """Returns an attribute's value; ValueError where it is of another kind than the default of its op type, or an operation
+    would have more outputs than any has."""
+    if key in _OF_OUTPUTS and isinstance(value, int) and value > 1_000_000:
+        raise ValueError(f"NodeDef '{node.name}', attribute {key!r}: {node.op} would have {value} outputs.")
+    for kind, word in _KINDS:
+        if isinstance(default, kind) and value is not None and not isinstance(value, kind):
+            raise ValueError(f"NodeDef '{node.name}', attribute {key!r}: {node.op} has {word} there, got {value!r:.100}.")
+    return value
+
+
 def _check_types(node, opdef, inputs, groups):
     """Raises ValueError for inputs of dtypes that the op type does not take together."""
     types, rest = {}, iter(inputs)
@@ -89,9 +121,12 @@ def described(node, inputs):
         raise ValueError(f"Op type not registered '{node.op}' in Regrad, of node '{node.name}'{nearest(node.op, op_types())}")
     attrs = {}
     for key, default in opdef.attrs.items():
-        attrs[key] = _attr(node, key, default)
+        attrs[key] = _checked(node, key, _attr(node, key, default), default)
     if "from_file" in opdef.extra:
-        attrs = opdef.extra["from_file"](attrs)
+        try:
+            attrs = opdef.extra["from_file"](attrs)
+        except ValueError as error:
+            raise ValueError(f"NodeDef '{node.name}' ({node.op}): {error}") from None
     lists = [i for i, arg in enumerate(opdef.args) if arg.is_list]
     if not lists:
         return opdef, None, attrs

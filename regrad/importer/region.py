@@ -18,6 +18,8 @@ from regrad.importer.operations import add_operation
 from regrad.importer.recorded import add_unimported, without_recorded
 from regrad.importer.structure import ENTERS, FLOW, Choice, Loop, Structure, full
 
+_MOST = 1_000_000  # nodes that calls may come to: fifty functions that call each other twice would be more than there are atoms
+
 
 class Library:
     """The functions of a graph.
@@ -34,9 +36,27 @@ class Library:
         self._made = {}
         self.calls = []
         self.given = given
+        self._sizes = {}
 
     def __contains__(self, name):
         return name in self._definitions
+
+    def check_size(self, name, asked_by):
+        """Raises ValueError where a call of a function, with the calls in it, comes to too many operations."""
+        if self._size(name) > _MOST:
+            raise ValueError(f"Node '{asked_by.name}' ({asked_by.op}): {name!r} and the functions that it calls call each "
+                             f"other so often that they come to more than {_MOST} operations; a call is imported as what it runs.")
+
+    def _size(self, name):
+        if name not in self._sizes:
+            self._sizes[name] = 0  # while it is asked for: a function that calls itself is refused where it is called
+            self._sizes[name] = sum(1 + sum(map(self._size, self._called_by(node)))
+                                    for node in self._definitions[name].node_def)
+        return self._sizes[name]
+
+    def _called_by(self, node):
+        named = [f.name for attr in node.attr.values() for f in (attr.func, *attr.list.func)]
+        return [name for name in (node.op, *named) if name in self._definitions]
 
     def function(self, name, attrs, asked_by):
         """Returns (Function, Structure of its nodes).
@@ -337,6 +357,7 @@ class Region:
         if function.name in self.library.calls:
             raise ValueError(f"Node '{node.name}' ({node.op}): the function {function.name!r} calls itself, and calls are "
                              "imported as what they run.")
+        self.library.check_size(function.name, node)
         scope = f"{self.scope}/{node.name}" if self.scope else node.name
         region = Region(structure, self.library, None, bound=zip(function.arguments, arguments), scope=scope)
         self.library.calls.append(function.name)

@@ -71,12 +71,12 @@ def load_model(filepath, custom_objects=None, compile=True):
             raise ValueError(f"No model config found in the file {path}: it holds the values of variables only. Make the model "
                              "as it was made, and call its `load_weights`.")
         model = configs.deserialize(_json(file.attrs["model_config"]))
-        weights.take_groups(file["model_weights"], model)
+        weights.take_groups(weights.inside(file, "model_weights"), model)
         if compile and "training_config" in file.attrs:
             asked = _json(file.attrs["training_config"])
             model.compile(optimizers.deserialize(asked["optimizer_config"]), **{n: _listed(asked.get(n)) for n in _TRAINING})
             if "optimizer_weights" in file:
-                _take_optimizer(file["optimizer_weights"], model)
+                _take_optimizer(weights.inside(file, "optimizer_weights"), model)
         elif compile:
             warn(f"{path} does not say how the model is trained: call its `compile` before `fit`.")
     return model
@@ -93,7 +93,7 @@ def _listed(given):
 
 def _take_optimizer(group, model):
     model._compiled.function(TRAIN, False)  # which makes the optimizer's variables
-    values = [np.asarray(group[name]) for name in weights.texts(group.attrs["weight_names"])]
+    values = [np.asarray(weights.inside(group, name)) for name in weights.texts(group.attrs["weight_names"])]
     variables = model.optimizer.weights
     if [v.shape for v in values] != [tuple(v.shape.as_list()) for v in variables]:
         warn("The state of the optimizer does not fit the model, and begins anew.")

@@ -59,8 +59,8 @@ def load(model, filepath, by_name=False, skip_mismatch=False):
     if _is_hdf5(path) or os.path.isfile(path):
         _check_made(model)
         with h5py_module().File(path, "r") as file:
-            take_groups(file["model_weights"] if "layer_names" not in file.attrs and "model_weights" in file else file, model,
-                         by_name, skip_mismatch)
+            whole = "layer_names" not in file.attrs and "model_weights" in file
+            take_groups(inside(file, "model_weights") if whole else file, model, by_name, skip_mismatch)
         return None
     if by_name:
         raise NotImplementedError("Weights may only be loaded based on topology into Models when loading TensorFlow-formatted "
@@ -208,6 +208,18 @@ def hdf5_in_place_of(path):
         target.write(image)
 
 
+def inside(group, name):
+    """Returns what a group of HDF5 has under a name, a group or dataset.
+
+    Raises:
+      ValueError: it lies in another file; a file of HDF5 may name any, which would be read with the rights of whoever loads it.
+    """
+    found = group[name]
+    if found.file.filename != group.file.filename or getattr(found, "external", None) or getattr(found, "is_virtual", False):
+        raise ValueError(f"{name!r} lies in another file, which is not read: have the model saved as one file.")
+    return found
+
+
 def texts(values):
     """Returns strings for what HDF5 gives for them."""
     return [v.decode() if isinstance(v, bytes) else v for v in values]
@@ -227,7 +239,7 @@ def put_groups(file, model):
 
 def take_groups(file, model, by_name=False, skip_mismatch=False):
     """Gives a model's variables the values in a group of HDF5 that has a group for each layer."""
-    groups = [(name, texts(file[name].attrs["weight_names"])) for name in texts(file.attrs["layer_names"])]
+    groups = [(name, texts(inside(file, name).attrs["weight_names"])) for name in texts(file.attrs["layer_names"])]
     if by_name:
         of_name = {}
         for layer in model.layers:
@@ -241,7 +253,7 @@ def take_groups(file, model, by_name=False, skip_mismatch=False):
         pairs = [(layer, *group) for layer, group in zip(layers, groups)]
     triples = []
     for layer, name, names in pairs:
-        values, variables = [np.asarray(file[name][n]) for n in names], layer.weights
+        values, variables = [np.asarray(inside(file, f"{name}/{n}")) for n in names], layer.weights
         fits = len(values) == len(variables) and all(
             tuple(value.shape) == tuple(v.shape.as_list()) for v, value in zip(variables, values))
         if fits or not skip_mismatch:
@@ -252,4 +264,4 @@ def take_groups(file, model, by_name=False, skip_mismatch=False):
     _set(model, triples)
 
 
-__all__ = ["Loaded", "h5py_module", "hdf5_in_place_of", "load", "put_groups", "save", "take_groups", "texts"]
+__all__ = ["Loaded", "h5py_module", "hdf5_in_place_of", "inside", "load", "put_groups", "save", "take_groups", "texts"]
