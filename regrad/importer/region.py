@@ -45,7 +45,7 @@ class Library:
         """Raises ValueError where a call of a function, with the calls in it, comes to too many operations."""
         if self._size(name) > _MOST:
             raise ValueError(f"Node '{asked_by.name}' ({asked_by.op}): {name!r} and the functions that it calls call each "
-                             f"other so often that they come to more than {_MOST} operations; a call is imported as what it runs.")
+                             f"other so often that they come to over {_MOST} operations; a call is imported as what it runs.")
 
     def _size(self, name):
         if name not in self._sizes:
