@@ -7,6 +7,7 @@ import contextlib
 
 from regrad.core import nest
 from regrad.core.lazy import names_of
+from regrad.core.shown import Shown
 
 __getattr__, __dir__ = names_of(__name__, {})[:2]
 
@@ -18,7 +19,7 @@ class ReduceOp:
     MEAN = "MEAN"
 
 
-class Strategy:
+class Strategy(Shown):
     """The strategy of one replica; `tf.distribute.get_strategy()` returns it."""
 
     num_replicas_in_sync = 1
@@ -66,7 +67,7 @@ class MirroredStrategy(Strategy):
                                   "out, and run what stands in its scope.")
 
 
-class ReplicaContext:
+class ReplicaContext(Shown):
     """Where the one replica stands; `tf.distribute.get_replica_context()` returns it."""
 
     num_replicas_in_sync = 1

@@ -13,6 +13,7 @@ import warnings
 from regrad.core import source
 from regrad.core.arguments import unexpected
 from regrad.core.errors import RegradWarning, nearest
+from regrad.core.shown import Shown
 
 
 class Error(ValueError):
@@ -85,7 +86,7 @@ class _Flag:
         self.present += 1
 
 
-class FlagValues:
+class FlagValues(Shown):
     """All options as attributes. They are read from sys.argv when first asked for; setting one overrides it."""
 
     def __init__(self):

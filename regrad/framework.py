@@ -7,9 +7,10 @@ from regrad.core.dtypes import as_dtype
 from regrad.core.func_graph import FuncGraph
 from regrad.core.graph import Graph, get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
+from regrad.core.shown import Shown
 
 
-class name_scope:
+class name_scope(Shown):
     """Context manager that prefixes the names of ops; yields the scope with its slash.
 
     Args:

@@ -11,6 +11,7 @@ import shutil
 from regrad.core import errors
 from regrad.core.errors import AlreadyExistsError
 from regrad.core.files import in_place_of, make_folders, translated
+from regrad.core.shown import Shown
 
 __all__ = ["Copy", "DeleteRecursively", "Exists", "FastGFile", "GFile", "Glob", "IsDirectory", "ListDirectory", "MakeDirs",
            "MkDir", "Open", "Remove", "Rename", "Stat", "Walk"]
@@ -21,7 +22,7 @@ def _refuse_existing(path, overwrite):
         raise AlreadyExistsError(None, None, f"{os.fspath(path)} already exists; pass overwrite=True to replace it")
 
 
-class GFile:
+class GFile(Shown):
     """A file, opened when it is first used.
 
     Args:

@@ -13,6 +13,7 @@ import sys
 from regrad.core.files import in_place_of
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
+from regrad.core.shown import Shown
 
 # -- floating operations --------------------------------------------------------------------------------------
 
@@ -105,7 +106,7 @@ def _float_ops(graph):
 # -- options ---------------------------------------------------------------------------------------------------
 
 
-class ProfileOptionBuilder:
+class ProfileOptionBuilder(Shown):
     """Makes options of `profile`, step by step; `build` gives them. Each `with_...` returns the builder."""
 
     def __init__(self, options=None):

@@ -6,6 +6,7 @@ import zlib
 from regrad.core.errors import FailedPreconditionError
 from regrad.core.files import Growing, Part, replaceable, translated
 from regrad.core.records import framed, read_records
+from regrad.core.shown import Shown
 
 __all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]
 
@@ -20,7 +21,7 @@ _TYPES = {None: "", "": "", 0: "", 1: "ZLIB", 2: "GZIP", "ZLIB": "ZLIB", "GZIP":
 _WINDOW = {"ZLIB": zlib.MAX_WBITS, "GZIP": 16 + zlib.MAX_WBITS}  # the second asks for gzip's head and end
 
 
-class TFRecordOptions:
+class TFRecordOptions(Shown):
     """Options of TFRecord files: `compression_type`, one of TFRecordCompressionType or "", "ZLIB", "GZIP"."""
 
     compression_type_map = {0: "", 1: "ZLIB", 2: "GZIP"}
@@ -38,7 +39,7 @@ class TFRecordOptions:
         return options.compression if isinstance(options, TFRecordOptions) else _TYPES[options]
 
 
-class TFRecordWriter:
+class TFRecordWriter(Shown):
     """Writes a TFRecord file, one byte string after the other.
 
     The file has its name from the first `flush`, or from `close`, on: a program that is killed leaves no half of one, and what

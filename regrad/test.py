@@ -19,6 +19,7 @@ from regrad.core.dtypes import as_dtype
 from regrad.core.errors import InvalidArgumentError, OpError
 from regrad.core.graph import get_default_graph, reset_default_graph
 from regrad.core.operation import Tensor
+from regrad.core.shown import Shown
 from regrad.ops.random import DEFAULT_GRAPH_SEED
 from regrad.runtime.session import Session
 
@@ -61,7 +62,7 @@ def gpu_device_name():
     return ""
 
 
-class Benchmark:
+class Benchmark(Shown):
     """Base of benchmarks, which run nothing here: a timing is taken with `make bench`."""
 
     def report_benchmark(self, iters=None, cpu_time=None, wall_time=None, throughput=None, extras=None, name=None,

@@ -10,6 +10,7 @@ from regrad.core import source
 from regrad.core.errors import RegradWarning
 from regrad.core.graph import get_default_graph
 from regrad.core.override_blocks import Block
+from regrad.core.shown import Shown
 from regrad.core.traversal import operations_within
 
 
@@ -127,7 +128,7 @@ class _Blocks(threading.local):
 open_blocks = _Blocks()  # of `overriding`, innermost last
 
 
-class overriding(Block):
+class overriding(Shown, Block):
     """Context manager: overrides for every `gradients()` call inside the block, those of optimizers and libraries too.
 
         with tf.overriding({"Relu": guided}):

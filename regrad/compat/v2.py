@@ -9,6 +9,7 @@ import re
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor as _converted
 from regrad.core.graph import get_default_graph
+from regrad.core.shown import Shown
 from regrad.ops import array, indexing, layout, random, reduce
 from regrad.ops.compare import where_v2 as where  # noqa: F401 - part of this namespace
 from regrad.ops.flow import cond as _cond
@@ -98,7 +99,7 @@ reduce_max, reduce_min = _reduction(reduce.reduce_max), _reduction(reduce.reduce
 reduce_mean, reduce_logsumexp = _reduction(reduce.reduce_mean), _reduction(reduce.reduce_logsumexp)
 
 
-class Module:
+class Module(Shown):
     """Base class of objects that hold variables, and other modules, in attributes, lists and dictionaries.
 
     Args:

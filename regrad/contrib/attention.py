@@ -10,6 +10,7 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import int32
 from regrad.core.graph import get_default_graph
 from regrad.core.shapes import TensorShape
+from regrad.core.shown import Shown
 from regrad.layers.core import Dense
 from regrad.nn.rnn_cell import RNNCell
 from regrad.ops import array, math, nn
@@ -29,7 +30,7 @@ def hardmax(logits, name=None):
         return one_hot(argmax(logits, -1), array.shape(logits)[-1], dtype=logits.dtype)
 
 
-class AttentionMechanism:
+class AttentionMechanism(Shown):
     """Base class: scores of a query against a memory. A subclass gives `_score(query)`, [batch, time of the memory].
 
     Attributes:

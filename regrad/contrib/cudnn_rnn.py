@@ -8,6 +8,7 @@ from regrad.contrib.lstm_block import LSTMBlockCell
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype, float16, float32, float64
 from regrad.core.shapes import TensorShape
+from regrad.core.shown import Shown
 from regrad.layers.base import InputSpec, Layer
 from regrad.layers.core import smart_cond
 from regrad.nn.functions import dropout as drop
@@ -24,7 +25,7 @@ CUDNN_RNN_UNIDIRECTION, CUDNN_RNN_BIDIRECTION = "unidirectional", "bidirectional
 CUDNN_INPUT_LINEAR_MODE, CUDNN_INPUT_AUTO_MODE = "linear_input", "auto_select"
 
 
-class _Started:
+class _Started(Shown):
     """A cell whose kernels, of inputs and states together or of one of them, and biases begin as a layer says."""
 
     _starts = None

@@ -6,6 +6,7 @@ from regrad.core import dtypes, nest
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.operation import Tensor
 from regrad.core.shapes import TensorShape
+from regrad.core.shown import Shown
 from regrad.nn.embedding import embedding_lookup
 from regrad.ops import array, math
 from regrad.ops.compare import equal, greater_equal, logical_not, logical_or, where_v2
@@ -16,7 +17,7 @@ from regrad.ops.tensor_array import TensorArray
 from regrad.variables.scope import variable_scope
 
 
-class Decoder:
+class Decoder(Shown):
     """Base class: what `dynamic_decode` runs. A subclass gives all of these."""
 
     #: True: `step` says itself which sequences are finished; else whichever finished once stays so.
@@ -183,7 +184,7 @@ def _size_structure(size):
 
 
 # -- helpers ----------------------------------------------------------------------------------------------
-class Helper:
+class Helper(Shown):
     """Base class: where a decoder's inputs come from. A subclass gives all of these."""
 
     sample_ids_shape = TensorShape([])

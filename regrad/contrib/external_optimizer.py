@@ -7,13 +7,14 @@ from regrad.core.context import get_default_session
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
+from regrad.core.shown import Shown
 from regrad.ops.array import concat, placeholder, reshape, zeros_like
 from regrad.ops.control import group
 
 _INFINITE = (-np.inf, np.inf)
 
 
-class ExternalOptimizerInterface:
+class ExternalOptimizerInterface(Shown):
     """What optimizers that work on one vector of numbers need: subclasses write `_minimize`.
 
     Args:

@@ -1,11 +1,12 @@
 """Networks over whole sequences, made of cells, or of others turned round: `LSTMBlockFusedCell` is of this kind too."""
 
+from regrad.core.shown import Shown
 from regrad.nn.rnn import dynamic_rnn, static_rnn
 from regrad.ops import array
 from regrad.ops.layout import reverse, reverse_sequence
 
 
-class FusedRNNCellAdaptor:
+class FusedRNNCellAdaptor(Shown):
     """A cell as a network over sequences.
 
     Args:
@@ -33,7 +34,7 @@ class FusedRNNCellAdaptor:
         return (outputs if listed else array.stack(outputs)), state
 
 
-class TimeReversedFusedRNN:
+class TimeReversedFusedRNN(Shown):
     """A network over sequences that reads each from its end; the outputs stand where their inputs stood.
 
     Args:

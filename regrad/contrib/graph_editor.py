@@ -15,6 +15,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.copying import copy_op
 from regrad.core.graph import Graph
 from regrad.core.operation import Operation, Tensor
+from regrad.core.shown import Shown
 
 __all__ = [
     "ControlOutputs", "SubGraphView", "Transformer", "TransformerInfo", "add_control_inputs", "bypass", "check_cios",
@@ -92,7 +93,7 @@ def get_consuming_ops(ts):
     return list(dict.fromkeys(op for t in make_list_of_t(ts, allow_graph=False) for op in t.consumers()))
 
 
-class ControlOutputs:
+class ControlOutputs(Shown):
     """Which operations wait for an operation: the control inputs of a graph the other way round."""
 
     def __init__(self, graph):
@@ -327,7 +328,7 @@ def get_within_boundary_ops(ops, seed_ops, boundary_ops=(), inclusive=True, cont
 
 
 # -- views ------------------------------------------------------------------------------------------
-class SubGraphView:
+class SubGraphView(Shown):
     """A part of a graph: operations, with inputs and outputs in an order that may be chosen.
 
     Attributes:
@@ -508,7 +509,7 @@ ph = make_placeholder_from_dtype_and_shape
 
 
 # -- copies -----------------------------------------------------------------------------------------
-class TransformerInfo:
+class TransformerInfo(Shown):
     """What became of a copied part: `transformed` leads from an original to its copy, `original` back."""
 
     def __init__(self, transformed_ops, transformed_ts, graph, graph_, scope, scope_):
@@ -540,7 +541,7 @@ class TransformerInfo:
         return f"TransformerInfo of {len(self._transformed_ops)} operations, from scope {self._scope!r} to {self._scope_!r}"
 
 
-class Transformer:
+class Transformer(Shown):
     """Copies parts of graphs: `Transformer()(sgv, dst_graph, dst_scope)`.
 
     Attributes that may be set to functions:

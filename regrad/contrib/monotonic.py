@@ -5,6 +5,7 @@ import numpy as np
 from regrad.contrib.attention import BahdanauAttention, LuongAttention
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
+from regrad.core.shown import Shown
 from regrad.ops import array, clip, math
 from regrad.ops.compare import greater, where_v2
 from regrad.ops.cumulative import cumprod, cumsum
@@ -53,7 +54,7 @@ def monotonic_attention(p_choose_i, previous_attention, mode):
     raise ValueError("mode must be 'recursive', 'parallel', or 'hard'.")
 
 
-class _Monotonic:
+class _Monotonic(Shown):
     """What the two kinds share: a bias of the score, noise, and alignments that follow from the last ones."""
 
     def _settings(self, sigmoid_noise, sigmoid_noise_seed, score_bias_init, mode):

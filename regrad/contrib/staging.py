@@ -2,11 +2,12 @@
 
 from regrad.core.dtypes import as_dtype
 from regrad.core.shapes import TensorShape
+from regrad.core.shown import Shown
 from regrad.ops.array import identity
 from regrad.ops.queues import FIFOQueue
 
 
-class StagingArea:
+class StagingArea(Shown):
     """Keeps tuples of tensors, the oldest of which `get` gives: a FIFOQueue by other names.
 
         area = tf.contrib.staging.StagingArea([tf.float32])

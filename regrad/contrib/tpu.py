@@ -9,6 +9,7 @@ import contextlib
 from regrad import logging
 from regrad.compat.decorators import fn_args
 from regrad.core.dtypes import bfloat16, float32
+from regrad.core.shown import Shown
 from regrad.estimator.estimator import Estimator
 from regrad.estimator.run_config import RunConfig as _RunConfig
 from regrad.estimator.spec import EstimatorSpec, ModeKeys
@@ -22,7 +23,7 @@ __all__ = ["CrossShardOptimizer", "InputPipelineConfig", "RunConfig", "TPUConfig
 _BATCH_SIZE, _RESERVED = "batch_size", ("batch_size", "context")
 
 
-class InputPipelineConfig:
+class InputPipelineConfig(Shown):
     """Where input functions run; there is one place."""
 
     PER_SHARD_V1, PER_HOST_V1, PER_HOST_V2, BROADCAST, SLICED = 1, 2, 3, 4, 5

@@ -8,6 +8,7 @@ import sys
 
 from regrad.core import source
 from regrad.core.errors import nearest
+from regrad.core.shown import Shown
 from regrad.core.tf_op_types import OP_TYPES
 
 # Op types that differ only by the TF release that made them; an entry or an override under one name serves both.
@@ -137,7 +138,7 @@ def names():
     return _rules.keys()
 
 
-class RegisterGradient:
+class RegisterGradient(Shown):
     """Decorator that registers a gradient rule under an op type or any other name.
 
         @tf.RegisterGradient("HalfGrad")

@@ -21,6 +21,7 @@ from regrad.core.operation import Tensor
 from regrad.core.reading import each
 from regrad.core.records import opened, read_records
 from regrad.core.shapes import TensorShape, as_dims, compatible, text
+from regrad.core.shown import Shown
 from regrad.core.traversal import operations_within
 from regrad.data.iterator import Scope, make_initializable_iterator, make_one_shot_iterator
 from regrad.data.structure import is_nested, leaves, leaves_up_to, packed
@@ -318,7 +319,7 @@ class Dataset:
         return found
 
 
-class Options:
+class Options(Shown):
     """Accepted by `Dataset.with_options`; nothing here depends on it."""
 
 

@@ -11,6 +11,7 @@ from regrad.core.errors import FailedPreconditionError, InvalidArgumentError, Ou
 from regrad.core.opdef import Spec
 from regrad.core.operation import Tensor
 from regrad.core.shapes import TensorShape, as_dims, compatible
+from regrad.core.shown import Shown
 from regrad.data.structure import leaves, leaves_up_to, packed
 from regrad.ops.queues import define_handle, kept_op
 
@@ -116,7 +117,7 @@ oneshotiterator_op.extra["hidden_inputs"] = lambda op: op.attrs["spec"].tensors
 
 
 # -- the class ----------------------------------------------------------------------------------------
-class Iterator:
+class Iterator(Shown):
     """Gives the elements of datasets, one a run.
 
     Attributes:
@@ -142,6 +143,9 @@ class Iterator:
         types = [dtypes.as_dtype(t) for t in leaves(output_types)]
         handle = iteratorfromstringhandle_op(string_handle)[0]
         return Iterator(handle, None, packed(output_types, types), _dims(output_types, output_shapes))
+
+    def _said(self):
+        return {"shapes": self.output_shapes, "types": self.output_types}
 
     @property
     def initializer(self):

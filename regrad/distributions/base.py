@@ -10,6 +10,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
 from regrad.core.graph import get_default_graph
 from regrad.core.shapes import TensorShape
+from regrad.core.shown import Shown
 from regrad.ops import array, check, math, operators  # noqa: F401
 from regrad.ops.compare import logical_not, where_v2
 from regrad.ops.control import with_dependencies
@@ -408,7 +409,7 @@ def cross_entropy(ref, other, allow_nan_stats=True, name=None):
         return ref.entropy() + kl_divergence(ref, other, allow_nan_stats=allow_nan_stats)
 
 
-class RegisterKL:
+class RegisterKL(Shown):
     """Decorator that registers a function (a, b, name=None) for the divergence of two classes and what derives from them."""
 
     def __init__(self, dist_cls_a, dist_cls_b):

@@ -17,6 +17,7 @@ from regrad.core.errors import NotFoundError
 from regrad.core.files import FolderPart, remove_left_overs, translated
 from regrad.core.graph import Graph, get_default_graph
 from regrad.core.graph_keys import GraphKeys
+from regrad.core.shown import Shown
 from regrad.data.dataset import Dataset
 from regrad.data.iterator import make_initializable_iterator
 from regrad.estimator.export import outputs_of, signatures_of
@@ -47,7 +48,7 @@ from regrad.train.warm_starting import WarmStartSettings, warm_start
 _GLOBAL_STEP = GraphKeys.GLOBAL_STEP
 
 
-class Estimator:
+class Estimator(Shown):
     """Trains, evaluates and uses the model that `model_fn` describes; its variables live in the checkpoints of `model_dir`.
 
         def model_fn(features, labels, mode, params):

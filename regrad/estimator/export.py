@@ -5,6 +5,7 @@ import collections
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.operation import Tensor
+from regrad.core.shown import Shown
 from regrad.ops.array import placeholder
 from regrad.ops.files import parse_example
 from regrad.ops.sparse import SparseTensor
@@ -92,7 +93,7 @@ def build_raw_serving_input_receiver_fn(features, default_batch_size=None):
 
 
 # -- what it gives -------------------------------------------------------------------------------------
-class ExportOutput:
+class ExportOutput(Shown):
     """Base class of outputs: `as_signature_def(receiver_tensors)`."""
 
     def as_signature_def(self, receiver_tensors):

@@ -5,10 +5,11 @@ import os
 
 from regrad import logging
 from regrad.core.files import remove_folder
+from regrad.core.shown import Shown
 from regrad.estimator.early_stopping import read_eval_metrics
 
 
-class Exporter:
+class Exporter(Shown):
     """Base class: `name`, and `export`."""
 
     name = None

@@ -6,6 +6,7 @@ import numbers
 import os
 
 from regrad import logging
+from regrad.core.shown import Shown
 from regrad.runtime.trace import ConfigProto
 from regrad.train.cluster import ClusterSpec
 
@@ -13,7 +14,7 @@ _UNSET = object()
 _BOTH = "`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both set."
 
 
-class RunConfig:
+class RunConfig(Shown):
     """The settings of an Estimator; `replace()` returns a copy with others.
 
     Attributes:

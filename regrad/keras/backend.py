@@ -7,6 +7,7 @@ from regrad.core.arguments import parameters, unexpected
 from regrad.core.context import get_default_session
 from regrad.core.graph import reset_default_graph
 from regrad.core.lazy import names_of
+from regrad.core.shown import Shown
 from regrad.framework import control_dependencies
 from regrad.ops.control import group
 from regrad.runtime.session import Session
@@ -158,7 +159,7 @@ def check_session_arguments(of, given):
         raise unexpected(of, unknown, [*parameters(of), *SESSION_ARGUMENTS])
 
 
-class Function:
+class Function(Shown):
     """What `function` returns: called with a list of values of the inputs, it gives those of the outputs."""
 
     def __init__(self, inputs, outputs, updates=None, name=None, feed_dict=None, fetches=None, **session_kwargs):

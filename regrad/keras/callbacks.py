@@ -8,13 +8,14 @@ from collections.abc import Iterable
 import numpy as np
 
 from regrad.core.arguments import unexpected
+from regrad.core.shown import Shown
 from regrad.keras import backend
 from regrad.keras.utils import Progbar
 
 _logger = logging.getLogger("tensorflow")
 
 
-class Callback:
+class Callback(Shown):
     """Base of callbacks: a subclass has those of the methods that it wants to be called.
 
     Attributes:
@@ -82,7 +83,7 @@ class Callback:
         pass
 
 
-class CallbackList:
+class CallbackList(Shown):
     """Callbacks that are called together, in order."""
 
     def __init__(self, callbacks=None):

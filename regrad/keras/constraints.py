@@ -1,12 +1,13 @@
 """`tf.keras.constraints`: functions that optimizers apply to the new value of a variable."""
 
+from regrad.core.shown import Shown
 from regrad.ops import math, reduce
 from regrad.ops.clip import clip_by_value
 
 _SMALL = 1e-7  # what lengths are kept from being
 
 
-class Constraint:
+class Constraint(Shown):
     """Base of constraints: called with a tensor, one returns a tensor of its shape."""
 
     def __call__(self, w):

@@ -6,6 +6,7 @@ import math as python_math
 from regrad.core.arguments import bound
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
+from regrad.core.shown import Shown
 from regrad.keras import backend, operations
 from regrad.losses import Reduction, compute_weighted_loss
 from regrad.ops import array, compare, math, nn, norm, reduce
@@ -132,7 +133,7 @@ KLD = kld = kullback_leibler_divergence
 cosine = cosine_proximity = cosine_similarity
 
 
-class Loss:
+class Loss(Shown):
     """A loss to be called with (y_true, y_pred, sample_weight=None); a subclass gives `call(y_true, y_pred)`.
 
     Args:
@@ -144,6 +145,9 @@ class Loss:
         if reduction not in _REDUCTIONS:
             raise ValueError(f'Invalid Reduction Key {reduction}: it is "auto", "none", "sum" or "sum_over_batch_size".')
         self.reduction, self.name = reduction, name
+
+    def _said(self):
+        return getattr(self, "_arguments", {})
 
     def call(self, y_true, y_pred):
         raise NotImplementedError(f"{type(self).__name__} is a Loss: define call(y_true, y_pred).")

@@ -11,6 +11,7 @@ import numpy as np
 from regrad.core.arguments import bound, unexpected
 from regrad.core.dtypes import as_dtype, bool_
 from regrad.core.graph import get_default_graph
+from regrad.core.shown import Shown
 from regrad.core.traversal import may_assign
 from regrad.framework import control_dependencies
 from regrad.keras import backend, initializers, losses
@@ -101,7 +102,7 @@ def _cosine(y_true, y_pred, axis=-1):
 
 
 # -- classes -----------------------------------------------------------------------------------------------------
-class Metric:
+class Metric(Shown):
     """Base of metrics: a subclass makes variables by `add_weight`, and has `update_state(...)` and `result()`.
 
     Args:

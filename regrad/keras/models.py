@@ -58,6 +58,21 @@ class Model(Trained, Layer):
         """The layers, in the order in which they are called or were made."""
         return self._layers_within() if self._chain is None else self._chain
 
+    def _said(self):
+        return {"layers": self.layers, "inputs": self.inputs, "outputs": self.outputs}
+
+    def _repr_html_(self):
+        """The layers as a table, in notebooks."""
+        from html import escape
+
+        def shape(layer):
+            return "" if layer.output is None else escape(str(nest.map_structure(lambda t: t.shape, layer.output)))
+
+        rows = "".join(f"<tr><td>{escape(layer.name)}</td><td>{type(layer).__name__}</td><td>{shape(layer)}</td>"
+                       f"<td>{sum(w.shape.num_elements() or 0 for w in layer.weights):,}</td></tr>" for layer in self.layers)
+        return (f"<table><caption>{type(self).__name__} {escape(self.name)!r}</caption><tr><th>layer</th><th>type</th>"
+                f"<th>output</th><th>parameters</th></tr>{rows}</table>")
+
     def get_layer(self, name=None, index=None):
         """Returns the layer of that name, or at that place; ValueError where there is none."""
         if index is not None:

@@ -13,6 +13,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import float32, int64
 from regrad.core.graph import get_default_graph, is_tensor
 from regrad.core.indexed_slices import IndexedSlices
+from regrad.core.shown import Shown
 from regrad.framework import control_dependencies
 from regrad.keras import backend
 from regrad.keras.utils import custom_object
@@ -28,7 +29,7 @@ from regrad.variables.listing import trainable_variables
 from regrad.variables.variable import Variable
 
 
-class Optimizer:
+class Optimizer(Shown):
     """Base of Keras's optimizers. A subclass names its settings and slots, and gives `_step`.
 
     Args:
@@ -72,6 +73,9 @@ class Optimizer:
             self._given[name] = value
         else:
             super().__setattr__(name, value)
+
+    def _said(self):
+        return dict(self._given)
 
     def _setting(self, name, value, dtype):
         if name not in self._made:

@@ -2,8 +2,10 @@
 
 __all__ = ["L1", "L1L2", "L2", "Regularizer", "deserialize", "get", "l1", "l1_l2", "l2", "serialize"]
 
+from regrad.core.shown import Shown
 
-class Regularizer:
+
+class Regularizer(Shown):
     """Base of penalties: called with a tensor, one returns a scalar."""
 
     def __call__(self, x):

@@ -7,6 +7,7 @@ import time
 import numpy as np
 
 from regrad.core.lazy import names_of
+from regrad.core.shown import Shown
 
 
 def to_categorical(y, num_classes=None, dtype="float32"):
@@ -56,7 +57,7 @@ def custom_object_scope(*args):
 CustomObjectScope = custom_object_scope
 
 
-class Sequence:
+class Sequence(Shown):
     """Base of data that give batches by number: a subclass has `__getitem__(i)`, which returns (x, y) or (x, y, weights), and
     `__len__()`, the number of batches."""
 
@@ -74,7 +75,7 @@ class Sequence:
             yield self[i]
 
 
-class Progbar:
+class Progbar(Shown):
     """Writes how many of `target` steps are done, and means of values, on standard output.
 
     Args:

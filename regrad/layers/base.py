@@ -13,6 +13,7 @@ from regrad.core.graph import Graph, get_default_graph, is_tensor
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.operation import Operation, Tensor
 from regrad.core.shapes import TensorShape, as_int
+from regrad.core.shown import Shown
 from regrad.ops.array import shape
 from regrad.ops.math import cast
 from regrad.variables.lifting import root_graph
@@ -20,7 +21,7 @@ from regrad.variables.listing import global_variables
 from regrad.variables.scope import VariableScope, get_variable, trainable_when, variable_scope
 
 
-class InputSpec:
+class InputSpec(Shown):
     """What a layer asks of an input.
 
     Attributes:
@@ -63,7 +64,7 @@ class InputSpec:
             raise ValueError(f"{start} expected shape={self.shape}, found shape={tensor.shape}")
 
 
-class Layer:
+class Layer(Shown):
     """Base class. A subclass makes its variables in `build(input_shape)` by `add_weight`, and computes in `call(inputs)`.
 
     Calling the layer again uses the same variables. Its variables are named "<scope>/<name>", where the scope is the

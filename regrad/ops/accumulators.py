@@ -14,6 +14,7 @@ from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec
 from regrad.core.shapes import TensorShape, as_dims, compatible, text
+from regrad.core.shown import Shown
 from regrad.ops import math
 from regrad.ops.queues import define_handle, kept_op, nothing
 
@@ -185,7 +186,7 @@ def _made(make, kind, dtype, shape, shared_name, name, reduction_type):
                 name=name)[0]
 
 
-class ConditionalAccumulatorBase:
+class ConditionalAccumulatorBase(Shown):
     """What accumulators share.
 
     Attributes:

@@ -19,6 +19,7 @@ from regrad.core.graph_keys import GraphKeys
 from regrad.core.opdef import Spec, rank_is
 from regrad.core.reading import reading
 from regrad.core.records import opened
+from regrad.core.shown import Shown
 from regrad.ops.array import size
 from regrad.ops.compare import not_equal, where
 from regrad.ops.generate import range as range_of
@@ -239,7 +240,7 @@ lookuptableexport_op = kept_op(
 # -- tables in text files -------------------------------------------------------------------------------
 
 
-class TextFileIndex:
+class TextFileIndex(Shown):
     """What of a line a key or value is, besides a column: all of it, or its number."""
 
     WHOLE_LINE = -2
@@ -309,7 +310,7 @@ initializetablefromtextfile_op = kept_op(
 # -- where static tables come from ------------------------------------------------------------------------
 
 
-class _Typed:
+class _Typed(Shown):
     """What holds keys and values of certain dtypes."""
 
     def __init__(self, key_dtype, value_dtype):

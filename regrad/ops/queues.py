@@ -16,6 +16,7 @@ from regrad.core.errors import BadValue, CancelledError, InvalidArgumentError, O
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, spec_text
 from regrad.core.shapes import TensorShape, as_dims, compatible
+from regrad.core.shown import Shown
 from regrad.ops.hosted import host_op
 from regrad.ops.random import get_seed, words
 
@@ -322,7 +323,7 @@ def _listed(x):
     return list(x) if isinstance(x, (list, tuple)) else [x]
 
 
-class QueueBase:
+class QueueBase(Shown):
     """A queue of elements, each a tuple of tensors (or a dict of them, if the components have names).
 
     Attributes:

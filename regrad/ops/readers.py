@@ -11,6 +11,7 @@ from regrad.core.messages import ReaderBaseState
 from regrad.core.opdef import Spec, rank_is
 from regrad.core.reading import each
 from regrad.core.records import opened, read_records
+from regrad.core.shown import Shown
 from regrad.ops.queues import define_handle, kept_op
 
 
@@ -198,7 +199,7 @@ readernumrecordsproduced_op = kept_op("ReaderNumRecordsProducedV2", "reader_hand
 readernumworkunitscompleted_op = kept_op("ReaderNumWorkUnitsCompletedV2", "reader_handle: resource", _number, _completed)
 
 
-class ReaderBase:
+class ReaderBase(Shown):
     """Reads records of files whose names a queue gives.
 
     Attributes:

@@ -17,6 +17,7 @@ from regrad.core.errors import InvalidArgumentError, RegradWarning, ShapeError, 
 from regrad.core.opdef import Bounds, Spec, define_op, spec_text
 from regrad.core.operation import Tensor
 from regrad.core.shapes import TensorShape, as_dims, compatible, fully_known, merge, size_of
+from regrad.core.shown import Shown
 
 UNWRITTEN = (0,) * 7  # the row shape of an array nothing was written to
 
@@ -238,7 +239,7 @@ def warn_of_dropped_writes(flow):
             return
 
 
-class TensorArray:
+class TensorArray(Shown):
     """A list of tensors of one dtype and (by default) one shape.
 
     Args:

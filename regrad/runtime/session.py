@@ -14,6 +14,7 @@ from regrad.core.graph import Graph, get_default_graph
 from regrad.core.host import as_array
 from regrad.core.operation import Operation, Tensor
 from regrad.core.shapes import as_int
+from regrad.core.shown import Shown
 from regrad.runtime import segment as segments
 from regrad.runtime import stopping
 from regrad.runtime.feeds import Fetches, announced, checked_feeds, feed_array, feed_tensors, own
@@ -30,7 +31,7 @@ planned = None  # `regrad explain` puts a function here, which gets every plan b
 _MAX_RUNNERS = 4096  # plans kept per session; a program that builds new ops for every run would grow without end
 
 
-class Session:
+class Session(Shown):
     """Runs operations and evaluates tensors of one graph; variables live in it.
 
     Attributes:
@@ -89,6 +90,9 @@ class Session:
 
     _graph = property(lambda self: self.graph)  # by their names in TensorFlow
     _closed = property(lambda self: self.closed)
+
+    def _said(self):
+        return {"graph": self.graph, "variables": len(self.state), "closed": self.closed or None}
 
     # -- running ------------------------------------------------------------------------------
 

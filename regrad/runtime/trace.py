@@ -10,6 +10,7 @@ import time
 
 from regrad.core.errors import nearest
 from regrad.core.shapes import as_int
+from regrad.core.shown import Shown
 
 
 class Options:
@@ -114,7 +115,7 @@ class Step:
         self.ops, self.compiled = ops, compiled
 
 
-class RunMetadata:
+class RunMetadata(Shown):
     """What `session.run(..., options=RunOptions(trace_level=...), run_metadata=this)` filled in.
 
     It prints as two tables, of the steps in order and by time. A second run has no row for waiting for the compiler.

@@ -11,6 +11,7 @@ from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.graph_proto import AnyProto, AssetFileDef, SavedModel
 from regrad.core.operation import Operation, Tensor
+from regrad.core.shown import Shown
 from regrad.gfile import MakeDirs
 from regrad.saved_model import constants, signature_constants, tag_constants
 from regrad.saved_model.expanding import expanded
@@ -23,7 +24,7 @@ from regrad.variables.listing import global_variables
 __all__ = ["SavedModelBuilder"]
 
 
-class SavedModelBuilder:
+class SavedModelBuilder(Shown):
     """Writes graphs that share their variables into a folder.
 
         builder = tf.saved_model.builder.SavedModelBuilder("exported/1")

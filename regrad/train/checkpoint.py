@@ -15,10 +15,11 @@ from regrad.core.files import ready, remove_if_there
 from regrad.core.proto import Message, fields
 from regrad.core.proto_text import unescaped
 from regrad.core.reading import reading
+from regrad.core.shown import Shown
 from regrad.ops.checkpoints import opened, read
 
 
-class CheckpointReader:
+class CheckpointReader(Shown):
     """Reads a checkpoint: `get_tensor(name)`, `has_tensor(name)`, maps of names to shapes and dtypes."""
 
     def __init__(self, filepattern):
@@ -144,7 +145,7 @@ def keys_of_objects(reader):
 # -- which one is the latest ------------------------------------------------------------------------------
 
 
-class CheckpointState:
+class CheckpointState(Shown):
     """What the file "checkpoint" says.
 
     Attributes:

@@ -3,6 +3,7 @@
 import itertools
 
 from regrad.core.device import DeviceSpec
+from regrad.core.shown import Shown
 
 _ONE = "Regrad runs in one process; start one copy per machine, or run the program with a cluster of one task."
 
@@ -67,7 +68,7 @@ class ClusterSpec:
     __hash__ = None  # type: ignore[assignment]
 
 
-class Server:
+class Server(Shown):
     """The one task of a cluster: `tf.Session(server.target)`.
 
     Raises:

@@ -8,9 +8,10 @@ import time
 from regrad.core import context, errors
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
+from regrad.core.shown import Shown
 
 
-class Coordinator:
+class Coordinator(Shown):
     """Lets threads stop together and tells the main thread what went wrong in any of them.
 
         coord = tf.train.Coordinator()
@@ -154,7 +155,7 @@ class LooperThread(threading.Thread):
             target(*args, **kwargs)
 
 
-class QueueRunner:
+class QueueRunner(Shown):
     """Threads that run operations, usually ones that fill a queue, until told to stop or out of range."""
 
     def __init__(self, queue=None, enqueue_ops=None, close_op=None, cancel_op=None, queue_closed_exception_types=None,

@@ -16,6 +16,7 @@ from regrad.core.graph_def import GraphDef
 from regrad.core.messages import Event, Summary
 from regrad.core.reading import each
 from regrad.core.records import framed, read_records
+from regrad.core.shown import Shown
 from regrad.gfile import MakeDirs
 
 
@@ -50,7 +51,7 @@ def _begun(name, head):
         raise
 
 
-class FileWriter:
+class FileWriter(Shown):
     """Writes summaries, graphs and other events into a new file of a folder, for TensorBoard.
 
         writer = tf.summary.FileWriter("logs", sess.graph)
@@ -237,7 +238,7 @@ class EventsWriter:
         return True
 
 
-class FileWriterCache:
+class FileWriterCache(Shown):
     """One FileWriter per folder: `FileWriterCache.get(logdir)`."""
 
     _writers: dict[str, FileWriter] = {}

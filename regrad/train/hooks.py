@@ -11,6 +11,7 @@ from regrad.core.files import in_place_of
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.messages import SessionLog, Summary
+from regrad.core.shown import Shown
 from regrad.gfile import MakeDirs
 from regrad.runtime.trace import RunOptions
 from regrad.train.event_files import FileWriterCache
@@ -29,7 +30,7 @@ class SessionRunValues(collections.namedtuple("SessionRunValues", ("results", "o
     """What a hook gets back: the values of its fetches, in their structure."""
 
 
-class SessionRunContext:
+class SessionRunContext(Shown):
     """The run that is about to happen, or has: the caller's arguments, the session, and a way to stop the loop."""
 
     def __init__(self, original_args, session):
@@ -44,7 +45,7 @@ class SessionRunContext:
         self._stop = True
 
 
-class SessionRunHook:
+class SessionRunHook(Shown):
     """Base class; all methods may be left as they are."""
 
     def begin(self):
@@ -63,7 +64,7 @@ class SessionRunHook:
         """Called at the end, unless an exception ended the loop."""
 
 
-class SecondOrStepTimer:
+class SecondOrStepTimer(Shown):
     """Tells when something is due: every so many seconds, or steps; ValueError unless one of the two is given."""
 
     def __init__(self, every_secs=None, every_steps=None):
@@ -127,7 +128,7 @@ class StopAtStepHook(SessionRunHook):
             run_context.request_stop()
 
 
-class CheckpointSaverListener:
+class CheckpointSaverListener(Shown):
     """Base class of what happens around each save of a CheckpointSaverHook."""
 
     def begin(self):

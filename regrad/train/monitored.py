@@ -6,6 +6,7 @@ from regrad import logging
 from regrad.core import errors
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
+from regrad.core.shown import Shown
 from regrad.ops.control import group
 from regrad.ops.summary import merge_all
 from regrad.runtime.trace import RunMetadata, RunOptions
@@ -32,7 +33,7 @@ USE_DEFAULT = object()
 _LOST = (errors.AbortedError, errors.UnavailableError)  # a run that may be made again in a new session
 
 
-class Scaffold:
+class Scaffold(Shown):
     """The pieces with which a session is made; what is not given is made when it is needed.
 
     Attributes:
@@ -92,7 +93,7 @@ class Scaffold:
         return local_state_initializer()
 
 
-class SessionCreator:
+class SessionCreator(Shown):
     """Makes sessions: `create_session()`."""
 
     def create_session(self):
@@ -199,7 +200,7 @@ class _HookedSession:
         return results["caller"] if asked else results
 
 
-class MonitoredSession:
+class MonitoredSession(Shown):
     """A session with hooks; use it as a context manager.
 
         with tf.train.MonitoredSession(hooks=[tf.train.StopAtStepHook(100)]) as sess:

@@ -4,6 +4,7 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
+from regrad.core.shown import Shown
 from regrad.ops import control, math, state
 from regrad.train import slots
 from regrad.variables.initializers import Zeros
@@ -73,7 +74,7 @@ def weighted_moving_average(value, decay, weight, truediv=True, collections=None
         return math.truediv(numerator, denominator) if truediv else math.div(numerator, denominator)
 
 
-class ExponentialMovingAverage:
+class ExponentialMovingAverage(Shown):
     """Shadow variables that follow others: shadow = decay * shadow + (1 - decay) * variable.
 
         ema = tf.train.ExponentialMovingAverage(0.999)

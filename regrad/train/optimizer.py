@@ -12,6 +12,7 @@ from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.operation import Operation, Tensor
+from regrad.core.shown import Shown
 from regrad.ops import array, control, state
 from regrad.ops.partition import unique
 from regrad.ops.segment import unsorted_segment_sum
@@ -24,7 +25,7 @@ from regrad.variables.variable import Variable
 _VALID = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
 
-class Optimizer:
+class Optimizer(Shown):
     """Base class. A subclass gives the four hooks `_prepare`, `_create_slots`, `_apply_dense`, `_apply_sparse`.
 
     Slots are variables that belong to (variable, slot name); they are made by `apply_gradients` and named as in TF1, for

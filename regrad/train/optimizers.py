@@ -39,6 +39,9 @@ class _OneOp:
         for operand, (attribute, _) in self._given.items():
             setattr(self, attribute, numbers[operand][0])
 
+    def _said(self):
+        return {name: getattr(self, attribute) for attribute, name in self._given.values()}
+
     def _prepare(self):
         for attribute, name in self._given.values():
             setattr(self, attribute + self.suffix, self._hyper(getattr(self, attribute), name))

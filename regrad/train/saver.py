@@ -13,6 +13,7 @@ from regrad.core.graph_keys import GraphKeys
 from regrad.core.graph_proto import SaverDef
 from regrad.core.loading import refuse_writing
 from regrad.core.shapes import as_int
+from regrad.core.shown import Shown
 from regrad.ops.array import identity, placeholder_with_default, reshape
 from regrad.ops.checkpoints import restore_v2, savev2_op
 from regrad.ops.control import group
@@ -38,7 +39,7 @@ class _Entry:
         return [v._save_slice_info.spec for v in self.variables]
 
 
-class Saver:
+class Saver(Shown):
     """Saves and restores variables.
 
         saver = tf.train.Saver(max_to_keep=3)
@@ -137,6 +138,9 @@ class Saver:
             raise RuntimeError("`build()` should be called before save and restore if defer_build==True.")
 
     # -- saving ------------------------------------------------------------------------------------
+
+    def _said(self):
+        return {"saver_def": None, "variables": None if self._entries is None else len(self._entries)}
 
     def save(self, sess, save_path, global_step=None, latest_filename=None, meta_graph_suffix="meta",
              write_meta_graph=True, write_state=True, strip_default_attrs=False, save_debug_info=False):

@@ -14,6 +14,7 @@ from regrad.core import errors
 from regrad.core.graph import Graph, get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.messages import SessionLog, Summary
+from regrad.core.shown import Shown
 from regrad.ops.summary import merge_all
 from regrad.train.checkpoint import latest_checkpoint
 from regrad.train.coordinator import Coordinator, LooperThread
@@ -23,7 +24,7 @@ from regrad.train.steps import get_global_step
 from regrad.variables.listing import global_variables_initializer, local_state_initializer, report_uninitialized_variables
 
 
-class SessionManager:
+class SessionManager(Shown):
     """Makes sessions whose variables come from a checkpoint or from an init operation."""
 
     def __init__(self, local_init_op=None, ready_op=None, ready_for_local_init_op=None, graph=None, recovery_wait_secs=30,
@@ -107,7 +108,7 @@ class SessionManager:
         return session
 
 
-class Supervisor:
+class Supervisor(Shown):
     """Runs a training program: see the top of this file.
 
     Attributes:

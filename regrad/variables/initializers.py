@@ -9,10 +9,11 @@ from regrad.core.dtypes import FLOATING, as_dtype, float32
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import find_op
 from regrad.core.shapes import TensorShape
+from regrad.core.shown import Shown
 from regrad.ops import array, layout, random
 
 
-class Initializer:
+class Initializer(Shown):
     """Base class: `initializer(shape, dtype=None, partition_info=None)` returns a tensor.
 
     `get_config()` gives the arguments that make an equal initializer through `from_config`.

@@ -14,6 +14,7 @@ from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.operation import Tensor
 from regrad.core.shapes import TensorShape, compatible
+from regrad.core.shown import Shown
 from regrad.variables.initializers import Initializer, glorot_uniform_initializer, zeros_initializer
 from regrad.variables.lifting import root_graph
 from regrad.variables.partition import PartitionedVariable, partitions
@@ -288,7 +289,7 @@ def trainable_when(synchronization, trainable, name):
     return False
 
 
-class VariableScope:
+class VariableScope(Shown):
     """Prefix and defaults for `get_variable`.
 
     Attributes:
@@ -574,7 +575,7 @@ def unique_scope_name(prefix):
     return f"{prefix}_{i}"
 
 
-class variable_scope:
+class variable_scope(Shown):
     """Context manager: a prefix and defaults for `get_variable`, and a name scope for ops; yields a VariableScope.
 
         with tf.variable_scope("layer", reuse=tf.AUTO_REUSE):

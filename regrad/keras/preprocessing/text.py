@@ -5,6 +5,8 @@ import hashlib
 
 import numpy as np
 
+from regrad.core.shown import Shown
+
 _SIGNS = '!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n'
 
 
@@ -28,7 +30,7 @@ def one_hot(input_text, n, filters=_SIGNS, lower=True, split=" "):
     return hashing_trick(input_text, n, hash, filters, lower, split)
 
 
-class Tokenizer:
+class Tokenizer(Shown):
     """Numbers words by how often they occur in texts, from 1 on.
 
     Args:
