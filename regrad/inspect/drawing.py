@@ -7,11 +7,14 @@ everything but the edges is there.
 """
 
 import html
+import math
 import re
 import uuid
 from collections import Counter
 
 from regrad.core.operation import Operation
+from regrad.inspect import flowing
+from regrad.inspect.formulas import name_of
 from regrad.runtime.plan import body_graphs
 
 _COLOURS = {"rule": "#dfe9f5", "overridden": "#f7c873", "stopped": "#e9a1a1", "not differentiable": "#e9a1a1",
@@ -30,9 +33,9 @@ _STYLE = """
   --amber: #b26a00; --amberbg: #fff3da; --red: #b3261e; --redbg: #fdecea; --green: #1b7f4b; --greenbg: #e6f4ec;
   font: 14px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 1240px; margin: 0 auto;
   padding: 12px 16px}
-@media (prefers-color-scheme: dark) {.regrad.page {--ink: #dfe6ee; --soft: #93a0ae; --line: #33404d; --edge: #566473;
-  --paper: #151b22; --panel: #1c242d; --blue: #7db4ee; --amber: #f2b44c; --amberbg: #3a2d12; --red: #ff8a80; --redbg: #3d1d1b;
-  --green: #76d0a0; --greenbg: #15352a} body:has(.regrad.page) {background: #151b22}}
+@media (prefers-color-scheme: dark) {body:not([data-jp-theme-light="true"], .vscode-light) .regrad {DARK}
+  body:has(.regrad.page) {background: #151b22}}
+body[data-jp-theme-light="false"] .regrad, body.vscode-dark .regrad, html[data-theme="dark"] .regrad {DARK}
 .regrad h2 {font-size: 20px; margin: 4px 0} .regrad h3 {font-size: 15px; margin: 18px 0 6px}
 .regrad .sub {color: var(--soft); margin: 0 0 10px}
 .regrad code, .regrad .at, .regrad .shape {font: 12px ui-monospace, monospace}
@@ -58,6 +61,14 @@ _STYLE = """
 .regrad .rung.cut > div {border-color: var(--red)} .regrad .rung.cut > .b {background: var(--redbg)}
 .regrad .rung.none > div {border-color: var(--line); color: var(--soft); background: var(--panel)}
 .regrad .rung.hot > div {box-shadow: 0 0 0 2px var(--blue)}
+.regrad .why {font-size: 12.5px; color: var(--soft)} .regrad .cut .why {color: var(--ink)}
+.regrad .grad {display: grid; grid-template-columns: auto 1fr auto; gap: 0 8px; align-items: baseline; margin-top: 2px}
+.regrad .grad .to {color: var(--soft); white-space: nowrap} .regrad .grad .eq {font: 13px ui-monospace, monospace}
+.regrad .nums {display: flex; gap: 8px; align-items: center; font: 12px ui-monospace, monospace; color: var(--soft);
+  white-space: nowrap; overflow: hidden; text-overflow: ellipsis; margin-top: 1px; grid-column: 2 / -1}
+.regrad .nums .bar {flex: none; width: 72px; height: 6px; border-radius: 3px; background: var(--line); overflow: hidden}
+.regrad .nums .bar i {display: block; height: 100%; background: var(--blue)} .regrad .over .bar i {background: var(--amber)}
+.regrad .nums .norm {color: var(--ink)} .regrad .nums.ill .norm {color: var(--red); font-weight: 600}
 .regrad .rung .shape {float: right} .regrad .rung .builds {font-size: 12.5px}
 .regrad .rung .src, .regrad .rung .builds {display: block; white-space: nowrap; overflow: hidden; text-overflow: ellipsis}
 .regrad details.scope {border: 1px solid var(--line); border-radius: 8px; margin: 6px -9px; padding: 0 8px 2px;
@@ -66,6 +77,10 @@ _STYLE = """
 .regrad summary .sub {font-weight: 400; margin-left: 6px}
 @media (max-width: 760px) {.regrad .ladder {padding: 0 26px}}
 """
+
+_DARK = ("--ink: #dfe6ee; --soft: #93a0ae; --line: #33404d; --edge: #566473; --paper: #151b22; --panel: #1c242d; "
+         "--blue: #7db4ee; --amber: #f2b44c; --amberbg: #3a2d12; --red: #ff8a80; --redbg: #3d1d1b; --green: #76d0a0; "
+         "--greenbg: #15352a")
 
 # Draws the edges between what is unfolded, again whenever something folds, and lights up those of the rung pointed at.
 _SCRIPT = """
@@ -141,7 +156,7 @@ def fragment(explanation, classes="regrad"):
     tables = "".join(f"<h3>{html.escape(t.title)}</h3>{t.html(title=False)}" for t in explanation.tables()[2:])
     targets = sorted(explanation.targets, key=lambda t: t.gradient)  # what is missing first
     more = f"<span class='chip'>and {len(targets) - _CHIPS} others</span>" if len(targets) > _CHIPS else ""
-    return (f"<div class='{classes}' id='{name}'><style>{_STYLE}</style>"
+    return (f"<div class='{classes}' id='{name}'><style>{_STYLE.replace('DARK', _DARK)}</style>"
             f"<h2>Gradient of {html.escape(', '.join(explanation.ys))}</h2><p class='sub'>{'; '.join(counts)}</p>"
             f"<div>{''.join(map(_target, targets[:_CHIPS]))}{more}</div>{tables}{_ladder(explanation)}"
             f"<script>{_SCRIPT.replace('ID', name, 1)}</script></div>")
@@ -171,10 +186,12 @@ def _ladder(explanation):
         back.setdefault(number[a], {})[number[b]] = True
     ends = {c.op: c.why for t in explanation.targets for c in t.cuts if not c.shape_only}
     rungs = [(_place(s.name)[0], s, into.get(i, ()), back.get(i, ()), ends.get(s.name)) for i, s in enumerate(steps)]
+    norms = [n for s in steps if s.flow is not None for n in s.flow.norms() if math.isfinite(n)]
+    greatest = max(norms, default=1.0) or 1.0
     used = dict.fromkeys(s.status for s in steps)
     legend = " ".join(f"<span class='chip {'no' if _kind(u) == 'cut' else _kind(u)}'>{u}</span>" for u in used if u != "rule")
     return (f"<h3>Forward and backward</h3><div>{legend}</div><div class='ladder'><svg aria-hidden='true'></svg>"
-            f"<div class='heads'><div>Forward &darr;</div><div>Backward &uarr;</div></div>{_folded(rungs)}</div>")
+            f"<div class='heads'><div>Forward &darr;</div><div>Backward &uarr;</div></div>{_folded(rungs, greatest)}</div>")
 
 
 def _kind(status):
@@ -217,8 +234,8 @@ class _Scope:
         self.name, self.items, self.total, self.over = name, [], 0, 0
 
 
-def _folded(rungs):
-    """Returns the rungs as HTML, runs of one scope in a block that folds."""
+def _folded(rungs, greatest):
+    """Returns the rungs as HTML, runs of one scope in a block that folds; `greatest` is the greatest norm of a gradient."""
     root = _Scope("")
     open_ = [root]
     for scopes, step, *more in rungs:
@@ -235,41 +252,77 @@ def _folded(rungs):
         for scope in open_:
             scope.total += 1
             scope.over += step.status == "overridden"
-    return "".join(_block(item, "") for item in root.items)
+    return "".join(_block(item, "", greatest) for item in root.items)
 
 
-def _block(item, above):
+def _block(item, above, greatest):
     """Returns the HTML of a rung or scope; `above` are the names of scopes that hold nothing else."""
     if not isinstance(item, _Scope):
-        return _rung(*item, above)
+        return _rung(*item, above, greatest)
     if len(item.items) == 1:
-        return _block(item.items[0], f"{above}{item.name}/")
+        return _block(item.items[0], f"{above}{item.name}/", greatest)
     note = f"<span class='chip over'>{item.over} overridden</span>" if item.over else ""
     return (f"<details class='scope'{' open' if item.total <= _OPEN else ''}><summary>{html.escape(above + item.name)}"
             f"<span class='sub'>{_count(item.total, 'operation')}</span> {note}</summary>"
-            f"{''.join(_block(i, '') for i in item.items)}</details>")
+            f"{''.join(_block(i, '', greatest) for i in item.items)}</details>")
 
 
-def _rung(step, into, back, end, above):
+def _rung(step, into, back, end, above, greatest):
     leaf = above + _place(step.name)[1]
-    shape = step.outputs[0][1] if step.outputs else ""
     line = f"<code class='src' title='{html.escape(step.line, True)}'>{html.escape(step.line)}</code>" if step.line else ""
-    made = ", ".join(f"{n} {kind}" if n > 1 else kind for kind, n in Counter(m[1] for m in step.made).items())
     head = html.escape(step.rule or step.status)
-    mark = " <b>overridden</b>" if step.status == "overridden" else ""
+    mark = " <span class='chip over'>overridden</span>" if step.status == "overridden" else ""
     told = [html.escape(step.why)] if step.why and step.status == "overridden" else []
     told += [html.escape(step.note)] if step.note else []
     told += [f"a path ends here: {html.escape(end)}"] if end else []
-    told = [f"<div>{t}</div>" for t in told]
-    told += [f"<div class='builds' title='{made}'>builds {made}</div>"] if made else []
+    told = [f"<div class='why'>{t}</div>" for t in told]
     where = f" <span class='at'>{html.escape(step.rule_at)}</span>" if step.rule_at else ""
     ends = f"data-in='{' '.join(map(str, into))}' data-to='{' '.join(map(str, back))}'"
+    values = "" if step.flow is None else "".join(f"<div class='nums'>= {html.escape(flowing.shown(v))}</div>"
+                                                  for v, _ in zip(step.flow.values, step.outputs) if flowing.shown(v))
+    shapes = "<br>".join(html.escape(spec) for _, spec in step.outputs[:4]) + ("<br>..." if len(step.outputs) > 4 else "")
     return (f"<div class='rung {'cut' if end else _kind(step.status)}' {ends}>"
-            f"<div class='f' title='{html.escape(step.name, True)}'><span class='shape'>{html.escape(shape)}</span>"
+            f"<div class='f' title='{html.escape(step.name, True)}'><span class='shape'>{shapes}</span>"
             f"<b>{html.escape(leaf)}</b> <span class='type'>{html.escape(step.type) if step.type != leaf else ''}</span> "
-            f"<span class='at'>{html.escape(step.at)}</span>{line}</div>"
+            f"<span class='at'>{html.escape(step.at)}</span>{line}{values}</div>"
             f"<div class='b' title='{html.escape(step.says(), True)}'><b>{head}</b>{where}{mark}"
-            f"{''.join(told)}</div></div>")
+            f"{''.join(told)}{_gradients(step, greatest)}</div></div>")
+
+
+def _gradients(step, greatest):
+    """Returns a line for each input that gets a gradient: whose it is, its formula and shape; and the numbers of a run."""
+    rows = []
+    for i, (to, (name, spec), formula) in enumerate(zip(step.to, step.inputs, step.formulas)):
+        if to:
+            given = [] if step.flow is None else step.flow.given[i:i + 1]
+            eq = f"= {html.escape(formula)}" if formula else "" if step.type in ("While", "If", "Case") else _builds(step)
+            short = name_of(step.op.inputs[i])
+            rows.append(f"<span class='to' title='gradient of {html.escape(name, True)}'>d<i>{html.escape(short)}</i></span>"
+                        f"<span class='eq'>{eq}</span><span class='shape'>{html.escape(spec)}</span>"
+                        f"{''.join(_numbers(g, greatest) for g in given)}")
+    if step.flow is not None and step.flow.turns:
+        norms = [flowing.norm(next((a for a in arriving if a is not None), None)) for _, _, arriving, _ in step.flow.turns]
+        words = ", ".join(f"{n:.3g}" for n in norms[:8] if n is not None) + (", ..." if len(norms) > 8 else "")
+        rows.append(f"<div class='nums'>&Vert;dy&Vert; turn by turn, last first: {words}</div>")
+    return f"<div class='grad'>{''.join(rows)}</div>" if rows else ""
+
+
+def _builds(step):
+    made = ", ".join(f"{n} {kind}" if n > 1 else kind for kind, n in Counter(m[1] for m in step.made).items())
+    return f"<span class='builds' title='{made}'>builds {made}</span>" if made else ""
+
+
+def _numbers(array, greatest):
+    """Returns a bar for the norm of a gradient, beside the greatest there is, its norm, and what fits of its numbers."""
+    size = flowing.norm(array)
+    if size is None:
+        return ""
+    ill = not math.isfinite(size) or size == 0
+    # Norms differ by orders: the bar is empty at a ten-thousandth of the greatest.
+    share = 0.0 if ill else max(0.03, 1 + math.log10(max(size / greatest, 1e-4)) / 4)
+    numbers = html.escape(flowing.shown(array), True)
+    return (f"<div class='nums{' ill' if ill else ''}' title='{numbers}'><span class='bar'><i style='width:{share:.0%}'></i>"
+            f"</span><span class='norm'>&Vert;{size:.3g}&Vert;</span> {numbers}</div>")
 
 
 def _forward_edges(steps):

@@ -5,20 +5,24 @@ what would happen, and the graph explained stays as it was. (Rules are called fo
 """
 
 import contextlib
+import copy
 import html
 
 from regrad.autodiff.gradients import Walk, as_list, check_reachable, checked_view, flows, values_of_slices
 from regrad.autodiff.overrides import Override, as_overrides
 from regrad.autodiff.partials import Partials, as_accumulation, element
-from regrad.autodiff.resolution import REGISTERED, Resolution
+from regrad.autodiff.resolution import REGISTERED, BoundRule, Resolution
+from regrad.autodiff.rules import as_grads
 from regrad.autodiff.walking import ancestors
 from regrad.core import gradient_registry
 from regrad.core.files import in_place_of
+from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import spec_text
-from regrad.core.operation import Operation
+from regrad.core.operation import Operation, Tensor
 from regrad.core.tabular import Table
 from regrad.core.traversal import body_graphs
 from regrad.inspect.cures import cure_for
+from regrad.inspect.formulas import formula
 from regrad.inspect.replaying import Scratch
 from regrad.inspect.report import Report, absent
 from regrad.ops.flow_grad import carry_that_gets_gradients
@@ -42,6 +46,8 @@ class Step:
       inputs, outputs: [(tensor name, "float32[2]")].
       to: for each input, True when a gradient goes to it.
       made: [(name, type, names of input operations)] of the operations that the rule builds.
+      flow: what one run had here, with `values`, `arriving` and `given`, in an explanation that `at` has made; or None.
+      formulas: for each input, what it gets as text, such as "dy * (h > 0)"; "" where there is no short formula.
       note: further words.
     """
 
@@ -60,6 +66,8 @@ class Step:
         self.to = list(to) or [False] * len(op.inputs)
         self.note = note
         self.made = list(made)
+        self.formulas = [""] * len(op.inputs)
+        self.flow = None
 
     def says(self):
         """Returns "rule X at file:line (why)", or what happened instead."""
@@ -78,7 +86,8 @@ class Step:
     def data(self):
         return {"name": self.name, "type": self.type, "status": self.status, "rule": self.rule, "rule_at": self.rule_at,
                 "why": self.why, "at": self.at, "line": self.line, "inputs": self.inputs, "outputs": self.outputs,
-                "to": self.to, "made": self.made, "note": self.note}
+                "to": self.to, "formulas": self.formulas, "made": self.made, "note": self.note,
+                **({} if self.flow is None else {"flow": self.flow.data()})}
 
 
 class Cut:
@@ -139,8 +148,25 @@ class Explanation(Report):
       ys: names.
     """
 
-    def __init__(self, ys, steps, targets, unused):
+    def __init__(self, ys, steps, targets, unused, call=None):
         self.ys, self.steps, self.targets, self.unused = ys, steps, targets, unused
+        self._call = call
+
+    def at(self, feed_dict=None, session=None):
+        """Returns this explanation with the numbers of one run: forward values, and the gradients that flowed, at every step.
+
+        Adds the operations of one `gradients` call to the graph, as `diagnose` does, and like it looks into loops turn by turn.
+
+        Args:
+          feed_dict, session: as of `diagnose`.
+        """
+        from regrad.inspect.flowing import flows_of
+
+        flows = flows_of(self._call, self.steps, feed_dict, session)
+        steps = [copy.copy(s) for s in self.steps]
+        for step in steps:
+            step.flow = flows.get(step.op)
+        return Explanation(self.ys, steps, self.targets, self.unused, self._call)
 
     def __getitem__(self, key):
         """Returns the Step of an operation, tensor or name."""
@@ -194,11 +220,16 @@ class Explanation(Report):
 
         return fragment(self)
 
-    def html(self, path=None):
-        """Returns a page that needs nothing else; writes it to `path` if given."""
+    def html(self, path=None, feed_dict=None, session=None):
+        """Returns a page that needs nothing else; writes it to `path` if given.
+
+        Args:
+          path: a file.
+          feed_dict, session: of a run whose numbers are shown, as of `at`; without either there is none.
+        """
         from regrad.inspect.drawing import page
 
-        text = page(self)
+        text = page(self if feed_dict is None and session is None else self.at(feed_dict, session))
         if path is not None:
             with in_place_of(path) as file:
                 file.write(text.encode())
@@ -281,7 +312,9 @@ def explain_gradients(ys, xs, grad_ys=None, stop_gradients=None, overrides=None,
         unused += accumulate.unused() if accumulate else []
     _add_the_rest(steps, walk, ys, xs, through_gradients)
     targets = [_target(x, got[x], ys, steps, sums, walk) for x in xs]
-    return Explanation([y.name for y in ys], steps, targets, unused)
+    options = {"grad_ys": grad_ys, "stop_gradients": stop_gradients, "overrides": call, "view": view,
+               "known_gradients": known_gradients, "accumulate": accumulate, "through_gradients": through_gradients}
+    return Explanation([y.name for y in ys], steps, targets, unused, (ys, xs, options))
 
 
 def why_none(ys, x, **options):
@@ -338,6 +371,7 @@ class _Told(Walk):
             return
         arriving = {t: len(sums.terms.get(t, ())) for t in op.inputs}
         known = set(sums.known)
+        self.told = mine
         try:
             super().step(op, sums)
         except Exception as error:  # whatever a rule of the user's may raise
@@ -349,6 +383,10 @@ class _Told(Walk):
                         sums.add(t, self.graph.add_input(t.dtype, t.dims, "assumed"))
         mine.to = [len(sums.terms.get(t, ())) > arriving[t] or t in known and self.flows(t) for t in op.inputs]
         mine.made = [(o.name, o.type, [t.op.name for t in o.inputs]) for o in self.graph._ops[before:] if o.type != "FuncInput"]
+
+    def _rules(self, op):
+        rule, forward = super()._rules(op)
+        return (None if rule is None else _Noted(rule, self.told)), forward
 
     def _bodies(self, op, out_grads, mine, sums):
         """Walks the bodies of a loop or of branches, as their rules would, and passes on what the inputs get."""
@@ -371,6 +409,25 @@ class _Told(Walk):
         mine.to = [i in reached for i in range(len(op.inputs))]
 
 
+
+
+class _Noted(BoundRule):
+    """A rule whose results are written down as formulas."""
+
+    __slots__ = ("step",)
+
+    def __init__(self, rule, step):
+        super().__init__(rule.function, rule.name, rule.why, rule.override, rule.below)
+        self.step = step
+
+    def apply(self, op, grads):
+        given = as_grads(super().apply(op, grads))
+        came = [(k, g.values if isinstance(g, IndexedSlices) else g) for k, g in enumerate(grads)
+                if g is not None and not (isinstance(g, Tensor) and g.op.type == "ZerosLike")]
+        names = {g: "dy" if len(came) == 1 else f"dy{k}" for k, g in came}
+        self.step.formulas = [formula(op, i, g, names, self.why == REGISTERED)
+                              if isinstance(g, (Tensor, IndexedSlices)) and names else "" for i, g in enumerate(given)]
+        return given
 
 
 def _bodies_of(op, out_grads, wanted):
