@@ -5,7 +5,7 @@ import pytest
 
 import regrad as tf
 from regrad import config
-from regrad.core import graph as graphs
+from regrad.core import traversal
 from regrad.ops import flow, turns
 
 TURNS, BATCH, UNITS = 3, 2, 4
@@ -172,8 +172,8 @@ def test_second_order_through_a_loop_whose_length_an_outer_turn_decides(monkeypa
 
 def test_what_a_loop_waits_for_is_found_once_for_each_operation(monkeypatch):
     asked = []
-    count = graphs.assigned_by
-    monkeypatch.setattr(graphs, "assigned_by", lambda op: asked.append(op) or count(op))
+    count = traversal.assigned_by
+    monkeypatch.setattr(traversal, "assigned_by", lambda op: asked.append(op) or count(op))
 
     w = tf.get_variable("w", initializer=3.0)
     x = w.assign(1.0) + w.assign(2.0)
