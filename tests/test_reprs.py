@@ -50,6 +50,8 @@ def test_all_that_can_be_made_without_arguments_prints_without_an_address():
                 continue
         made += 1
         assert " at 0x" not in repr(thing), name
+        if isinstance(thing, tf.Session):
+            thing.close()
     assert made > 150
 
 
