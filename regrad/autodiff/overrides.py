@@ -11,6 +11,7 @@ from regrad.core.errors import RegradWarning
 from regrad.core.graph import get_default_graph
 from regrad.core.override_blocks import Block
 from regrad.core.shown import Shown
+from regrad.core.tabular import Record
 from regrad.core.traversal import operations_within
 
 
@@ -194,12 +195,21 @@ def _graph_of(selector):
     return graph if graph is not None else get_default_graph()
 
 
-class Attached:
+class Attached(Record):
     """Rules attached to operations; also a context manager that detaches at its end."""
 
     def __init__(self, override, ops):
         self.override = override
         self.ops = ops
+
+    def __str__(self):
+        on = [op for op in self.ops if self.override in (op.attached_rules or ())]
+        names = ", ".join(op.name for op in on[:3]) + (f" and {len(on) - 3} others" if len(on) > 3 else "")
+        return f"{rules_.rule_name(self.override.rule)} at {self.override.where}, on {names or 'nothing: it was detached'}"
+
+    def data(self):
+        return {"rule": rules_.rule_name(self.override.rule), "for": repr(self.override.selector), "order": self.override.order,
+                "at": self.override.where, "caught": self.override.caught, "operations": ", ".join(op.name for op in self.ops)}
 
     def detach(self):
         """Takes the rule off the operations."""
@@ -261,12 +271,20 @@ def grouped(rule, name=None, order="all"):
     return decorate
 
 
-class GraphRule:
+class GraphRule(Record):
     """A rule of a graph."""
 
     def __init__(self, graph, override):
         self.graph = graph
         self.override = override
+
+    def __str__(self):
+        gone = "" if self.override in self.graph.gradient_rules else ", removed"
+        return f"{rules_.rule_name(self.override.rule)} at {self.override.where}, for {self.override.selector!r}{gone}"
+
+    def data(self):
+        return {"rule": rules_.rule_name(self.override.rule), "for": repr(self.override.selector), "order": self.override.order,
+                "at": self.override.where, "caught": self.override.caught}
 
     def remove(self):
         """Takes the rule off the graph."""

@@ -19,11 +19,12 @@ from regrad.autodiff.selectors import Group
 from regrad.core import gradient_registry, source
 from regrad.core.errors import GradientError
 from regrad.core.override_blocks import OverrideScope
+from regrad.core.tabular import Record
 
 REGISTERED = "registered for the op type"
 
 
-class BoundRule:
+class BoundRule(Record):
     """A rule found for an op, and why it is the one.
 
     Attributes:
@@ -80,6 +81,11 @@ class BoundRule:
 
     def describe(self):
         return f"{self.name!r} at {self.where} ({self.why})"
+
+    __str__ = describe
+
+    def data(self):
+        return {"rule": self.name, "at": self.where, "why": self.why}
 
 
 class Resolution:

@@ -50,3 +50,19 @@ class Table:
         for row in self._shown():
             table.add_row(*(cell.replace("[", "\\[") for cell in row))
         return table
+
+
+class Record:
+    """One thing that is reported: it prints as a line, and shows itself in a notebook as a small table.
+
+    Subclasses define `__str__`, and `data`, which returns {name: value}.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return f"<{type(self).__name__} {self}>"
+
+    def _repr_html_(self):
+        rows = [(k, v) for k, v in self.data().items() if v is not None and v != "" and v != [] and v != {}]
+        return Table(str(self), ["", ""], rows).html()

@@ -20,7 +20,7 @@ from regrad.core.func_graph import FuncGraph
 from regrad.core.graph import Graph
 from regrad.core.operation import Operation, variable_of
 from regrad.core.shapes import fully_known
-from regrad.core.tabular import Table
+from regrad.core.tabular import Record, Table
 from regrad.core.traversal import body_graphs
 from regrad.inspect import replaying
 from regrad.inspect.explain import (
@@ -50,7 +50,7 @@ _STEPS = (1e-3, 1e-4, 1e-5, 1e-6)
 _NUDGES = 7
 
 
-class Finding:
+class Finding(Record):
     """What was found about one operation.
 
     Attributes:
@@ -70,6 +70,11 @@ class Finding:
 
     def data(self):
         return dict(vars(self))
+
+    def __str__(self):
+        numbers = "" if self.given is None else f", the rule says {_number(self.given)} and it is {_number(self.true)}"
+        more = "".join(f", {words}" for words in (self.input and f"input {self.input}", self.note) if words)
+        return f"{self.verdict}: {self.op} ({self.type}) at {self.at}, order {self.order}{numbers}{more}; rule {self.rule}"
 
 
 class Audit(Report):

@@ -3,12 +3,12 @@
 import numpy as np
 
 from regrad.autodiff.overrides import as_view
-from regrad.core.tabular import Table
+from regrad.core.tabular import Record, Table
 from regrad.inspect.report import Report, absent
 from regrad.inspect.taps import Taps, fetch, one_turn, part, turn_text, whole
 
 
-class Agreement:
+class Agreement(Record):
     """How two gradients at one place agree.
 
     Attributes:
@@ -32,6 +32,11 @@ class Agreement:
 
     def data(self):
         return vars(self) | {"turns": {t: a.data() for t, a in self.turns.items()}}
+
+    def __str__(self):
+        place = f" ({self.type}) at {self.at}" if self.at else ""
+        cosine, ratio, signs = (_text(x) or "none" for x in (self.cosine, self.ratio, self.signs))
+        return f"{self.name}{place}: cosine {cosine}, norm ratio {ratio}, same sign {signs}"
 
     def least(self):
         """Returns the turn whose cosine is least, or None."""

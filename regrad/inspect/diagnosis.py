@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from regrad.core.tabular import Table
+from regrad.core.tabular import Record, Table
 from regrad.inspect.explain import source_line
 from regrad.inspect.report import Report
 from regrad.inspect.taps import Taps, fetch, one_turn, part, turn_text
@@ -53,7 +53,7 @@ _SQUARES = ("SquaredDifference", "Square", "L2Loss", "Abs")
 _THROUGH = ("Mean", "Sum", "Sub", "Add", "Mul", "RealDiv", "Reshape", "Identity", "Neg", "Cast", "Squeeze")
 
 
-class Problem:
+class Problem(Record):
     """One thing that is not well.
 
     Attributes:
@@ -95,7 +95,7 @@ class Problem:
                 f"Cure: {self.cure}.")
 
 
-class Health:
+class Health(Record):
     """The gradient of one x, or what an operation passes on.
 
     Attributes:
@@ -132,6 +132,11 @@ class Health:
 
     def data(self):
         return dict(vars(self))
+
+    def __str__(self):
+        place = f" ({self.type}) at {self.at}" if self.at else ""
+        gain = f", gain {_text(self.gain)}" if self.gain is not None else ""
+        return f"{self.name}{place}: {self.state}, norm {_text(self.norm) or 'none'}{gain}, {self.zeros:.0%} zeros"
 
 
 class Diagnosis(Report):

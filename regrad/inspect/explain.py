@@ -19,7 +19,7 @@ from regrad.core.files import in_place_of
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import spec_text
 from regrad.core.operation import Operation, Tensor
-from regrad.core.tabular import Table
+from regrad.core.tabular import Record, Table
 from regrad.core.traversal import body_graphs
 from regrad.inspect.cures import cure_for
 from regrad.inspect.formulas import formula
@@ -34,7 +34,7 @@ NOT_DIFFERENTIABLE, NO_RULE, FAILED = "not differentiable", "no rule", "rule fai
 INTEGER, NOTHING, INSIDE = "no gradient dtype", "no gradient arrives", "inside a group"
 
 
-class Step:
+class Step(Record):
     """One operation between xs and ys.
 
     Attributes:
@@ -69,6 +69,9 @@ class Step:
         self.formulas = [""] * len(op.inputs)
         self.flow = None
 
+    def __str__(self):
+        return f"{self.name} ({self.type}) at {self.at}: {self.says()}"
+
     def says(self):
         """Returns "rule X at file:line (why)", or what happened instead."""
         if self.status in (RULE, OVERRIDDEN):
@@ -90,7 +93,7 @@ class Step:
                 **({} if self.flow is None else {"flow": self.flow.data()})}
 
 
-class Cut:
+class Cut(Record):
     """A place where the path from an x to the ys ends: the operation, why it ends there, and what to do.
 
     Attributes:
@@ -121,7 +124,7 @@ class Cut:
         return f"{self.op} ({self.type}) at {self.at}: {self.why}. Cure: {self.cure}."
 
 
-class Target:
+class Target(Record):
     """What one x gets.
 
     Attributes:
@@ -133,6 +136,9 @@ class Target:
 
     def __init__(self, name, gradient, cuts, reason):
         self.name, self.gradient, self.cuts, self.reason = name, gradient, cuts, reason
+
+    def __str__(self):
+        return f"{self.name}: {'a gradient' if self.gradient else f'None, {self.reason}'}"
 
     def data(self):
         return {"name": self.name, "gradient": self.gradient, "reason": self.reason, "cuts": [c.data() for c in self.cuts]}

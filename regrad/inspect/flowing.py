@@ -3,12 +3,13 @@
 import numpy as np
 
 from regrad.core.operation import Operation
+from regrad.core.tabular import Record
 from regrad.inspect.taps import Taps, fetch, one_turn, part, turn_text
 
 _SHOWN = 6  # elements of an array up to which all are shown
 
 
-class Flow:
+class Flow(Record):
     """What one run had at one operation.
 
     Attributes:
@@ -24,6 +25,12 @@ class Flow:
         return {"values": list(map(_plain, self.values)), "arriving": list(map(_plain, self.arriving)),
                 "given": list(map(_plain, self.given)),
                 "norms_in_turns": {turn_text(t): [norm(a) for a in arriving] for t, _, arriving, _ in self.turns}}
+
+    def __str__(self):
+        def said(arrays):
+            return ", ".join(f"norm {n:.3g}" for a in arrays if (n := norm(a)) is not None) or "nothing"
+
+        return f"{said(self.arriving)} arrives, {said(self.given)} is passed on"
 
     def norms(self):
         """Returns all norms of gradients here."""

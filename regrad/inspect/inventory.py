@@ -4,12 +4,12 @@ from regrad.autodiff.overrides import Override
 from regrad.core import gradient_registry
 from regrad.core.func_graph import FuncGraph
 from regrad.core.graph import Graph, get_default_graph
-from regrad.core.tabular import Table
+from regrad.core.tabular import Record, Table
 from regrad.core.traversal import operations_within
 from regrad.inspect.report import Report
 
 
-class Row:
+class Row(Record):
     """One override, or one rule that the program registered.
 
     Attributes:
@@ -26,6 +26,9 @@ class Row:
 
     def data(self):
         return dict(vars(self))
+
+    def __str__(self):
+        return f"{self.kind}: {self.what} at {self.at}, used {self.used} times{f': {self.problem}' if self.problem else ''}"
 
 
 class Inventory(Report):

@@ -16,6 +16,7 @@ from regrad.core.dtypes import runtime_name
 from regrad.core.errors import InvalidArgumentError
 from regrad.core.operation import Tensor, variable_of
 from regrad.core.shapes import size_of, text
+from regrad.core.tabular import Table
 from regrad.core.traversal import body_graphs, needed, operations_within
 
 _MAX_KEYED = 4096  # elements of a tensor by whose value a program may be specialised
@@ -267,8 +268,6 @@ class Plan:
 
     def tables(self):
         """Returns the plan as a list of one table: a row for each operation, in the order in which they run."""
-        from regrad.core.tabular import Table
-
         stages = f" in {len(self.stages)} stages" if len(self.stages) > 1 else ""
         rows = [(s, "host" if n.host else "device", n.op.type, repr(n.op.name), n.op.location)
                 for s, both in enumerate(self.stages) for nodes in both for n in nodes]

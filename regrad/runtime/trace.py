@@ -11,6 +11,7 @@ import time
 from regrad.core.errors import nearest
 from regrad.core.shapes import as_int
 from regrad.core.shown import Shown
+from regrad.core.tabular import Record, Table
 
 
 class Options:
@@ -99,7 +100,7 @@ class RunOptions(Options):
                          report_tensor_allocations_upon_oom=report_tensor_allocations_upon_oom, **settings)
 
 
-class Step:
+class Step(Record):
     """One step of a run.
 
     Attributes:
@@ -113,6 +114,12 @@ class Step:
     def __init__(self, name, kind, start, seconds, ops, compiled):
         self.name, self.kind, self.start, self.seconds = name, kind, start, seconds
         self.ops, self.compiled = ops, compiled
+
+    def data(self):
+        return dict(vars(self))
+
+    def __str__(self):
+        return f"{self.name}: {self.kind}, {self.ops} operations, {1e3 * self.seconds:.3f} ms"
 
 
 class RunMetadata(Shown):
@@ -162,8 +169,6 @@ class RunMetadata(Shown):
 
     def tables(self):
         """Returns [the steps in order, the steps by time, longest first] as tables."""
-        from regrad.core.tabular import Table
-
         if self.plan is None:
             return [Table("No run was recorded: pass options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) to run, too.",
                           [], [])]
