@@ -42,6 +42,7 @@ oracle: .oracle/ready
 pages: .venv/ready
 	$(RUN) tests/ops_page.py
 	$(RUN) tests/rules_page.py
+	$(RUN) tests/autodiff/control_table.py
 
 mutation: .venv/ready
 	$(RUN) -m pip install --quiet 'cosmic-ray==8.*'

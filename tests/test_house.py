@@ -151,7 +151,7 @@ print(" ".join(m for m in sys.modules if m.startswith("regrad.ops.")))
 
 @pytest.mark.parametrize("program, error", [
     ("tf.RegisterGradient('Svd')(lambda op, *dy: None)", "KeyError: \"Registering two gradient with name 'Svd'!"),
-    ("tf.RegisterGradient('ZetaSum')(lambda op, *dy: None)", "KeyError: \"Registering two gradient with name 'ZetaSum'!"),
+    ("tf.RegisterGradient('Zeta')(lambda op, *dy: None)", "KeyError: \"Registering two gradient with name 'Zeta'!"),
     ("tf.vjp_of_lowering('MatMul')", "KeyError: \"Registering two gradient with name 'MatMul'!"),
     ("tf.define_op('Svd', 'x: T', infer=None)", "ValueError: define_op: op type 'Svd' is defined already."),
     ("tf.get_default_graph().gradient_override_map({'Sv': 'Svd'}).__enter__()", "did you mean 'Svd'"),

@@ -114,17 +114,34 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
             sums.add(y, _seed(y, dy, i))
         walks = []
         totals = _totals(graph, ys, xs, stops, sums, options, colocate_gradients_with_ops, walks)
+        path = [op for walk in walks for op in walk.path]
         if not isinstance(overrides, Together):
-            complain_of_unused("gradients", before, [op for walk in walks for op in walk.path], [walk.order for walk in walks])
+            complain_of_unused("gradients", before, path, [walk.order for walk in walks])
             _warn_of_idle("gradients", view, seen)
         if accumulate and not accumulate.together:
             complain_of_unadded("gradients", accumulate)
+        for t in sums.known:
+            _check_passed_by(t, sums, path)
         for t in sums.never_asked():
             raise OverrideError(f"gradients(known_gradients=...): {t.name} is not on the way from xs to ys, made at "
                                 f"{t.op.location}, so nothing asks for its gradient; known_gradients replace what arrives.")
         if unconnected_gradients == UnconnectedGradients.ZERO:
             totals = [array.zeros_like(_read(x)) if g is None else g for x, g in zip(xs, totals)]
     return totals
+
+
+def _check_passed_by(t, sums, path):
+    """Raises OverrideError for a known gradient of what a function with a gradient of its own computed: it counts already."""
+    reached = {t}
+    for op in () if t in sums.terms else path:
+        if reached.isdisjoint(op.inputs):
+            continue
+        for rule in op.attached_rules or ():
+            if any(op.inputs[i] in reached for i in getattr(rule, "passes_by", ())):
+                raise OverrideError(f"gradients(known_gradients=...): no gradient arrives at {t.name}, made at "
+                                    f"{t.op.location}: the rule of {op.describe()} goes past it, and stands for the way "
+                                    "through it already.")
+        reached.update(op.outputs)
 
 
 class Together(list):
@@ -262,6 +279,7 @@ class Walk:
     """
 
     colocate = False  # whether what a rule builds belongs with the operation it differentiates
+    complains = True  # whether what has no effect is warned of
 
     def __init__(self, graph, ys, xs, stops=(), overrides=None, view=None, through_gradients=True, accumulate=None,
                  outer=None):
@@ -308,10 +326,8 @@ class Walk:
     def run(self, sums):
         """Carries the gradients in `sums` back to the xs, rule by rule."""
         self.known = sums.known
-        groups = self.resolution.groups()
-        steps = grouped_order(self, groups) if groups else reversed(self.path)
         with collecting.paused(), in_progress(self):
-            for op in steps:
+            for op in grouped_order(self, self.resolution.groups(), self.path):
                 self.step(op, sums)
 
     def step(self, op, sums):
@@ -346,6 +362,7 @@ class Walk:
     def _rules(self, op):
         """Returns (the rule of `op`, the forward rule to use in its place or None)."""
         if isinstance(op, GroupStep):
+            op.override.caught += 1
             return op.rule, None
         if not in_forward_mode():
             return self.resolution.rule_for(op), None

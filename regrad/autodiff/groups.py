@@ -1,24 +1,31 @@
 """Groups on the way back: subgraphs that one rule differentiates as a unit."""
 
 import heapq
+import warnings
 
 from regrad.autodiff.overrides import OverrideError
 from regrad.autodiff.partials import Partials
 from regrad.autodiff.resolution import BoundRule
 from regrad.autodiff.rules import as_rule
+from regrad.core import source
+from regrad.core.errors import RegradWarning
 
 
 class GroupStep:
-    """A group on the path, standing where its operations stood; its default is the walk through its inside."""
+    """A group on the path, standing where its operations stood; its default is the walk through its inside.
 
-    def __init__(self, walk, group, override):
-        self.group = group
+    Attributes:
+      members: its operations on the path, in creation order.
+      nested: the (Group, Override) pairs in force inside it, for its default.
+    """
+
+    def __init__(self, walk, group, override, members):
+        self.group, self.override, self.members, self.nested = group, override, members, []
         self.inputs, self.outputs, self.ops = group.inputs, group.outputs, group.ops
         self.graph, self.type, self.name = walk.graph, "Group", group.name
         self.location = group.location
         self.rule = BoundRule(as_rule(override.rule), group.name, f"group at {override.where}", override,
                               lambda: self._inside(walk))
-        override.caught += 1
 
     def describe(self):
         return self.group.describe()
@@ -32,28 +39,38 @@ class GroupStep:
             for t, g in zip(self.outputs, grads):
                 if g is not None:
                     sums.add(t, g)
-            members = [op for op in walk.path if op in self.ops]
-            for op in reversed(members):
+            for op in grouped_order(walk, self.nested, self.members):
                 walk.step(op, sums)
             totals = {t: sums.total(t) for t in self.inputs}
+            if walk.complains and not any(g is not None for g in totals.values()):
+                self._warn_of_integers(walk)
             return [totals.pop(t, None) for t in self.inputs]  # a tensor that is an input twice gets its gradient once
 
         return BoundRule(function, "default", "the group's own operations")
 
+    def _warn_of_integers(self, walk):
+        whole = next((t for op in self.members for t in op.outputs if not walk.flows(t)), None)
+        if whole is not None:
+            warnings.warn(f"{self.describe()}: its own operations give no gradient to any of its inputs, as the way leads "
+                          f"through {whole.name}, which is {whole.dtype.name}; a rule of a group that asks for its default "
+                          f"there gets None. The group is made at {self.override.where}.", RegradWarning,
+                          stacklevel=source.level())
 
-def grouped_order(walk, groups):
-    """Returns operations and GroupSteps, each after all its consumers; OverrideError when a group's cut leaks."""
-    inside = {}
-    for group, override in groups:
-        members = [op for op in walk.path if op in group.ops]
-        if not members:
-            continue
-        step = GroupStep(walk, group, override)
-        _check_leaks(walk, group, members, override)
-        for op in members:
-            inside.setdefault(op, step)  # the first override in force wins
+
+def grouped_order(walk, groups, path):
+    """Returns operations of `path` and GroupSteps, each after all its consumers.
+
+    Of groups that lie in one another the outer one takes the step, and the inner one is in force in its default; of equal ones
+    the first.
+
+    Raises:
+      OverrideError: a group's cut leaks, or two groups overlap.
+    """
+    if not groups:
+        return path[::-1]
+    inside = _owners(walk, groups, path)
     members_of = {}
-    for op in walk.path:
+    for op in path:
         members_of.setdefault(inside.get(op, op), []).append(op)
     producers, waiting = {}, dict.fromkeys(members_of, 0)  # waiting: how many consumers have not taken their step yet
     for node, ops in members_of.items():
@@ -75,6 +92,29 @@ def grouped_order(walk, groups):
         stuck = next(n for n in members_of if n not in set(steps) and isinstance(n, GroupStep))
         raise OverrideError(f"{stuck.describe()} is no unit: a path leaves it and comes back into it.")
     return steps
+
+
+def _owners(walk, groups, path):
+    """Returns {operation: the GroupStep that it belongs to}."""
+    inside = {}
+    for group, override in groups:
+        members = [op for op in path if op in group.ops]
+        if not members:
+            continue
+        step = GroupStep(walk, group, override, members)
+        _check_leaks(walk, group, members, override)
+        for other in {id(inside[op]): inside[op] for op in members if op in inside}.values():
+            if group.ops.issuperset(other.members) and len(other.members) < len(members):
+                step.nested += [(other.group, other.override), *other.nested]
+            elif other.group.ops.issuperset(members):
+                other.nested.append((group, override))
+                break
+            else:
+                raise OverrideError(f"{group.describe()}, made at {override.where}, and {other.describe()}, made at "
+                                    f"{other.override.where}, overlap, and neither lies inside the other.")
+        else:
+            inside.update(dict.fromkeys(members, step))
+    return inside
 
 
 def _check_leaks(walk, group, members, override):

@@ -185,9 +185,25 @@ def attach(selector, rule, graph=None, order="all"):
         there = operations_within(graph)
         raise OverrideError(f"attach: {override.selector!r} matches none of the {len(there)} operations of the graph"
                             f"{override.selector.hint(there)}")
+    _warn_of_later_runs("attach", override.selector, graph)
     for op in ops:
         op.attached_rules = [*(op.attached_rules or ()), override]
     return Attached(override, ops)
+
+
+def _warn_of_later_runs(who, selector, graph):
+    """Warns where a name means what an earlier run of a notebook's cell has made, and a later run made its like."""
+    for name in getattr(selector, "exact", ()):
+        first = graph._by_name.get(name)
+        if first is None:
+            continue
+        for later in (graph._by_name.get(f"{name}_{k}") for k in range(1, graph._names_in_use.get(name.lower(), 1))):
+            if later is not None and later.type == first.type and source.another_run(first.frames, later.frames):
+                warnings.warn(f"{who}: {name!r} is what an earlier run made, at {first.location}; a later one made "
+                              f"{later.name!r}, which keeps its rule. Give the operation or tensor itself, or begin with "
+                              "tf.reset_default_graph().",
+                              RegradWarning, stacklevel=source.level())
+                break
 
 
 def _graph_of(selector):
@@ -228,6 +244,7 @@ def set_graph_rule(selector, rule, graph=None, order="all"):
     """Gives a whole graph a rule, for operations that exist and those to come; returns a handle with `remove()`."""
     graph = graph or get_default_graph()
     override = Override(selector, rule, order, "rule of the graph", graph)
+    _warn_of_later_runs("set_graph_rule", override.selector, graph)
     graph.gradient_rules.append(override)
     return GraphRule(graph, override)
 

@@ -210,7 +210,7 @@ class Resolution:
 
 
 def _registered(op):
-    found = gradient_registry.find(op.opdef.type)
+    found = gradient_registry.of_type(op.opdef.type)
     if found is None:
         raise _missing_rule(op)
     if found.function is None:

@@ -25,7 +25,7 @@ from regrad.core import gradient_registry, source
 from regrad.core.errors import nearest
 from regrad.core.graph import Graph, get_default_graph
 from regrad.core.lazy import instead
-from regrad.core.operation import Operation, Tensor
+from regrad.core.operation import Operation, Tensor, variable_of
 from regrad.core.override_blocks import check_op_type
 from regrad.core.traversal import operations_within
 
@@ -138,11 +138,11 @@ class _Name(Selector):
             if not isinstance(p, str):
                 raise TypeError(f"sel.name: names and patterns are strings, got {p!r}.")
         self.patterns = patterns
-        self._exact = {p for p in patterns if not any(c in p for c in "*?[")}
+        self.exact = {p for p in patterns if not any(c in p for c in "*?[")}
         self._match = re.compile("|".join(fnmatch.translate(p) for p in patterns)).match
 
     def pick(self, ops):
-        return {op for op in ops if self._match(op.name) and (not op.unasked or op.name in self._exact)}
+        return {op for op in ops if self._match(op.name) and (not op.unasked or op.name in self.exact)}
 
     def hint(self, ops):
         names = [op.name for op in ops]
@@ -416,7 +416,8 @@ def group_in(scope, graph=None, name=None):
     """Returns the Group of everything built inside a name scope, to be differentiated by one rule as a unit.
 
     Its inputs are the real tensors that enter the scope, in the order of their first use, and then the variables made in it;
-    its outputs are the real tensors that are used outside, or by nobody.
+    its outputs are the real tensors that are used outside, or by nobody. What does not lead to an output, such as an
+    optimizer's slots and averages that move along, is no part of it, nor is a variable's value used outside an output.
 
     Raises:
       ValueError: nothing was built in the scope; the message has the nearest ones.
@@ -427,10 +428,15 @@ def group_in(scope, graph=None, name=None):
     inside = {op for op in ops if not op.opdef.variable and not op.opdef.writes}
     if not inside:
         raise ValueError(f"sel.group_in: no operation was built in the name scope {scope!r}{chosen.hint(graph._ops)}")
-    entering = dict.fromkeys(t for op in ops if op in inside for t in op.inputs if t.op not in inside and t.dtype._kind in "fc")
-    leaving = [t for op in ops if op in inside for t in op.outputs if t.dtype._kind in "fc" and (
+    leaving = [t for op in ops if op in inside and not _reads_variable(op) for t in op.outputs if t.dtype._kind in "fc" and (
         not t.consumers() or any(c not in inside and c.forward_op is None and not c.opdef.writes for c in t.consumers()))]
+    inside &= ancestors(leaving)
+    entering = dict.fromkeys(t for op in ops if op in inside for t in op.inputs if t.op not in inside and t.dtype._kind in "fc")
     return Group(sorted(entering, key=lambda t: t.op.opdef.variable), leaving, name or scope.rstrip("/"), inside)
+
+
+def _reads_variable(op):
+    return op.type == "Identity" and variable_of(op.inputs[0]) is not None
 
 
 def as_selector(key, graph=None):

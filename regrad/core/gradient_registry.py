@@ -1,6 +1,7 @@
 """The one registry of gradient rules: name -> rule, filled by Regrad's own files and by users alike.
 
-A name is an op type ("MatMul") or any string a `gradient_override_map` may point at. `NotDifferentiable` declares
+A name is an op type ("MatMul") or any string a `gradient_override_map` may point at; of names that TensorFlow leaves free a
+program's own rule is the one that counts, whatever Regrad has under them. `NotDifferentiable` declares
 that nothing flows through an op type; having no entry at all is something else, and an error when met on a path.
 """
 
@@ -9,7 +10,7 @@ import sys
 from regrad.core import source
 from regrad.core.errors import nearest
 from regrad.core.shown import Shown
-from regrad.core.tf_op_types import OP_TYPES
+from regrad.core.tf_op_types import OP_TYPES, TF_OP_TYPES, UNREGISTERED
 
 # Op types that differ only by the TF release that made them; an entry or an override under one name serves both.
 ALIASES = {
@@ -35,12 +36,13 @@ def canonical(op_type):
 class Rule:
     """A gradient rule under its name: `function(op, *output_gradients)`, or None for "not differentiable"."""
 
-    __slots__ = ("name", "function", "where", "used", "_key", "_cell")
+    __slots__ = ("name", "function", "where", "used", "replaces", "_key", "_cell")
 
     def __init__(self, name, function):
         self.name = name
         self.function = function
         self.used = 0
+        self.replaces = False  # whether it is a program's, under a name where it comes before Regrad's
         self._key = None if function is None else _identity(function)
         self._cell = source.cell()
         frames = source.user_frames()
@@ -65,6 +67,8 @@ def _identity(function):
 
 
 _rules: dict[str, Rule] = {}
+_own: dict[str, Rule] = {}  # rules of Regrad's own op types: a program may use their names for its rules
+_replaced: dict[str, Rule] = {}  # Regrad's rules under names where a program has put its own
 _forward: dict[str, Rule] = {}  # rules for forward mode, under the names of the rules they stand beside
 _loader = None  # imports op families, which are otherwise loaded on demand
 
@@ -95,16 +99,24 @@ def register(name, function, rules=_rules):
     """Enters a rule; KeyError when the name is taken by another one."""
     if not isinstance(name, str):
         raise TypeError(f"RegisterGradient: the name must be a string, got {name!r}.")
-    if not _built_in() and name in OP_TYPES:
+    built_in = _built_in()
+    if built_in and rules is _rules and name not in TF_OP_TYPES:
+        rules = _own
+    if not built_in and name in OP_TYPES:
         complete()  # a built-in name is taken even if its file is not loaded yet
     new = Rule(name, function)
     old = rules.get(name)
-    if old is not None and not (new._key is not None and new._key == old._key or source.rerun(old._cell, new._cell)):
+    new.replaces = not built_in and name in UNREGISTERED
+    before_ours = new.replaces and old is not None and not old.replaces
+    if old is not None and not before_ours and not (
+            new._key is not None and new._key == old._key or source.rerun(old._cell, new._cell)):
         raise KeyError(
             f"Registering two gradient with name '{name}'! (Previous registration was at {old.where}.) "
             "A name is registered once per process; choose another, or give the second rule to "
             "gradients(..., overrides=...), which needs no name."
         )
+    if before_ours:
+        _replaced[name] = old
     rules[name] = new
     return new
 
@@ -113,6 +125,8 @@ def forget(name):
     """Takes the rule under `name` out, so that another may be registered; KeyError if there is none."""
     complete()
     del _rules[name if name in _rules else canonical(name)]
+    if name in _replaced:
+        _rules[name] = _replaced.pop(name)
 
 
 def find(name):
@@ -124,7 +138,13 @@ def find(name):
         if op_type not in _rules and op_type in OP_TYPES:
             complete()
         found = _rules.get(op_type)
-    return found
+    return found or _own.get(name)
+
+
+def of_type(op_type):
+    """Returns the Rule of an op type, or None: of one of Regrad's own its own, whatever a program has under that name."""
+    found = find(op_type)
+    return _own.get(op_type) or found
 
 
 def find_forward(name):
@@ -135,7 +155,7 @@ def find_forward(name):
 def names():
     """Returns the names of all rules."""
     complete()
-    return _rules.keys()
+    return {**_own, **_rules}.keys()
 
 
 class RegisterGradient(Shown):

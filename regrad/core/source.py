@@ -82,6 +82,14 @@ def rerun(before, now):
     return before is not None and now is not None and before[0] == now[0] and before[1] != now[1]
 
 
+def another_run(frames, later):
+    """True when two operations were made by one line of a notebook's cell, say, in two runs: the same code, compiled anew."""
+    if not frames or not later:
+        return False
+    (code, offset), (again, at) = frames[0], later[0]
+    return code is not again and code == again and offset == at
+
+
 def of_function(f):
     """Returns "file:line" where the function `f` is defined."""
     while hasattr(f, "__wrapped__"):

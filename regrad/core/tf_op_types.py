@@ -304,3 +304,36 @@ OP_TYPES = TF_OP_TYPES | frozenset("""
     SparseApplyGradientDescent SparsePositions SparseRowNumbers SumRepeatedRows SumToLike TensorArrayTake TensorArrayUnstack
     TensorFlowDataset UnreduceLike ZetaSum
 """.split())
+
+# Of these, what TensorFlow registers neither a gradient for nor that there is none, and Regrad does: there a program's own
+# comes before Regrad's.
+UNREGISTERED = frozenset("""
+    AccumulatorNumAccumulated AccumulatorSetGlobalStep All AllCandidateSampler Any ApplyAdaMax ApplyAdadelta
+    ApplyAdagrad ApplyAdagradDA ApplyAdam ApplyAddSign ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent
+    ApplyMomentum ApplyPowerSign ApplyProximalAdagrad ApplyProximalGradientDescent ApplyRMSProp Bincount Bitcast
+    BroadcastArgs Bucketize CombinedNonMaxSuppression ComputeAccidentalHits DecodeAndCropJpeg DecodeBmp DecodeCSV
+    DecodeCompressed DecodeGif DecodeImage DecodeJpeg DecodePng DeepCopy DeserializeManySparse DeserializeSparse
+    Dilation2DBackpropFilter Dilation2DBackpropInput DrawBoundingBoxesV2 EncodeJpeg EncodeJpegVariableQuality EncodePng
+    ExtractJpegShape FIFOQueueV2 FixedLengthRecordReaderV2 FixedUnigramCandidateSampler FractionalAvgPoolGrad
+    FractionalMaxPoolGrad GuaranteeConst HistogramFixedWidth IRFFT3D IdentityReaderV2 IgammaGradA InTopK InTopKV2
+    InplaceAdd InplaceSub InplaceUpdate IsFinite IsInf IsNan IsVariableInitialized LRNGrad LSTMBlockCell ListDiff
+    LogUniformCandidateSampler LookupTableExportV2 LookupTableImportV2 LookupTableRemoveV2 LowerBound Lu MatchingFiles
+    MatrixExponential MatrixLogarithm MaxPoolGradGradV2 MaxPoolGradGradWithArgmax MaxPoolGradWithArgmax
+    MergeV2Checkpoints NoOp NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 PaddingFIFOQueueV2 ParseExample
+    ParseExampleV2 ParseSingleExample ParseSingleSequenceExample PrintV2 PriorityQueueV2 QueueCloseV2 QueueDequeueManyV2
+    QueueDequeueUpToV2 QueueDequeueV2 QueueEnqueueManyV2 QueueEnqueueV2 QueueIsClosedV2 QueueSizeV2 RFFT3D
+    RandomGammaGrad RandomPoissonV2 RandomShuffleQueueV2 RandomUniformInt ReadFile ReaderNumRecordsProducedV2
+    ReaderNumWorkUnitsCompletedV2 ReaderReadUpToV2 ReaderReadV2 ReaderResetV2 ReaderRestoreStateV2
+    ReaderSerializeStateV2 RefSelect RegexFullMatch ResizeArea ResizeBicubicGrad ResizeNearestNeighborGrad
+    ResourceAccumulatorApplyGradient ResourceAccumulatorNumAccumulated ResourceAccumulatorSetGlobalStep
+    ResourceAccumulatorTakeGradient ResourceConditionalAccumulator Restore RestoreSlice RestoreV2 SaveV2
+    ScaleAndTranslateGrad ScatterMax ScatterMin ScatterUpdate SerializeManySparse SerializeSparse ShardedFilename
+    ShardedFilespec Snapshot SoftsignGrad SparseAccumulatorApplyGradient SparseAccumulatorTakeGradient
+    SparseApplyAdadelta SparseApplyAdagrad SparseApplyAdagradDA SparseApplyCenteredRMSProp SparseApplyFtrl
+    SparseApplyFtrlV2 SparseApplyMomentum SparseApplyProximalAdagrad SparseApplyProximalGradientDescent
+    SparseApplyRMSProp SparseConditionalAccumulator SparseCross SparseReshape SparseSegmentMeanGrad
+    SparseSegmentSqrtNGrad StaticRegexFullMatch StaticRegexReplace StridedSliceAssign StringFormat StringLength
+    StringLower StringSplitV2 StringStrip StringUpper Substr TFRecordReaderV2 TextLineReaderV2 TileGrad TruncateMod
+    UniformCandidateSampler Unique UniqueV2 UniqueWithCounts UniqueWithCountsV2 UnravelIndex UpperBound VariableV2 Where
+    WholeFileReaderV2 WriteFile
+""".split())

@@ -4,6 +4,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_def import GraphDef
 from regrad.core.graph_proto import checked_functions
+from regrad.core.traversal import body_graphs
 from regrad.importer.region import import_nodes
 
 
@@ -57,7 +58,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
         if "_class" in op.attrs:
             op.attrs = {**op.attrs, "_class": [_renamed(group, ops) for group in op.attrs["_class"]]}
     if graph_def.gradient_rules:
-        made = {node.operation: ops[node.name] for node in graph_def.node if node.operation is not None}
+        made = dict(_with_bodies((node.operation, ops[node.name]) for node in graph_def.node if node.operation is not None))
         graph.gradient_rules += [o.moved(made) for o in graph_def.gradient_rules]
     missing = given.keys() - used
     if missing:
@@ -68,6 +69,16 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
         return [region.value(e) if ":" in e else ops[e] for e in return_elements]
     except (KeyError, IndexError) as error:
         raise ValueError(f"Requested return_element {return_elements} not found in graph_def: {error}.") from None
+
+
+def _with_bodies(pairs):
+    """Yields (original, copy) of the given operations and, in the order in which both were made, of what their bodies hold."""
+    stack = list(pairs)
+    while stack:
+        old, new = stack.pop()
+        yield old, new
+        for body, copy in zip(body_graphs(old), body_graphs(new)):
+            stack += zip(body._ops, copy._ops)
 
 
 def _renamed(group, ops):

@@ -356,6 +356,7 @@ class _Told(Walk):
 
     steps: list
     prefix = ""
+    complains = False
 
     def step(self, op, sums):
         if not any(sums.terms_at(t) for t in op.outputs):

@@ -233,7 +233,8 @@ def test_a_group_reaches_across_integers_inside():
     np.testing.assert_allclose(run(tf.gradients(z, x, overrides={group: lambda group, dy: 7.0 * dy})[0]), [7.0] * 3)
     looped = tf.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, _whole(h)), [0, x])[1]
     np.testing.assert_allclose(run(tf.gradients(looped, x)[0]), [9.0] * 3)
-    assert tf.gradients(z, x, overrides={group: rules.default}) == [None]
+    with pytest.warns(tf.RegradWarning, match="as the way leads through .*, which is int32"):
+        assert tf.gradients(z, x, overrides={group: rules.default}) == [None]
     assert "its rule 'group' gives None" in tf.why_none(z, x, overrides={group: rules.default})
 
 
@@ -555,3 +556,133 @@ def test_straight_through_with_a_derivative_has_that_derivatives_derivative():
     np.testing.assert_allclose(got[0], 1 - np.tanh(X) ** 2)
     np.testing.assert_allclose(got[1], -2 * np.tanh(X) * (1 - np.tanh(X) ** 2))
     np.testing.assert_allclose(got[:2], got[2:])
+
+
+# -- what is made later, or again -------------------------------------------------------------------------------
+
+
+def _normalised():
+    x = tf.placeholder(tf.float32, [2, 2])
+    with tf.variable_scope("inner"):
+        h = tf.layers.batch_normalization(tf.layers.dense(x, 3, activation=tf.nn.relu), training=True)
+        h = tf.nn.relu(h)
+    return x, h, tf.reduce_sum(tf.layers.dense(h, 1))
+
+
+def test_a_group_of_a_scope_is_the_same_after_an_optimizer_was_made():
+    x, h, loss = _normalised()
+    before = sel.group_in("inner")
+    tf.train.AdamOptimizer(0.1).minimize(loss)
+    tf.train.Saver()
+    tf.summary.histogram("kernel", tf.trainable_variables()[0])
+    after = sel.group_in("inner")
+    assert (before.inputs, before.outputs, before.ops) == (after.inputs, after.outputs, after.ops)
+    assert after.outputs == (h,) and after.inputs[0] is x
+    assert {t.op.name for t in after.inputs[1:]} == {v.op.name for v in tf.trainable_variables("inner")}
+
+
+CELL = "h = tf.tanh(x, name='h')"
+
+
+def test_a_name_that_an_earlier_run_of_a_cell_made_is_told():
+    names = {"tf": tf, "x": tf.constant(X)}
+    for _ in range(2):
+        exec(compile(CELL, "<cell>", "exec"), names)
+    for give in (tf.attach, tf.set_graph_rule):
+        with pytest.warns(tf.RegradWarning, match="'h' is what an earlier run made.*made 'h_1'.*tensor itself"):
+            give("h", double)
+    tf.attach(names["h"], double)  # the tensor itself
+
+
+def test_names_made_by_one_run_of_a_loop_are_what_they_say():
+    h = tf.constant(X)
+    for _ in range(2):
+        h = tf.tanh(h, name="h")
+    tf.attach("h", double)
+
+
+def test_rules_of_a_graph_reach_the_bodies_of_its_copy():
+    x = tf.constant([0.5], name="x")
+    body = lambda h: tf.cond(h[0] > 0.0, lambda: tf.sin(tf.sin(h)), lambda: tf.tanh(h))  # noqa: E731
+    y = tf.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, body(h)), [0, x])[1]
+    y = tf.identity(tf.map_fn(tf.sinh, y), name="y")
+    for kind in ("Sin", "Sinh"):
+        tf.set_graph_rule(kind, double)
+    original = run(tf.gradients(y, x)[0])
+    graph_def = tf.get_default_graph().as_graph_def()
+    with tf.Graph().as_default():
+        x, y = tf.import_graph_def(graph_def, return_elements=["x:0", "y:0"])
+        np.testing.assert_allclose(run(tf.gradients(y, x)[0]), original)
+        np.testing.assert_allclose(run(tf.gradients(tf.sin(x), x)[0]), np.cos([0.5]))
+        again = tf.get_default_graph().as_graph_def()
+    with tf.Graph().as_default():
+        x, y = tf.import_graph_def(again, return_elements=["import/x:0", "import/y:0"])
+        np.testing.assert_allclose(run(tf.gradients(y, x)[0]), original)
+
+
+PRIVATE = ["LowerBound", "UpperBound", "IdentityFirst", "Where", "TileGrad", "ScatterUpdate", "GradientBlock", "ForwardOf",
+           "SameShape", "SumToLike", "After"]
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_a_programs_rule_may_have_any_name_that_tensorflow_leaves_free(name):
+    from regrad.core import gradient_registry
+
+    own = gradient_registry.of_type("GradientBlock")
+    tf.RegisterGradient(name)(lambda op, dy: 7.0 * dy)
+    try:
+        with pytest.raises(KeyError, match="Registering two gradient.*test_corners.py"):
+            tf.RegisterGradient(name)(lambda op, dy: 8.0 * dy)
+        x = tf.constant(X)
+        with tf.get_default_graph().gradient_override_map({"Tanh": name}):
+            y = tf.tanh(x)
+        blocks = tf.scale_gradient(tf.straight_through(tf.round)(y) + x[0] * 0.0, 2.0)
+        np.testing.assert_allclose(run(tf.gradients(blocks, y)[0]), [2.0] * 3)
+        np.testing.assert_allclose(run(tf.gradients(y, x)[0]), [7.0] * 3)
+        assert gradient_registry.of_type("GradientBlock") is own
+    finally:
+        gradient_registry.forget(name)
+    assert name == "IdentityFirst" or "test_corners" not in gradient_registry.of_type(name).where
+
+
+def test_names_that_tensorflow_registers_are_taken():
+    for name in ("Tanh", "PyFunc", "Less", "MaxPoolGrad"):
+        with pytest.raises(KeyError, match="Registering two gradient"):
+            tf.RegisterGradient(name)(lambda op, dy: dy)
+
+
+# -- groups in groups, and what is passed by --------------------------------------------------------------------
+
+
+def test_a_group_inside_another_is_in_force_in_its_default():
+    x = tf.constant(X)
+    a = tf.sin(x)
+    b = tf.tanh(a)
+    y = tf.exp(b)
+    inner, outer = sel.group([a], [b]), sel.group([x], [y])
+    plain = tf.gradients(y, x)[0]
+    both = [tf.gradients(y, x, overrides=[(first, double), (second, double)])[0]
+            for first, second in ((inner, outer), (outer, inner), (inner, sel.group([a], [b])))]
+    plain, *both = run([plain, *both])
+    for g in both:
+        np.testing.assert_allclose(g, 4 * plain)
+    with pytest.raises(tf.OverrideError, match="caught none"):  # the outer rule does not ask for the inside
+        tf.gradients(y, x, overrides=[(inner, double), (outer, lambda group, dy: 7.0 * dy)])
+    with pytest.raises(tf.OverrideError, match="overlap, and neither lies inside the other"):
+        tf.gradients(y, x, overrides=[(sel.group([x], [b]), double), (sel.group([a], [y]), double)])
+
+
+def test_a_group_that_no_gradient_arrives_at_caught_nothing():
+    x = tf.constant(X)
+    seen = []
+
+    @tf.custom_gradient
+    def passed(x):
+        seen.append(tf.sin(x))
+        return seen[-1] * 2.0, lambda dy: dy
+
+    y = passed(x)
+    with pytest.raises(tf.OverrideError, match="caught none"):
+        tf.gradients(y, x, overrides={sel.group([seen[0].op.inputs[0]], [seen[0]]): double})
+    with pytest.raises(tf.OverrideError, match="goes past it, and stands for the way"):
+        tf.gradients(y, x, known_gradients={seen[0]: X})
