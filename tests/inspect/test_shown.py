@@ -41,9 +41,9 @@ def made():
 
 
 SAYS = {
-    "finding": "wrong: h (Tanh) at tests/inspect/test_shown.py", "health": "gain", "attached": "twice at tests/inspect/test_shown",
-    "rule of a graph": "clip(1.0) at", "step": "twice at tests", "cut": "Round", "target": ": a gradient", "agreement": "cosine",
-    "flow": "arrives", "rule": "'twice' at", "step of a run": " ms", "problem": "Cure:", "row": "used",
+    "finding": "wrong: h (Tanh) at tests/inspect/test_shown.py", "health": "gain", "step": "twice at tests", "cut": "Round",
+    "attached": "twice at tests/inspect/test_shown", "rule of a graph": "clip(1.0) at", "target": ": a gradient",
+    "agreement": "cosine", "flow": "arrives", "rule": "'twice' at", "step of a run": " ms", "problem": "Cure:", "row": "used",
     "why_none": "x:0 gets a gradient", "health of an x": "x:0: ", "agreement of an x": "x:0: cosine",
 }
 
