@@ -581,13 +581,17 @@ READING = set("""FromString GFile MergeFromString ParseFromString Unpickler __im
 HARMLESS = {"self", "session", "backend", "files", "scopes", "program", "disk_cache", "v", "x", "loader", "picture"}  # x.load()
 
 
+LIBRARIES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "yaml", "zipfile", "tarfile", "xml.etree.ElementTree"}
+SUSPECT = re.compile(rf"\b(?:{'|'.join(READING)})\(|import.*\b(?:{'|'.join(LIBRARIES)})\b|from (?:{'|'.join(LIBRARIES)})\b")
+
+
 def _reads(path):
     """Yields the names of the reading functions that a module calls, and those of the standard library by which it could."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    text = path.read_text()
+    for node in ast.walk(ast.parse(text)) if SUSPECT.search(text) else ():
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [n.name for n in node.names]
-            yield from set(names) & {"pickle", "marshal", "shelve", "dill", "cloudpickle", "yaml", "zipfile", "tarfile",
-                                                   "xml.etree.ElementTree"}
+            yield from LIBRARIES & set(names)
         if not isinstance(node, ast.Call):
             continue
         called = node.func

@@ -11,7 +11,7 @@ import functools
 import numpy as np
 
 from regrad.core.dtypes import float32, int32, int64
-from regrad.core.errors import ShapeError
+from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.opdef import Spec, define_op, rank_is, spec_text
 from regrad.core.reading import reading
@@ -33,7 +33,9 @@ def _true_classes(true_classes, num_true):
     return dims[0], num_true
 
 
-def _infer(true_classes, *, num_true, num_sampled, **attrs):
+def _infer(true_classes, *, num_true, num_sampled, unique, range_max, **attrs):
+    if unique and num_sampled > range_max:
+        raise ValueError(f"{num_sampled} different classes cannot be drawn out of {range_max}.")
     dims = _true_classes(true_classes, num_true)
     return [Spec((num_sampled,), int64), Spec(dims, float32), Spec((num_sampled,), float32)]
 
@@ -71,6 +73,10 @@ def _sampler(op_type, probabilities, attrs=None):
     def lower(b, rng, true_classes, *, num_true, num_sampled, unique, range_max, seed, seed2, **more):
         random = np.random.Generator(np.random.Philox([int(v) for v in np.asarray(rng)]))
         p, cumulative = distribution(range_max, **more)
+        possible = np.count_nonzero(np.diff(cumulative, prepend=0.0) > 0)
+        if unique and num_sampled > possible:  # drawing would never end
+            raise InvalidArgumentError(f"{num_sampled} different classes cannot be drawn out of {possible} whose probability "
+                                       f"is not 0, of {range_max}.")
 
         def draw(n):
             return np.searchsorted(cumulative, random.random(n) * cumulative[-1],
@@ -111,8 +117,6 @@ fixedunigram_op = _sampler("FixedUnigramCandidateSampler", _unigrams,
 
 
 def _sample(op, true_classes, num_true, num_sampled, unique, range_max, seed, name, **more):
-    if unique and num_sampled > range_max:
-        raise ValueError(f"{op.type}: {num_sampled} different classes cannot be drawn out of {range_max}.")
     seed, seed2 = get_seed(seed)
     return CandidateSampler(*op(true_classes, num_true=int(num_true), num_sampled=int(num_sampled),
                                 unique=bool(unique), range_max=int(range_max), seed=seed or 0,

@@ -180,6 +180,12 @@ def test_candidates_come_as_often_as_expected(sampler, p):
         sampler(true, 10, 11, True, 10)
 
 
+def test_what_can_never_be_drawn_is_not_waited_for():
+    drawn = tf.nn.fixed_unigram_candidate_sampler([[0]], 1, 2, True, 3, unigrams=[1.0, 0.0, 0.0])
+    with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError, match="2 different classes .* 1 whose"):
+        sess.run(drawn)
+
+
 def test_accidental_hits():
     hits = run(*tf.nn.compute_accidental_hits(tf.constant(TRUE), tf.constant(SAMPLED), 2))
     np.testing.assert_array_equal(hits[0], [0, 2])
