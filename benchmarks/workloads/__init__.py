@@ -29,4 +29,5 @@ ORDER = (
     "op_families",
     "overriding",
     "recomputing",
+    "checks",
 )

@@ -22,7 +22,7 @@ import sys
 import numpy as np
 
 from regrad.core import dtypes, gradient_registry, source
-from regrad.core.errors import ShapeError, nearest
+from regrad.core.errors import InvalidArgumentError, ShapeError, nearest
 from regrad.core.shapes import broadcast, fully_known, size_of
 from regrad.core.tf_op_types import OP_TYPES
 
@@ -69,6 +69,17 @@ class Known(Spec):
         return self.array
 
 
+class Ranged(Spec):
+    """A Spec of integers that all lie between `low` and `high`, these included."""
+
+    __slots__ = ("low", "high")
+
+    def __init__(self, dims, dtype, low, high):
+        super().__init__(dims, dtype)
+        self.low = low
+        self.high = high
+
+
 def partial_of(x):
     """Returns the integers of a rank-0 or rank-1 `x` as an int or tuple, None where unknown; None if not even the rank is."""
     v = x.value()
@@ -78,6 +89,14 @@ def partial_of(x):
     if x.dims is None or len(x.dims) != 1 or x.dims[0] is None:
         return None
     return (None,) * x.dims[0]
+
+
+def extent(x):
+    """Returns (least, largest) that the integers of a Spec or tensor can be, as far as it is known before it is computed."""
+    v = x.value()
+    if v is not None and np.size(v):
+        return np.min(v), np.max(v)
+    return (x.low, x.high) if isinstance(x, Ranged) else (-np.inf, np.inf)
 
 
 def spec_text(x):
@@ -265,41 +284,64 @@ def define_op(type, signature, *, infer, lower=None, attrs=None, types=None, sta
 class Refusal:
     """What an op cannot be computed for, where only values tell: an integer divided by zero, a singular matrix.
 
-    A compiled program cannot stop half-way. It gives one more bool for such an op, and the run raises when that is True,
-    before any variable has changed. Not for what every training step holds: nothing after it may overwrite a variable's
-    memory, as long as the run may fail. Inside compiled branches and loops it is not looked at.
+    NumPy raises at once. A compiled program cannot stop half-way: it tells by one number, for all its operations, which was
+    refused first, and the run raises what NumPy says of the same values, before any variable has changed
+    (runtime/checks.py). Lowerings go on with whatever the backend gives.
 
     Attributes:
-      message: of the InvalidArgumentError.
-      finds: `finds(b, result, *operands, **attrs)` -> bool scalar, True when the op is to be refused.
+      message: of the error, where NumPy's lowering does not raise one that says more.
+      finds: `finds(b, result, *operands, **attrs)` -> bools, one of which is True when the op is to be refused.
       types: the dtypes of the first input that it is for; None for all.
+      by_itself: NumPy's lowering raises; else `finds` is asked after it.
+      never: `never(*specs, **attrs)` -> True where what is known before a run, the inputs' Specs, leaves nothing to find.
+      error: class of the error.
     """
 
-    __slots__ = ("message", "finds", "types")
+    __slots__ = ("message", "finds", "types", "by_itself", "never", "error")
 
-    def __init__(self, message, finds, types=None):
+    def __init__(self, message, finds, types=None, *, by_itself=False, never=None, error=InvalidArgumentError):
         self.message = message
         self.finds = finds
         self.types = types
+        self.by_itself = by_itself
+        self.never = never
+        self.error = error
 
 
-class Bounds:
-    """Which values of an integer input, given from outside, an op cannot be computed for: indices, class labels.
+class Bounds(Refusal):
+    """Which values of an integer input an op cannot be computed for: indices, class labels. NumPy's lowering raises.
 
-    The host's lowering raises for them; a compiled program cannot, so the runtime looks at what it is about to hand over.
+    What comes from outside the runtime looks at before a compiled program gets it; what is known to lie within needs no look.
 
     Attributes:
       position: of the input; it holds numbers from 0, or rows of them where there are several limits.
-      limit: `limit(*inputs, **attrs)` for the inputs' Specs -> int, or a tuple of ints for the columns.
+      limit: `limit(*inputs, **attrs)` for the inputs' Specs -> int, or a tuple with an int for each column, or more of them.
       refuse: `refuse(values, limit)` raises what the host's lowering does.
+      spare: which integers outside are no mistakes, but stand for rows that are left out: "negative" ones or the "largest";
+        None if none are.
     """
 
-    __slots__ = ("position", "limit", "refuse")
+    __slots__ = ("position", "limit", "refuse", "spare")
 
-    def __init__(self, position, limit, refuse):
+    def __init__(self, position, limit, refuse, *, spare=None, error=InvalidArgumentError):
+        super().__init__("an index is out of range", self._outside, by_itself=True, error=error)
         self.position = position
         self.limit = limit
         self.refuse = refuse
+        self.spare = spare
+
+    def _outside(self, b, result, *operands, **attrs):
+        values, limit = operands[self.position], self.limit(*map(_spec_of, operands), **attrs)
+        if not values.size:
+            return np.False_
+        if type(limit) is not int:
+            limit = np.array(limit[:values.shape[-1]], values.dtype)
+        outside = ~(values < limit)  # of operations that runtime/reductions.py knows
+        if self.spare != "negative":
+            outside = outside | (values < 0)
+        if self.spare == "largest":
+            outside = outside & (values != np.iinfo(values.dtype).max)
+        return outside
 
     @staticmethod
     def hold(values, limit):
@@ -309,7 +351,13 @@ class Bounds:
         unsigned = values.view(f"u{values.itemsize}")  # in which what is negative is too large
         if type(limit) is int:
             return np.maximum.reduce(unsigned, axis=None) < limit
-        return bool((np.maximum.reduce(unsigned.reshape(-1, len(limit))) < limit).all())
+        columns = values.shape[-1]
+        return bool((np.maximum.reduce(unsigned.reshape(-1, columns)) < limit[:columns]).all())
+
+
+def _spec_of(x):
+    dtype = dtypes.as_dtype(x.dtype)
+    return Known(x, dtype) if type(x) is np.ndarray else Spec(tuple(x.shape), dtype)
 
 
 def refusal_of(op):
@@ -346,6 +394,6 @@ def op_types():
     return _defs.keys()
 
 
-__all__ = ["Bounds", "Known", "OpDef", "Refusal", "Spec", "broadcasted", "compared", "declared_attrs", "define_op", "find_op",
-           "fully_known", "no_output", "op_types", "partial_of", "rank_at_least", "rank_is", "refusal_of", "same", "size_of",
-           "spec_text"]
+__all__ = ["Bounds", "Known", "OpDef", "Ranged", "Refusal", "Spec", "broadcasted", "compared", "declared_attrs", "define_op",
+           "extent", "find_op", "fully_known", "no_output", "op_types", "partial_of", "rank_at_least", "rank_is", "refusal_of",
+           "same", "size_of", "spec_text"]

@@ -14,7 +14,7 @@ from regrad.core.errors import BadValue, InvalidArgumentError, ShapeError
 from regrad.core.frames import framed
 from regrad.core.graph import get_default_graph, is_tensor
 from regrad.core.indexed_slices import IndexedSlices
-from regrad.core.opdef import Known, Spec, define_op, rank_is, same, spec_text
+from regrad.core.opdef import Known, Refusal, Spec, define_op, rank_is, same, spec_text
 from regrad.core.operation import UNASKED, Tensor
 from regrad.core.shapes import TensorShape, as_dims, broadcast, compatible, fully_known, merge, size_of, text
 from regrad.ops import reducing
@@ -716,6 +716,9 @@ def _invert_permutation(b, x):
 
 invertpermutation_op = define_op("InvertPermutation", "x", infer=_permutation_infer, types={"T": INDEX}, partial=True,
                                  lower=_invert_permutation)
+invertpermutation_op.extra["refusal"] = Refusal(
+    "the input is no permutation", by_itself=True,
+    finds=lambda b, result, x: b.np.sort(x) != np.arange(x.shape[0], dtype=x.dtype))
 
 
 # -- joining ----------------------------------------------------------------------------------

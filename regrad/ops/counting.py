@@ -8,7 +8,7 @@ from regrad.core.dtypes import as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, rank_is, spec_text
+from regrad.core.opdef import Refusal, Spec, define_op, extent, rank_is, spec_text
 from regrad.core.shapes import compatible
 from regrad.ops import array, compare, indexing, math, reduce
 
@@ -43,6 +43,8 @@ def _bincount_lower(b, arr, size, weights):
 
 bincount_op = define_op("Bincount", "arr: int32, size: int32, weights: T", types={"T": _WEIGHTS}, static=(1,),
                         infer=_bincount_infer, lower=_bincount_lower)
+bincount_op.extra["refusal"] = Refusal("Input arr must be non-negative!", lambda b, result, arr, *_: arr < 0,
+                                       by_itself=True, never=lambda arr, *_: extent(arr)[0] >= 0)
 
 
 @RegisterGradient("Bincount")
@@ -112,6 +114,10 @@ _VALUES = frozenset((dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
 histogramfixedwidth_op = define_op("HistogramFixedWidth", "values: T, value_range: T, nbins: int32",
                                    attrs={"dtype": dtypes.int32}, types={"T": _VALUES}, static=(2,),
                                    infer=_histogram_infer, lower=_histogram_lower)
+histogramfixedwidth_op.extra["refusal"] = Refusal(
+    "value_range should satisfy value_range[0] < value_range[1]", by_itself=True,
+    finds=lambda b, result, values, ends, nbins, *, dtype: b.np.logical_not(ends[0] < ends[1]),
+    never=lambda values, ends, nbins, *, dtype: ends.value() is not None)
 NotDifferentiable("HistogramFixedWidth")
 
 

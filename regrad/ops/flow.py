@@ -23,8 +23,8 @@ from regrad.core.func_graph import FuncGraph
 from regrad.core.graph import get_default_graph
 from regrad.core.host import HOST, as_array
 from regrad.core.indexed_slices import IndexedSlices
-from regrad.core.opdef import Spec, declared_attrs, define_op, spec_text
-from regrad.core.operation import Operation, op_arguments, variable_of
+from regrad.core.opdef import Ranged, Spec, declared_attrs, define_op, spec_text
+from regrad.core.operation import Operation, op_arguments, origin, variable_of
 from regrad.core.shapes import TensorShape, as_dims, compatible, fully_known, size_of
 from regrad.core.traversal import assigned_before, assigned_by, body_graphs, may_assign, needed
 from regrad.ops.array import unasked_identity
@@ -201,7 +201,7 @@ def _case_lower(b, index, inputs, *, branches, n_saved):
 
     # The saved values of a branch that is not taken need their shapes all the same.
     try:
-        shapes = [list(b.jax.eval_shape(lambda g=g: tuple(b.np.asarray(v) for v in b.call(g, inputs)))) for g in branches]
+        shapes = [list(b.shapes(lambda g=g: tuple(b.np.asarray(v) for v in b.call(g, inputs)))) for g in branches]
     except (InvalidArgumentError, ValueError):
         b.run_on_host()  # a branch that is not taken may not fit the shapes of this run
     if any([s.shape for s in other[:own]] != [s.shape for s in shapes[0][:own]] for other in shapes[1:]):
@@ -209,7 +209,7 @@ def _case_lower(b, index, inputs, *, branches, n_saved):
     shapes = [s[own:] for s in shapes]
     n = len(branches)
     position = b.np.where((index < 0) | (index >= n), n - 1, index)
-    return b.lax.switch(position, [run(i) for i in range(n)])
+    return b.switch(position, [run(i) for i in range(n)])
 
 
 def _taken(index, branches):
@@ -573,7 +573,7 @@ def _loop_traced(b, turns, limit, carry, captures, xs, cond, body, reverse):
     n = len(carry)
     first = _settled(b, tuple(b.np.asarray(c) for c in carry), lambda state: b.call(body, [
         *state, *captures, *(b.np.zeros(x.shape[1:], x.dtype) for x in xs)], 0)[:n])
-    one = b.jax.eval_shape(lambda: tuple(b.np.asarray(v) for v in b.call(body, [
+    one = b.shapes(lambda: tuple(b.np.asarray(v) for v in b.call(body, [
         *first, *captures, *(b.np.zeros(x.shape[1:], x.dtype) for x in xs)], 0)[:n]))
     if any(o.shape != f.shape for o, f in zip(one, first)):
         b.run_on_host()  # a loop variable changes its shape
@@ -602,7 +602,7 @@ def _settled(b, state, turn):
     """Gives TensorArrays that nothing was written to the row shape that the body will write."""
     if not any(is_unwritten(s.shape) for s in state):
         return state
-    after = b.jax.eval_shape(lambda: tuple(b.np.asarray(v) for v in turn(state)))
+    after = b.shapes(lambda: tuple(b.np.asarray(v) for v in turn(state)))
     return tuple(b.np.zeros(a.shape, a.dtype) if is_unwritten(s.shape) and a.shape != s.shape else s
                  for s, a in zip(state, after))
 
@@ -772,11 +772,34 @@ def _turns_and_specs(op, inputs, body_dims):
     turns = _turns_of(inputs[0], inputs[1:], attrs["cond"], attrs["body"], n, n_xs)
     specs = [Spec(i.dims, i.dtype) for i in inputs[1:1 + n]]  # a value that is known holds for the first turn only
     specs += inputs[1 + n:len(inputs) - n_xs]
-    specs += [Spec(i.dims[1:], i.dtype) for i in inputs[len(inputs) - n_xs:]] if n_xs else []
+    for i in inputs[len(inputs) - n_xs:] if n_xs else ():
+        specs.append(Ranged(i.dims[1:], i.dtype, i.low, i.high) if isinstance(i, Ranged) else Spec(i.dims[1:], i.dtype))
+    for i, (low, high) in _counted_ranges(attrs["body"], inputs[1:1 + n], turns).items():
+        specs[i] = Ranged((), specs[i].dtype, low, high)
     if any(is_unwritten(i.dims) for i in specs[:n]):  # the first turn settles what rows look like
         settled = _body_dims(attrs["body"], n, turns, specs, body_dims)
         specs[:n] = [Spec(dims, i.dtype) if is_unwritten(i.dims) else i for dims, i in zip(settled, specs[:n])]
     return turns, specs
+
+
+def _counted_ranges(body, carry, turns):
+    """Returns {position: (least, largest)} of a loop's counters in all turns, whose Specs know what they begin with."""
+    found = {}
+    for i, x in enumerate(carry) if turns else ():
+        first = x.value()
+        step = None if first is None else step_of(origin(body.outputs[i]), body.inputs[i], np.asarray(first))
+        if step is not None:
+            ends = int(first), int(first) + step * (turns - 1)
+            found[i] = min(ends), max(ends)
+    return found
+
+
+def _saved_counters(op, inputs):
+    """Returns {output: (least, largest)} for what a loop saves of its counters."""
+    n, body = op.attrs["n_carry"], op.attrs["body"]
+    turns = _turns_of(inputs[0], inputs[1:], op.attrs["cond"], body, n, op.attrs["n_xs"])
+    ranges = {body.inputs[i]: ends for i, ends in _counted_ranges(body, inputs[1:1 + n], turns).items()}
+    return {n + 1 + k: ranges[origin(t)] for k, t in enumerate(body.outputs[n:]) if origin(t) in ranges}
 
 
 def _body_dims(body, n, turns, specs, body_dims):
@@ -803,8 +826,8 @@ while_op = define_op("While", "limit: int32, input: [T]", single=False, infer=_w
                      attrs={"cond": None, "body": None, "n_carry": 0, "n_xs": 0, "reverse": False, "invariants": (),
                             "host": False})
 while_op.extra.update(has_bodies=True, body_offset=1, loop_vars=lambda op: op.attrs["n_carry"], host_if=_must_run_on_host,
-                      more_static=_counter_positions, calls=_turn_calls, dims=_turn_dims, unsettled=is_unwritten,
-                      saved_from=lambda op: op.attrs["n_carry"])
+                      more_static=_counter_positions, calls=_turn_calls, counters=_saved_counters, dims=_turn_dims,
+                      unsettled=is_unwritten, saved_from=lambda op: op.attrs["n_carry"])
 
 
 def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True, swap_memory=False,

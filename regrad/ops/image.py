@@ -13,7 +13,7 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import FLOATING, REAL, as_dtype
 from regrad.core.errors import BadValue, OutOfRangeError, ShapeError
 from regrad.core.graph import get_default_graph, is_tensor
-from regrad.core.opdef import Spec, define_op, rank_is, same, spec_text
+from regrad.core.opdef import Bounds, Spec, define_op, rank_is, same, spec_text
 from regrad.core.operation import Tensor
 from regrad.core.shapes import compatible, merge, size_of
 from regrad.ops import array, check, indexing, math
@@ -281,9 +281,13 @@ def _crop_points(b, first, last, n, m):
     return first[:, None] * np.float32(n - 1) + steps * ((last - first) * np.float32(n - 1) / np.float32(m - 1))[:, None]
 
 
+def _refuse_boxes(box_ind, n):
+    raise OutOfRangeError(f"box_index has values outside [0, batch_size): {box_ind.tolist()} for {n} images")
+
+
 def _crop_lower(b, image, boxes, box_ind, crop_size, *, method, extrapolation_value):
     if b.is_host and box_ind.size and not (0 <= box_ind.min() and box_ind.max() < len(image)):
-        raise OutOfRangeError(f"box_index has values outside [0, batch_size): {box_ind.tolist()} for {len(image)} images")
+        _refuse_boxes(box_ind, len(image))
     image = image.astype(np.float32)
     height, width = image.shape[1:3]
     y = _crop_points(b, boxes[:, 0], boxes[:, 2], height, int(crop_size[0]))
@@ -310,6 +314,7 @@ def _crop_lower(b, image, boxes, box_ind, crop_size, *, method, extrapolation_va
 cropandresize_op = define_op("CropAndResize", "image: T, boxes: float32, box_ind: int32, crop_size: int32",
                              types={"T": REAL}, static=(3,), infer=_crop_infer, lower=_crop_lower,
                              attrs={"method": "bilinear", "extrapolation_value": 0.0})
+cropandresize_op.extra["refusal"] = Bounds(2, lambda image, *_, **attrs: image.dims[0], _refuse_boxes, error=OutOfRangeError)
 
 
 def crop_and_resize(image, boxes, box_ind=None, crop_size=None, method="bilinear", extrapolation_value=0, name=None,

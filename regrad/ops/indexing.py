@@ -8,8 +8,8 @@ from regrad.core.dtypes import INDEX, NUMERIC, REAL
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
-from regrad.core.opdef import Bounds, Spec, define_op, rank_at_least, rank_is, spec_text
-from regrad.core.shapes import Dimension, broadcast, compatible, merge, size_of, text
+from regrad.core.opdef import Bounds, Refusal, Spec, define_op, extent, rank_at_least, rank_is, spec_text
+from regrad.core.shapes import Dimension, broadcast, compatible, fully_known, merge, size_of, text
 from regrad.ops.array import (
     BadValue,
     axis_in,
@@ -28,7 +28,7 @@ newaxis = None
 
 
 class OutOfRange(BadValue):
-    """An index that is out of range, met where the host computes."""
+    """An index that is out of range."""
 
 
 # -- StridedSlice ----------------------------------------------------------------------------
@@ -160,8 +160,23 @@ def _all_inside(b, indices, limits):
     return b.np.all(b.np.stack(inside))
 
 
+def _outside(b, shape, begin, end, strides, *, _known, **masks):
+    """Returns whether an index that only the run knows is none of the shape's."""
+    _, _, indices = _run_windows(shape, begin, end, strides, _known, masks)
+    return b.np.logical_not(_all_inside(b, indices.values(), [shape[a] for a in indices])) if indices else np.False_
+
+
+def _surely_inside(shape, begin, end, strides, *, _known, **masks):
+    """True if all that is known of `begin`, a Spec, are indices of the axes that are indexed."""
+    if shape is None or _known is None:
+        return False
+    least, largest = extent(begin)
+    limits = [shape[a] for a, w in enumerate(_windows(shape, *_known, masks)[0]) if w.entry is not None]
+    return None not in limits and all(-n <= least and largest < n for n in limits)
+
+
 def _or_nothing(b, inside, y):
-    """Returns `y`, or what a read out of range gives in compiled code: NaN, for integers an extreme."""
+    """Returns `y`, or what a read out of range gives in compiled code, until the run raises: NaN, for integers an extreme."""
     kind = y.dtype.kind
     extreme = {"i": "min", "u": "max"}.get(kind)
     nothing = getattr(np.iinfo(y.dtype), extreme) if extreme else True if kind == "b" else np.nan
@@ -196,7 +211,10 @@ stridedslice_op = define_op("StridedSlice", "input: T, begin: Index, end: Index,
 
 # The same op type where single indices are known only while running (x[i]): `_known` holds the rest, and one
 # compiled program serves all values of i.
-_stridedslice_at_op = variant(stridedslice_op, static=(3,))
+_stridedslice_at_op = variant(stridedslice_op, static=(3,), extra={"refusal": Refusal(
+    "slice index is out of bounds", lambda b, result, x, begin, end, strides, **attrs:
+    _outside(b, x.shape, begin, end, strides, **attrs), by_itself=True, never=lambda x, begin, end, strides, **attrs:
+    _surely_inside(x.dims, begin, end, strides, **attrs))})
 
 
 def _strided_slice_grad_infer(shape, begin, end, strides, dy, *, _known, **masks):
@@ -232,7 +250,10 @@ stridedslicegrad_op = define_op("StridedSliceGrad",
                                 "shape: Index, begin: Index, end: Index, strides: Index, dy: T",
                                 static=(0, 1, 2, 3), types={"Index": INDEX}, attrs={**MASKS, "_known": None},
                                 infer=_strided_slice_grad_infer, lower=_strided_slice_grad_lower)
-_stridedslicegrad_at_op = variant(stridedslicegrad_op, static=(0, 3))
+_stridedslicegrad_at_op = variant(stridedslicegrad_op, static=(0, 3), extra={"refusal": Refusal(
+    "slice index is out of bounds", lambda b, result, shape, begin, end, strides, dy, **attrs:
+    _outside(b, [int(d) for d in shape], begin, end, strides, **attrs), by_itself=True,
+    never=lambda shape, begin, end, strides, dy, **attrs: _surely_inside(shape.partial(), begin, end, strides, **attrs))})
 
 
 def strided_slice_grad(shape, begin, end, strides, dy, known, **masks):
@@ -420,9 +441,19 @@ def _block_inside(b, begin, last):
     return b.np.all((begin >= 0) & (begin <= np.array(last, begin.dtype)))
 
 
+def _surely_fits(begin, dims, sizes):
+    """True if blocks of these sizes fit wherever they can begin, as far as is known."""
+    least, largest = extent(begin)
+    known = fully_known(dims) and fully_known(sizes)
+    return known and 0 <= least and all(largest <= d - s for d, s in zip(dims, sizes))
+
+
 slice_op = define_op("Slice", "input: T, begin: Index, size: Index", types={"Index": INDEX}, static=(1, 2),
                      partial=True, infer=_slice_infer, lower=_slice_lower)
-_slice_at_op = variant(slice_op, static=(2,))  # only a run knows where the slice begins
+_slice_at_op = variant(slice_op, static=(2,), extra={"refusal": Refusal(  # only a run knows where the slice begins
+    "the block is not inside", lambda b, result, x, begin, size: b.np.logical_not(_block_inside(b, begin, [
+        d - int(s) for d, s in zip(x.shape, size)])), by_itself=True, never=lambda x, begin, size:
+    _surely_fits(begin, x.dims, size.partial()))})
 
 
 def slice_(input_, begin, size, name=None):
@@ -474,6 +505,9 @@ def _cast(x, dtype):
 
 def _slice_grad_lower(b, dy, like, begin):
     if b.is_host:
+        for axis, (i, d, n) in enumerate(zip(begin, like.shape, dy.shape)):
+            if not 0 <= i <= d - n:
+                raise OutOfRange(f"Expected begin[{axis}] in [0, {d - n}], but got {i}")
         dx = np.zeros(like.shape, dy.dtype)
         dx[tuple(slice(int(i), int(i) + n) for i, n in zip(begin, dy.shape))] = dy
         return dx
@@ -488,7 +522,10 @@ def _slice_grad_lower(b, dy, like, begin):
 slicegrad_op = define_op("SliceGrad", "dy: T, like: L, begin: Index", shape_only=(1,), static=(2,),
                          types={"Index": INDEX},
                          infer=lambda dy, like, begin: Spec(like.dims, dy.dtype), lower=_slice_grad_lower)
-_slicegrad_at_op = variant(slicegrad_op, static=())
+_slicegrad_at_op = variant(slicegrad_op, static=(), extra={"refusal": Refusal(
+    "the block is not inside", lambda b, result, dy, like, begin: b.np.logical_not(_block_inside(b, begin, [
+        d - n for d, n in zip(like.shape, dy.shape)])), by_itself=True, never=lambda dy, like, begin:
+    _surely_fits(begin, like.dims, dy.dims))})
 
 
 def slice_grad(dy, like, begin):
@@ -548,7 +585,7 @@ def check_index(x_shape, index, coordinates=None):
 
 
 def take(b, x, index, coordinates=None):
-    """Returns x[index] for index arrays; what is out of range is an error on the host, NaN when compiled."""
+    """Returns x[index] for index arrays; what is out of range is an error on the host, NaN in a program, which tells of it."""
     if b.is_host:
         check_index(x.shape, index, coordinates)
         return x[index]
@@ -563,7 +600,7 @@ def update_at(b, x, index, updates, method, coordinates=None):
     """Returns `x` with `method` ("set", "add", "max" ...) applied at a tuple of index arrays, repeated ones
     included.
 
-    What is out of range is an error on the host, and left out when compiled.
+    What is out of range is an error on the host, and left out in a compiled program, which tells of it.
     """
     if not b.is_host:
         return getattr(x.at[index], method)(updates, mode="drop", wrap_negative_indices=False)
@@ -600,10 +637,15 @@ gather_op = define_op("GatherV2", "params: T, indices: Tindices, axis: Taxis", a
 
 
 gather_op.extra["rows_of"] = (0,)
-gather_op.extra["bounds"] = Bounds(
-    1, lambda x, indices, axis, *, batch_dims:
-    x.dims[_gather_axes(len(x.dims), len(indices.dims), int(axis.value()), batch_dims)[0]],
-    lambda indices, n: check_index((n,), (indices,)))
+def _gathered_size(x, indices, axis, *, batch_dims):
+    return x.dims[_gather_axes(len(x.dims), len(indices.dims), int(axis.value()), batch_dims)[0]]
+
+
+def _refuse_outside(indices, n):
+    check_index((n,), (indices,))
+
+
+gather_op.extra["refusal"] = Bounds(1, _gathered_size, _refuse_outside)
 
 
 def _gather_grad_lower(b, dy, indices, axis, like, *, batch_dims):
@@ -622,6 +664,8 @@ gathergrad_op = define_op("GatherV2Grad", "dy: T, indices: Tindices, axis: Taxis
                           static=(2,), shape_only=(3,), types={"Tindices": INDEX, "Taxis": INDEX},
                           lower=_gather_grad_lower,
                           infer=lambda dy, indices, axis, like, *, batch_dims: Spec(like.dims, dy.dtype))
+gathergrad_op.extra["refusal"] = Bounds(
+    1, lambda dy, indices, axis, like, **attrs: _gathered_size(like, indices, axis, **attrs), _refuse_outside)
 
 
 def gather(params, indices, validate_indices=None, name=None, axis=None, batch_dims=0):
@@ -639,7 +683,7 @@ def gather(params, indices, validate_indices=None, name=None, axis=None, batch_d
       gradient with respect to `params` is an IndexedSlices when `axis` is 0.
 
     Raises:
-      InvalidArgumentError: an index is out of range; where compiled code gathers, the result is NaN instead.
+      InvalidArgumentError: an index is out of range.
     """
     axis = batch_dims if axis is None else axis
     return gather_op(params, indices, axis, batch_dims=int(batch_dims), name=name)
@@ -678,6 +722,11 @@ def _coordinates(indices):
     return tuple(indices[..., i] for i in range(indices.shape[-1]))
 
 
+def _coordinates_in(position, what, limit):
+    """Returns the Bounds of coordinates in the last axis of an input."""
+    return Bounds(position, limit, lambda indices, dims: check_index(dims, _coordinates(indices), what))
+
+
 def gather_nd_lower(b, params, indices):
     if not indices.shape[-1]:
         return b.np.broadcast_to(params, indices.shape[:-1] + params.shape)
@@ -688,8 +737,7 @@ gathernd_op = define_op("GatherNd", "params: T, indices: Tindices", types={"Tind
                         infer=_gather_nd_infer, lower=gather_nd_lower)
 
 
-gathernd_op.extra["bounds"] = Bounds(1, lambda x, indices: x.dims[:indices.dims[-1]],
-                                     lambda indices, dims: check_index(dims, _coordinates(indices), "param shape"))
+gathernd_op.extra["refusal"] = _coordinates_in(1, "param shape", lambda x, indices: x.dims)
 
 
 def gather_nd(params, indices, name=None, batch_dims=0):
@@ -704,8 +752,7 @@ def gather_nd(params, indices, name=None, batch_dims=0):
       A tensor of shape indices.shape[:-1] + params.shape[batch_dims + n:].
 
     Raises:
-      InvalidArgumentError: a coordinate is out of range; where compiled code gathers, the result is NaN
-        instead.
+      InvalidArgumentError: a coordinate is out of range.
     """
     if not batch_dims:
         return gathernd_op(params, indices, name=name)
@@ -771,6 +818,9 @@ scatternd_op = define_op("ScatterNd", "indices: Tindices, updates: T, shape: Tin
                                     updates, "add"))
 
 
+scatternd_op.extra["refusal"] = _coordinates_in(0, "shape", lambda indices, updates, shape: tuple(map(int, shape.value())))
+
+
 def scatter_nd(indices, updates, shape, name=None):
     """Returns a tensor of `shape`, zero but for `updates` added at the coordinates in the last axis of
     `indices`.
@@ -789,9 +839,11 @@ def _tensor_scatter_infer(tensor, indices, updates, **attrs):
 
 
 def _tensor_scatter(op_type, method, types):
-    return define_op(op_type, "tensor: T, indices: Tindices, updates: T", types={"Tindices": INDEX} | types,
-                     infer=_tensor_scatter_infer,
-                     lower=lambda b, x, indices, updates: _update_nd(b, x, indices, updates, method))
+    op = define_op(op_type, "tensor: T, indices: Tindices, updates: T", types={"Tindices": INDEX} | types,
+                   infer=_tensor_scatter_infer,
+                   lower=lambda b, x, indices, updates: _update_nd(b, x, indices, updates, method))
+    op.extra["refusal"] = _coordinates_in(1, "shape", lambda x, *_: x.dims)
+    return op
 
 
 tensorscatterupdate_op = _tensor_scatter("TensorScatterUpdate", "set", {})
@@ -835,10 +887,12 @@ tensor_scatter_nd_min = tensor_scatter_min
 
 # -- the same on variables -----------------------------------------------------------------------
 def _scatter_nd_variable(op_type, method):
-    return define_op(op_type, "ref: T, indices: Tindices, updates: T", attrs={"use_locking": True},
-                     writes=(0,), types={"Tindices": INDEX}, infer=_tensor_scatter_infer,
-                     lower=lambda b, x, indices, updates, *, use_locking:
-                     _update_nd(b, x, indices, updates, method))
+    op = define_op(op_type, "ref: T, indices: Tindices, updates: T", attrs={"use_locking": True},
+                   writes=(0,), types={"Tindices": INDEX}, infer=_tensor_scatter_infer,
+                   lower=lambda b, x, indices, updates, *, use_locking:
+                   _update_nd(b, x, indices, updates, method))
+    op.extra["refusal"] = _coordinates_in(1, "shape", lambda x, *_, **attrs: x.dims)
+    return op
 
 
 scatterndupdate_op = _scatter_nd_variable("ScatterNdUpdate", "set")
@@ -906,7 +960,9 @@ stridedsliceassign_op = define_op("StridedSliceAssign",
                                   writes=(0,), static=(1, 2, 3), types={"Index": INDEX},
                                   attrs={**MASKS, "_known": None},
                                   infer=strided_assign_infer, lower=strided_assign_lower)
-_stridedsliceassign_at_op = variant(stridedsliceassign_op, static=(3,))
+_stridedsliceassign_at_op = variant(stridedsliceassign_op, static=(3,), extra={"refusal": Refusal(
+    "slice index is out of bounds", lambda b, result, ref, begin, end, strides, value, **attrs:
+    _outside(b, ref.shape, begin, end, strides, **attrs), by_itself=True)})
 
 
 # -- indices by truth ------------------------------------------------------------------------------

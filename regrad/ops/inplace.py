@@ -7,10 +7,10 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import INDEX, NUMERIC
 from regrad.core.errors import ShapeError
-from regrad.core.opdef import Spec, define_op, same, spec_text
+from regrad.core.opdef import Bounds, Spec, define_op, same, spec_text
 from regrad.core.shapes import compatible
 from regrad.ops.array import expand_dims, reshape
-from regrad.ops.indexing import MASKS, strided_assign_infer, strided_assign_lower, update_at
+from regrad.ops.indexing import MASKS, check_index, strided_assign_infer, strided_assign_lower, update_at
 
 
 def _rows_infer(x, i, v):
@@ -26,8 +26,10 @@ def _rows_infer(x, i, v):
 
 
 def _define(op_type, method, types):
-    return define_op(op_type, "x: T, i: int32, v: T", types=types, infer=_rows_infer,
-                     lower=lambda b, x, i, v: update_at(b, x, (i,), v, method))
+    op = define_op(op_type, "x: T, i: int32, v: T", types=types, infer=_rows_infer,
+                   lower=lambda b, x, i, v: update_at(b, x, (i,), v, method))
+    op.extra["refusal"] = Bounds(1, lambda x, i, v: x.dims[0], lambda i, n: check_index((n,), (i,)))
+    return op
 
 
 inplaceupdate_op = _define("InplaceUpdate", "set", {})

@@ -11,7 +11,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import INDEX
 from regrad.core.errors import ShapeError, Unsupported
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
+from regrad.core.opdef import Bounds, Spec, define_op, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import as_int, merge
 from regrad.ops.array import axis_in, broadcast_to, one_of, reshape, shape, size, stack, variant
 
@@ -308,13 +308,17 @@ def _reverse_sequence_infer(x, seq_lengths, *, seq_dim, batch_dim):
     return Spec((*x.dims[:batch], n, *x.dims[batch + 1:]), x.dtype)
 
 
-def _reverse_sequence_lower(b, x, seq_lengths, *, seq_dim, batch_dim):
+def _refuse_lengths(lengths, limit):
     from regrad.ops.indexing import OutOfRange
 
+    raise OutOfRange(f"seq_lengths must be in [0, {limit - 1}], got {lengths.tolist()}")
+
+
+def _reverse_sequence_lower(b, x, seq_lengths, *, seq_dim, batch_dim):
     seq, batch = seq_dim, batch_dim
     n = x.shape[seq]
     if b.is_host and seq_lengths.size and (seq_lengths.min() < 0 or seq_lengths.max() > n):
-        raise OutOfRange(f"seq_lengths must be in [0, {n}], got {seq_lengths.tolist()}")
+        _refuse_lengths(seq_lengths, n + 1)
     i = b.np.arange(n, dtype=seq_lengths.dtype)[None, :]
     lengths = seq_lengths[:, None]
     order = b.np.where(i < lengths, lengths - 1 - i, i)  # [batch, seq]
@@ -327,6 +331,7 @@ def _reverse_sequence_lower(b, x, seq_lengths, *, seq_dim, batch_dim):
 reversesequence_op = define_op("ReverseSequence", "input: T, seq_lengths: Tlen", types={"Tlen": INDEX},
                                attrs={"seq_dim": None, "batch_dim": 0}, infer=_reverse_sequence_infer,
                                lower=_reverse_sequence_lower)
+reversesequence_op.extra["refusal"] = Bounds(1, lambda x, lengths, *, seq_dim, batch_dim: x.dims[seq_dim] + 1, _refuse_lengths)
 
 
 def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None,

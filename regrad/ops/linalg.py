@@ -78,7 +78,7 @@ def _not_finite(b, result, *operands, **attrs):
 
 
 def _zero_on_diagonal(b, result, a, *rest, **attrs):
-    return b.np.any(b.np.diagonal(a, axis1=-2, axis2=-1) == 0)
+    return b.np.diagonal(a, axis1=-2, axis2=-1) == 0
 
 
 # -- inverse and solutions -----------------------------------------------------------------------
@@ -240,7 +240,7 @@ def _cholesky_lower(b, x):
 
 cholesky_op = define_op("Cholesky", "input", types=_TYPES, infer=_square_like, lower=_cholesky_lower)
 cholesky_op.extra["refusal"] = Refusal("Cholesky decomposition was not successful. The input might not be valid.",
-                                       lambda b, result, x: b.np.any(_has_nan(b, result) & ~_has_nan(b, b.np.tril(x))))
+                                       lambda b, result, x: _has_nan(b, result) & ~_has_nan(b, b.np.tril(x)))
 cholesky_op.extra["symmetric"] = True  # its gradient is meant for inputs that stay Hermitian; an audit moves them so
 
 
@@ -459,7 +459,7 @@ selfadjointeig_op = define_op("SelfAdjointEigV2", "input", attrs={"compute_v": T
                               xla_only=True, lower=_eigh_lower)
 selfadjointeig_op.extra["refusal"] = Refusal(
     "Self-adjoint eigen decomposition was not successful. The input might not be valid.",
-    lambda b, result, x, compute_v: b.np.any(b.np.isnan(result[0])))
+    lambda b, result, x, compute_v: b.np.isnan(result[0]))
 
 
 def self_adjoint_eig(tensor, name=None):

@@ -16,7 +16,7 @@ from regrad.core.dtypes import FLOATING, INDEX, INEXACT, INTEGER, NUMERIC, REAL,
 from regrad.core.errors import UnimplementedError
 from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
-from regrad.core.opdef import Refusal, Spec, broadcasted, define_op, same
+from regrad.core.opdef import Refusal, Spec, broadcasted, define_op, extent, same
 from regrad.core.operation import Tensor
 from regrad.core.shapes import as_dims, merge
 from regrad.ops import arcs
@@ -232,7 +232,13 @@ floormod_op = define_op("FloorMod", "x, y", infer=broadcasted, types={"T": REAL}
 truncatemod_op = define_op("TruncateMod", "x, y", infer=broadcasted, types={"T": FLOATING | INDEX},
                            lower=lambda b, x, y: b.np.fmod(x, y))
 
-_BY_ZERO = Refusal("Integer division by zero", lambda b, result, x, y: b.np.any(y == 0) & bool(result.size), INTEGER)
+def _has_no_zero(x):
+    low, high = extent(x)
+    return low > 0 or high < 0 or x.value() is not None and np.all(x.value())
+
+
+_BY_ZERO = Refusal("Integer division by zero", lambda b, result, x, y: (y == 0) & bool(result.size), INTEGER,
+                   never=lambda x, y: _has_no_zero(y))
 for _op in (div_op, floordiv_op, truncatediv_op, floormod_op, truncatemod_op):
     _op.extra["refusal"] = _BY_ZERO
 
@@ -382,7 +388,8 @@ rsqrt_op = define_op("Rsqrt", "x", infer=same, types={"T": INEXACT},
 reciprocal_op = define_op("Reciprocal", "x", infer=same, types={"T": INEXACT}, lower=lambda b, x: b.np.ones_like(x) / x)
 pow_op = binary("Pow", "power", SIGNED)
 pow_op.extra["refusal"] = Refusal("Integers to negative integer powers are not allowed",
-                                  lambda b, result, x, y: b.np.any(y < 0) & bool(result.size), INTEGER)
+                                  lambda b, result, x, y: (y < 0) & bool(result.size), INTEGER,
+                                  never=lambda x, y: extent(y)[0] >= 0)
 
 
 def _squared_difference(b, d):

@@ -390,7 +390,7 @@ def _sparse_xent_lower(b, x, labels):
 sparse_xent_op = define_op("SparseSoftmaxCrossEntropyWithLogits", "features: T, labels: Tlabels",
                            infer=_sparse_xent_infer, types={"T": FLOATING, "Tlabels": INDEX},
                            lower=_sparse_xent_lower)
-sparse_xent_op.extra["bounds"] = Bounds(1, lambda x, labels: x.dims[1], _refuse_labels)
+sparse_xent_op.extra["refusal"] = Bounds(1, lambda x, labels: x.dims[1], _refuse_labels)
 
 
 def _named_arguments(function, sentinel, labels, logits):

@@ -205,7 +205,7 @@ quantizev2_op = define_op(
     attrs={"T": None, "mode": "MIN_COMBINED", "round_mode": "HALF_AWAY_FROM_ZERO", "narrow_range": False, "axis": -1,
            "ensure_minimum_range": 0.01})
 quantizev2_op.extra["refusal"] = Refusal("input_max_range must be larger than input_min_range.",
-                                         lambda b, result, x, low, high, **attrs: b.np.any(low > high))
+                                         lambda b, result, x, low, high, **attrs: low > high)
 
 QuantizeV2 = collections.namedtuple("QuantizeV2", "output output_min output_max")
 

@@ -18,7 +18,7 @@ from regrad.core.dtypes import FLOATING, INDEX, REAL, as_dtype
 from regrad.core.errors import BadValue, ShapeError
 from regrad.core.graph import get_default_graph
 from regrad.core.host import HOST
-from regrad.core.opdef import Spec, broadcasted, define_op, rank_is, spec_text
+from regrad.core.opdef import Refusal, Spec, broadcasted, define_op, extent, rank_is, spec_text
 from regrad.core.shapes import as_dims, compatible, fully_known, size_of
 from regrad.ops import array, math, reducing
 
@@ -449,11 +449,17 @@ def _int_lower(b, rng, shape, minval, maxval, *, seed, seed2):
 
 randomuniformint_op = define_op("RandomUniformInt", "shape: T, minval: Tout, maxval: Tout", attrs=SEEDS, random=True,
                                 types={"T": INDEX, "Tout": INDEX}, static=(0,), infer=_int_infer, lower=_int_lower)
+randomuniformint_op.extra["refusal"] = Refusal(
+    "Need minval < maxval", lambda b, result, rng, shape, low, high, **seeds: low >= high, by_itself=True,
+    never=lambda shape, low, high, **seeds: extent(low)[1] < extent(high)[0])
 statelessrandomuniformint_op = define_op(
     "StatelessRandomUniformInt", "shape: T, seed: Tseed, minval: Tout, maxval: Tout", static=(0,),
     types={"T": INDEX, "Tseed": INDEX, "Tout": INDEX}, infer=_seeded(_int_infer),
     lower=lambda b, shape, seed, low, high:
     _integers(b, _Stream.of_seed(b, seed), _dims(shape), as_dtype(low.dtype), low, high))
+statelessrandomuniformint_op.extra["refusal"] = Refusal(
+    "Need minval < maxval", lambda b, result, shape, seed, low, high: low >= high,
+    never=lambda shape, seed, low, high: extent(low)[1] < extent(high)[0])
 
 
 def _shape_tensor(shape):

@@ -12,7 +12,7 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import FLOATING, INDEX, NUMERIC, REAL, as_dtype
 from regrad.core.errors import ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
+from regrad.core.opdef import Bounds, Refusal, Spec, define_op, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import compatible, merge
 from regrad.ops.array import ones_like, variant
 from regrad.ops.indexing import UFUNCS, OutOfRange, add_at, take, update_at
@@ -46,22 +46,27 @@ def _unsorted_infer(data, ids, num):
     return Spec((n, *data.dims[k:]), data.dtype)
 
 
+def _refuse_beyond(ids, n):
+    beyond = np.argwhere(ids >= n)
+    if beyond.size:
+        at = tuple(beyond[0])
+        raise OutOfRange(f"segment_ids[{','.join(map(str, at))}] = {ids[at]} is out of range [0, {n})")
+
+
 def _unsorted(op_type, kind, types):
     method, start, _ = kind
 
     def lower(b, data, ids, num):
         out = _filled(b, (int(num), *data.shape[len(ids.shape):]), start(data.dtype), data.dtype)
         if b.is_host:
-            beyond = np.argwhere(ids >= num)
-            if beyond.size:
-                at = tuple(beyond[0])
-                raise OutOfRange(f"segment_ids[{','.join(map(str, at))}] = {ids[at]} is out of range [0, {int(num)})")
+            _refuse_beyond(ids, int(num))
             data, ids = data[ids >= 0], ids[ids >= 0]
         return update_at(b, out, (ids,), data, method)
 
-    return define_op(op_type, "data: T, segment_ids: Tindices, num_segments: Tnumsegments",
-                     infer=_unsorted_infer,
-                     types={"T": types, "Tindices": INDEX, "Tnumsegments": INDEX}, static=(2,), lower=lower)
+    op = define_op(op_type, "data: T, segment_ids: Tindices, num_segments: Tnumsegments", infer=_unsorted_infer,
+                   types={"T": types, "Tindices": INDEX, "Tnumsegments": INDEX}, static=(2,), lower=lower)
+    op.extra["refusal"] = Bounds(1, lambda data, ids, num: int(num.value()), _refuse_beyond, spare="negative")
+    return op
 
 
 unsortedsegmentsum_op = _unsorted("UnsortedSegmentSum", _SUM, NUMERIC)
@@ -286,6 +291,17 @@ def _check_rows(indices, ids, rows, num):
         raise OutOfRange(f"segment ids must be < num_segments: {ids[-1]} is not in [0, {num})")
 
 
+def _wrong_rows(b, result, data, indices, ids, num=None):
+    """Finds what `_check_rows` refuses; ids that are known were looked at before."""
+    wrong = b.np.any((indices < 0) | (indices >= data.shape[0]))
+    if type(ids) is np.ndarray or not ids.shape[0]:
+        return wrong
+    return wrong | b.np.any(ids[1:] < ids[:-1]) | (ids[0] < 0) | (ids[-1] >= num)
+
+
+_ROWS = Refusal("rows or segment ids are out of range, or not sorted", _wrong_rows, by_itself=True)
+
+
 def _sparse_lower(divisor):
     def lower(b, data, indices, ids, num=None):
         n = _count(ids) if num is None else int(num)
@@ -305,11 +321,13 @@ def _sparse(op_type, divisor):
     types = {"T": REAL if divisor is None else FLOATING, "Tidx": INDEX, "Tsegmentids": INDEX}
     op = define_op(op_type, "data: T, indices: Tidx, segment_ids: Tsegmentids", types=types, host=True,
                    infer=_sparse_infer, lower=_sparse_lower(divisor))
+    op.extra["refusal"] = _ROWS
     with_num = define_op(op_type + "WithNumSegments",
                          "data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments",
                          static=(3,),
                          types=types | {"Tnumsegments": INDEX}, infer=_sparse_infer,
                          lower=_sparse_lower(divisor))
+    with_num.extra["refusal"] = _ROWS
     return variant(op, host=False, static=(2,)), op, with_num
 
 
@@ -337,8 +355,11 @@ def _sparse_grad(op_type, divisor):
         rows = take(b, grad, (ids,)) * take(b, scale, (ids,)).reshape(-1, *[1] * (grad.ndim - 1))
         return add_at(b, (int(size), *grad.shape[1:]), (indices,), rows)
 
-    return define_op(op_type, "grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32", static=(3,),
-                     types={"T": FLOATING, "Tidx": INDEX, "Tsegmentids": INDEX}, infer=_sparse_grad_infer, lower=lower)
+    op = define_op(op_type, "grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32", static=(3,),
+                   types={"T": FLOATING, "Tidx": INDEX, "Tsegmentids": INDEX}, infer=_sparse_grad_infer, lower=lower)
+    op.extra["refusal"] = Refusal("rows or segment ids are out of range", lambda b, result, grad, rows, ids, n:
+                                  (ids < 0) | (ids >= grad.shape[0]) | (rows < 0) | (rows >= int(n)), by_itself=True)
+    return op
 
 
 sparsesegmentmeangrad_op = _sparse_grad("SparseSegmentMeanGrad", lambda b, n: n)

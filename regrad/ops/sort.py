@@ -9,7 +9,7 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import INDEX, REAL, as_dtype
 from regrad.core.errors import BadValue, ShapeError
 from regrad.core.graph import get_default_graph
-from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
+from regrad.core.opdef import Refusal, Spec, define_op, extent, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import fully_known, merge, size_of
 from regrad.ops import ordering
 from regrad.ops.array import axis_in, rank, reshape, shape, transpose
@@ -260,6 +260,10 @@ def _unravel_lower(b, indices, dims):
 
 unravelindex_op = define_op("UnravelIndex", "indices: Tidx, dims: Tidx", types={"Tidx": INDEX},
                             infer=_unravel_infer, lower=_unravel_lower)
+unravelindex_op.extra["refusal"] = Refusal(
+    "index is out of bound as with dims", lambda b, result, indices, dims: (indices < 0) | (indices >= b.np.prod(dims)),
+    never=lambda indices, dims: dims.value() is not None and 0 <= extent(indices)[0] and (
+        extent(indices)[1] < dims.value().prod()))
 
 
 def unravel_index(indices, dims, name=None):

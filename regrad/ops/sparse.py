@@ -14,11 +14,11 @@ from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import INDEX, NUMERIC
 from regrad.core.errors import InvalidArgumentError, ShapeError
 from regrad.core.graph import is_tensor
-from regrad.core.opdef import Bounds, Spec, define_op, rank_is, spec_text
+from regrad.core.opdef import Bounds, Refusal, Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import TensorShape, as_dims, broadcast, compatible, fully_known, merge
 from regrad.ops.array import BadValue, one_of, placeholder, placeholder_with_default, size
 from regrad.ops.generate import range as range_
-from regrad.ops.indexing import OutOfRange, gather_nd_lower
+from regrad.ops.indexing import OutOfRange, check_index, gather_nd_lower
 from regrad.ops.math import TRUE_DIVISION, cast, div_op, mul_op
 from regrad.runtime import memory
 
@@ -196,6 +196,8 @@ def _to_dense_lower(b, indices, output_shape, values, default_value, *, validate
     if b.is_host:
         if validate_indices:
             check_places(at, dims)
+        else:
+            check_index(dims, tuple(at.T), "shape")
         out = np.full(dims, default_value, values.dtype)
         out[tuple(at.T)] = values
         return out
@@ -216,9 +218,23 @@ def check_places(indices, dims):
         last = row
 
 
+def _wrong_places(b, result, indices, output_shape, values, default_value, *, validate_indices):
+    """Finds what `check_places` refuses, or only what is outside."""
+    dims = output_shape.astype(np.int64)
+    at = b.np.reshape(indices, (-1, len(dims)))
+    outside = b.np.any((at < 0) | (at >= dims.astype(at.dtype)))
+    if not validate_indices or at.shape[0] < 2 or not len(dims):
+        return outside
+    strides = np.append(np.cumprod(dims[:0:-1])[::-1], 1)
+    place = b.np.sum(at.astype(np.int64) * strides, axis=1)
+    return outside | b.np.any(place[1:] <= place[:-1])
+
+
 sparsetodense_op = define_op(
     "SparseToDense", "sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T",
     attrs={"validate_indices": True}, types={"Tindices": INDEX}, static=(1,), infer=_to_dense_infer, lower=_to_dense_lower)
+sparsetodense_op.extra["refusal"] = Refusal("indices are out of bounds, repeated or out of order", _wrong_places,
+                                            by_itself=True)
 
 
 def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0, validate_indices=True, name=None):
@@ -229,7 +245,7 @@ def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0
       output_shape: vector of the dtype of the indices.
       sparse_values: [n], or a scalar for all.
       default_value: a scalar.
-      validate_indices: on the host, indices that are repeated or out of order are an InvalidArgumentError.
+      validate_indices: indices that are repeated or out of order are an InvalidArgumentError, as those outside always are.
 
     Gradient: to values and default value.
     """
@@ -292,7 +308,7 @@ sparsetensordensematmul_op = define_op(
     "SparseTensorDenseMatMul", "a_indices: Tindices, a_values: T, a_shape: int64, b: T",
     attrs={"adjoint_a": False, "adjoint_b": False}, types={"Tindices": INDEX, "T": NUMERIC}, static=(2,),
     infer=_matmul_infer, lower=_matmul_lower)
-sparsetensordensematmul_op.extra["bounds"] = Bounds(
+sparsetensordensematmul_op.extra["refusal"] = Bounds(
     0, lambda indices, values, dims, b, **_: tuple(int(d) for d in dims.value()),
     lambda indices, dims: _check_inside(indices, dims, False))
 
@@ -348,6 +364,7 @@ def _dense_add_infer(indices, values, dims, dense):
 
 def _dense_add_lower(b, indices, values, dims, dense):
     if b.is_host:
+        check_index(dense.shape, tuple(indices.T), "shape")
         out = np.array(dense)
         np.add.at(out, tuple(indices.T), values)
         return out
@@ -357,6 +374,8 @@ def _dense_add_lower(b, indices, values, dims, dense):
 sparsetensordenseadd_op = define_op(
     "SparseTensorDenseAdd", "a_indices: Tindices, a_values: T, a_shape: Tindices, b: T",
     types={"Tindices": INDEX, "T": NUMERIC}, infer=_dense_add_infer, lower=_dense_add_lower)
+sparsetensordenseadd_op.extra["refusal"] = Bounds(0, lambda indices, values, dims, dense: dense.dims,
+                                                  lambda indices, dims: check_index(dims, tuple(indices.T), "shape"))
 
 
 # -- sums -------------------------------------------------------------------------------------------

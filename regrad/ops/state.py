@@ -83,7 +83,7 @@ def _scatter(op_type, method):
                    types={"Tindices": INDEX}, infer=_scatter_infer,
                    lower=lambda b, ref, i, u, *, use_locking: _at(b, ref, i, u, method))
     op.extra["rows_of"] = (0,)
-    op.extra["bounds"] = Bounds(1, lambda ref, indices, updates, *, use_locking: ref.dims[0], refuse_rows)
+    op.extra["refusal"] = Bounds(1, lambda ref, indices, updates, *, use_locking: ref.dims[0], refuse_rows, spare="largest")
     return op
 
 

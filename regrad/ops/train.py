@@ -159,8 +159,9 @@ def _define(op_type, refs, operands, attrs, rule):
     def lower(b, *inputs, use_locking, **rest):
         number = _rule_in_c(b, op_type, inputs[0], rest)
         # Without slots XLA makes one function, which is called faster than one of C.
-        if number is not None and (n > 1 or inputs[0].size >= _LEAST_ALONE) and native.serves(_TARGET):
-            return foreign.overwrite(_TARGET, n, *inputs, *b.readers, gradient=np.int32(gradient), rule=np.int32(number))
+        if number is not None and (n > 1 or inputs[0].size >= _LEAST_ALONE) and native.serves(b.unless(_TARGET)):
+            return foreign.overwrite(b.unless(_TARGET), n, *inputs, *b.readers, *b.guard(), gradient=np.int32(gradient),
+                                     rule=np.int32(number))
         return rule(b.np, *inputs, **rest)
 
     shared = {"attrs": {"use_locking": False, **attrs}, "types": {"T": NUMERIC}, "writes": tuple(range(n)),
@@ -194,7 +195,7 @@ def _define(op_type, refs, operands, attrs, rule):
                        lower=lower_rows, **{**shared, "types": {"T": NUMERIC, "Tindices": INDEX},
                                             "static": tuple(i for i, name in enumerate(names) if name == "lr_power")})
     sparse.extra["rows_of"] = tuple(range(n))
-    sparse.extra["bounds"] = Bounds(at, lambda ref, *_, **attrs: ref.dims[0], refuse_rows)
+    sparse.extra["refusal"] = Bounds(at, lambda ref, *_, **attrs: ref.dims[0], refuse_rows, spare="largest")
     return dense
 
 
@@ -212,9 +213,9 @@ def _by_product(dense, at):
 
     def lower(b, *inputs, use_locking, **rest):
         number = _rule_in_c(b, dense.type, inputs[0], rest)
-        if number is not None and native.serves(_BY_PRODUCT):
-            return foreign.overwrite(_BY_PRODUCT, len(dense.writes), *inputs, *b.readers, gradient=np.int32(at),
-                                     rule=np.int32(number))
+        if number is not None and native.serves(b.unless(_BY_PRODUCT)):
+            return foreign.overwrite(b.unless(_BY_PRODUCT), len(dense.writes), *inputs, *b.readers, *b.guard(),
+                                     gradient=np.int32(at), rule=np.int32(number))
         grad = product(b, *inputs[at:at + 2], transpose_x=True)
         return dense.lower(b, *inputs[:at], grad, *inputs[at + 2:], use_locking=use_locking, **rest)
 

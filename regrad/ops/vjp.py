@@ -11,7 +11,7 @@ Complex numbers: JAX pairs a cotangent g with a tangent t as Re(g t), TF as Re(c
 """
 
 from regrad.core.gradient_registry import RegisterGradient
-from regrad.core.opdef import Spec, define_op, find_op
+from regrad.core.opdef import Bounds, Refusal, Spec, define_op, find_op
 
 STATIC, CONSTANT, PRIMAL = "static", "constant", "primal"
 
@@ -43,8 +43,8 @@ class Lowering:
     def __repr__(self):
         return f"{self.key[0]}({self.key[1]})"
 
-    def __call__(self, b, static, constants, primals):
-        """Returns the differentiable outputs, a tuple."""
+    def operands(self, static, constants, primals):
+        """Returns the operands of the lowering."""
         parts = {STATIC: iter(static), CONSTANT: iter(constants), PRIMAL: iter(primals)}
         flat = [next(parts[kind]) for kind in self.kinds]
         if self.groups is None:
@@ -52,8 +52,15 @@ class Lowering:
         else:
             source = iter(flat)
             args = [next(source) if n is None else [next(source) for _ in range(n)] for n in self.groups]
-        attrs = {k: v for k, v in self.attrs.items() if k in self.opdef.attrs}
-        out = self.opdef.lower(b, *args, **attrs)
+        return args
+
+    def declared(self):
+        """Returns the attributes that the lowering takes."""
+        return {k: v for k, v in self.attrs.items() if k in self.opdef.attrs}
+
+    def __call__(self, b, static, constants, primals):
+        """Returns the differentiable outputs, a tuple."""
+        out = self.opdef.lower(b, *self.operands(static, constants, primals), **self.declared())
         outs = out if isinstance(out, (tuple, list)) else (out,)
         return tuple(o for o, flows in zip(outs, self.flowing) if flows)
 
@@ -91,6 +98,25 @@ loweringvjp_op = define_op(
     infer=lambda static, constants, xs, dys, *, function: [Spec(x.dims, x.dtype) for x in xs],
     lower=lambda b, static, constants, xs, dys, *, function:
     VJP(function, len(xs))(b, static, constants, tuple(xs) + tuple(dys)))
+
+
+def _forward(function):
+    """Returns the Lowering that a VJP, of whatever order, is of."""
+    while type(function) is VJP:
+        function = function.function
+    return function
+
+
+def _outside(b, result, static, constants, xs, dys, *, function):
+    """Finds the indices that the forward op refuses: it need not be in the same program."""
+    forward = _forward(function)
+    operands = forward.operands(static, constants, xs[:forward.kinds.count(PRIMAL)])
+    return forward.opdef.extra["refusal"].finds(b, None, *operands, **forward.declared())
+
+
+loweringvjp_op.extra["refusal"] = Refusal(
+    "an index is out of range", _outside,
+    never=lambda *specs, function: not isinstance(_forward(function).opdef.extra.get("refusal"), Bounds))
 
 
 def vjp_of_lowering(op_type, linear=False):

@@ -119,6 +119,7 @@ class NumPyBodies:
 
     def call(self, graph, args, iteration=0):
         """Returns the outputs of `graph` for `args`, arrays, one per graph input."""
+        stopping.check_time()
         args = [a if type(a) is np.ndarray else as_array(a) for a in args]
         plan = body_plan(graph)
         key = (plan, *[a.shape for a in args])
@@ -145,7 +146,7 @@ class NumPyBodies:
             if segment.random_ops or segment.body_random_ops:
                 seeds = [_of_turn(np, self._seeds.get(op), iteration) for op in segment.random_ops]
                 inner = {op: _of_turn(np, self._seeds.get(op), iteration) for op in segment.body_random_ops}
-            values = segment.evaluate(HOST, [env[v] for v in segment.ins] + segment.constants, seeds, inner, _UNREFUSED)
+            values = segment.evaluate(HOST, [env[v] for v in segment.ins] + segment.constants, seeds, inner)
             for v, value in zip(segment.outs, values):
                 env[v] = value
         return [infos[v].array if env[v] is None else env[v] for v in plan.fetches[:len(graph.outputs)]]
@@ -167,7 +168,6 @@ class _ColdBody:
 
 
 _MANY_TURNS = 20  # what writing the function takes is some twenty turns' time
-_UNREFUSED: list = []  # what only values can refuse is not looked at inside branches and bodies, compiled or not
 
 
 def body_stage(graph, specs):

@@ -26,6 +26,10 @@ Attributes:
   onednn: float32 convolutions are computed by oneDNN where its library is installed.
   native: C functions are called, where those were built (runtime/native.py): convolutions by Winograd's method, and float32
     products of matrices that XLA would leave to one core; and oneDNN is called without Python.
+  checks: "all": compiled programs refuse what NumPy's runs refuse: indices out of range, integers divided by zero, singular
+    matrices. "given": of indices and class labels only those are looked at that programs are given, by feeds, host operations
+    and variables; what they compute themselves goes on: reads out of range give NaN (integers: an extreme), writes are left
+    out. A warning says so where it is set; it holds for programs that run for the first time afterwards.
   memory_limit: bytes that one value, or one compiled program with all that it reads and makes, may take; more is a
     ResourceExhaustedError before anything is computed. None: what this process can have of the machine's memory.
   kept_ops: operations in the programs that are kept for one plan, one program for each shape it is fed with (32 in any
@@ -59,6 +63,7 @@ threads = None
 onednn = True
 native = True
 memory_limit = None
+checks = "all"
 kept_ops = 50_000
 recompile_warning = 16
 
@@ -120,6 +125,11 @@ class _Settings(types.ModuleType):
         if name in _NUMBERS or name == "threads" and value is not None:
             if not isinstance(value, (int, float)) or isinstance(value, bool) or value < (name == "threads"):
                 raise ValueError(f"regrad.config.{name} is a number of at least {int(name == 'threads')}, got {value!r}.")
+        elif name == "checks":
+            if value not in ("all", "given"):
+                raise ValueError(f"regrad.config.checks is 'all' or 'given', got {value!r}.")
+            if value == "given":
+                _warn_of_fewer_checks()
         elif name in _KINDS:
             if not isinstance(value, _KINDS[name]):
                 raise ValueError(f"regrad.config.{name} cannot be {value!r}; it is {getattr(self, name)!r} now.")
@@ -128,7 +138,7 @@ class _Settings(types.ModuleType):
         super().__setattr__(name, value)
 
     def __dir__(self):
-        return sorted([*_NUMBERS, *_KINDS])
+        return sorted([*_NUMBERS, *_KINDS, "checks"])
 
     def __repr__(self):
         return f"<tf.config: {', '.join(f'{name}={getattr(self, name)!r}' for name in dir(self))}>"
@@ -140,7 +150,18 @@ class _Settings(types.ModuleType):
 def _nearest_setting(name):
     from regrad.core.errors import nearest
 
-    return nearest(name, (*_NUMBERS, *_KINDS)) or f"; it has {', '.join(sorted((*_NUMBERS, *_KINDS)))}."
+    names = (*_NUMBERS, *_KINDS, "checks")
+    return nearest(name, names) or f"; it has {', '.join(sorted(names))}."
+
+
+def _warn_of_fewer_checks():
+    import warnings
+
+    from regrad.core.errors import RegradWarning
+
+    warnings.warn("regrad.config.checks = 'given': what compiled programs compute themselves is not looked at. An index out of "
+                  "range reads NaN, or an extreme, and writes nothing; an integer divided by zero gives some number.",
+                  RegradWarning, stacklevel=3)
 
 
 sys.modules[__name__].__class__ = _Settings

@@ -36,7 +36,7 @@ def direct(program, runner):
     if len(root.segments) == 1 and not root.hosts and not root.waits and root.next is None and root.segments[0].compiled:
         segment = root.segments[0]
         # What is given to bodies may lie on the device, or be rows.
-        other = segment.refusals or segment.on_host() or isinstance(runner.plan.graph, FuncGraph)
+        other = segment.on_host() or isinstance(runner.plan.graph, FuncGraph)
         return None if other else _Writer(program, runner).of_compiled(segment, program)
     stages, stage = [], root
     while stage is not None:
@@ -50,14 +50,11 @@ def direct(program, runner):
 
 
 def of_body(plan, stage):
-    """Returns such a function of the arguments of a body that NumPy runs turn by turn, or None; it gives the outputs in a list.
-
-    What only values can refuse is not looked at inside bodies.
-    """
+    """Returns such a function of the arguments of a body that NumPy runs turn by turn, or None; it gives a list of outputs."""
     bodies = any(s.random_ops or s.body_random_ops or s.has_bodies for s in stage.segments)
     if bodies or stage.waits or stage.hosts or stage.next is not None or plan.reads or plan.commits:
         return None
-    return _Writer(stage, None, plan, refusing=False).function([stage])
+    return _Writer(stage, None, plan).function([stage])
 
 
 def _bytes(spec):
@@ -67,9 +64,8 @@ def _bytes(spec):
 class _Writer:
     """Source lines, the objects that they name, and the operation of each line."""
 
-    def __init__(self, program, runner, plan=None, refusing=True):
+    def __init__(self, program, runner, plan=None):
         self.plan = plan or runner.plan
-        self.refusing = refusing
         self.runner = runner
         self.infos = program.infos
         self.reads = {variable: f"v{v}" for variable, v in self.plan.reads.items()}
@@ -131,20 +127,29 @@ class _Writer:
         self.value |= {v: f"v{v}" for v in segment.outs}
         for bound in segment.bounds:
             v = segment.ins[bound[0]]
-            self._line(f"    if type(v{v}) is ndarray: segment.check({self._object(bound)}, v{v})")
+            self._line(f"    segment.check({self._object(bound)}, v{v})")
         lent = [v for v in plan.feeds if v in place and _bytes(self.infos[v]) >= buffers.LARGE]
         for v in lent:
             self._line(f"    v{v} = segment.lent({place[v]}, v{v})")
         random = segment.random_ops + segment.body_random_ops
         if random:
-            ins.append(f"{self._object(self.runner.session.seeds)}({self._object(random)}, "
-                         f"{self._object(segment.random_blocks)})")
+            self._line(f"    seeds = {self._object(self.runner.session.seeds)}({self._object(random)}, "
+                       f"{self._object(segment.random_blocks)})")
+            ins.append("seeds")
         ins += [self._object(c) for c in segment.device_constants]
         self._line("    segment.settle()")
         self._line("    try:")
         self._line(f"        with x64(): results = executable({', '.join(ins)})")
         self._line("    except Exception as error: segment.failed(error)")
+        if segment.refusals:
+            outs.append("word")
         self._line(f"    {''.join(f'{name}, ' for name in outs)} = results")
+        if segment.refusals:
+            given = ", ".join(self.value[v] if v in self.value else f"state[{self._object(self.runner.variables[v])}]"
+                              for v in segment.ins)
+            made = ", ".join(f"v{v}" if f"v{v}" in outs else "None" for v in segment.outs)
+            self._line(f"    if word.item(): segment.refused(word.item(), [{given}], {'seeds' if random else '()'}, [{made}], "
+                       "runner.put_back)")
         if segment.branch_draws:
             self._line(f"    {self._object(self.runner.session.drew)}({self._object(segment.branch_draws)}, "
                        f"[{', '.join(f'v{draw[1]}' for draw in segment.branch_draws)}])")
@@ -244,6 +249,7 @@ class _Writer:
             if op.type == "Identity":
                 slots[outs[0]] = operands[0]
                 continue
+            refusal = None if refusal is not None and refusal.by_itself else refusal
             plain = self._plain(op, segment.template, refs) if groups is None and refusal is None else None
             if plain is not None:
                 slots[outs[0]] = f"{prefix}{outs[0]}"
@@ -255,7 +261,7 @@ class _Writer:
             slots |= dict(zip(outs, names))
             made = names[0] if len(outs) == 1 else f"[{', '.join(names)}]"
             self._line(f"{indent}{made} = {call}" if outs else f"{indent}{call}", op)
-            if refusal is not None and self.refusing:
+            if refusal is not None:
                 given = self._list(operands if groups is None else op_arguments(op, operands))
                 objects = [self._object(thing) for thing in (refusal, op, attrs)]
                 self._line(f"{indent}refuse({objects[0]}, {objects[1]}, {made}, {given}, {objects[2]})")

@@ -16,7 +16,8 @@ from regrad.runtime.loading import import_jax
 TARGETS = {"regrad_onednn": "runtime.onednn", "regrad_convolution": "runtime.onednn", "regrad_product": "runtime.native",
            "regrad_sum_of_rows": "runtime.native", "regrad_uninitialized": "runtime.native",
            "regrad_special": "runtime.native", "regrad_sums_of_rows": "runtime.native", "regrad_update": "runtime.native",
-           "regrad_update_by_product": "runtime.native",
+           "regrad_update_by_product": "runtime.native", "regrad_update_unless": "runtime.native",
+           "regrad_update_by_product_unless": "runtime.native",
            "regrad_packed": "runtime.native", "regrad_unpacked": "runtime.native", "regrad_winograd": "runtime.native"}
 
 _METADATA, _EXECUTE, _INTERNAL = 1, 3, 13  # enumerators of the interface

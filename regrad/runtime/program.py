@@ -13,11 +13,12 @@ import numpy as np
 from regrad.core import collecting
 from regrad.core.errors import InternalError, InvalidArgumentError, lowering_failure, uninitialized
 from regrad.core.host import HOST, as_array
-from regrad.core.opdef import Known, Spec, declared_attrs, refusal_of, spec_text
+from regrad.core.opdef import Bounds, Known, Spec, declared_attrs, refusal_of, spec_text
 from regrad.core.operation import Tensor, op_arguments
 from regrad.core.shapes import fully_known, size_of
 from regrad.runtime import config, memory
 from regrad.runtime.bodies import body_dims, xla_for
+from regrad.runtime.checks import Checks
 from regrad.runtime.cutting import aligned, data_inputs, recomputing, split
 from regrad.runtime.plan import shape_only_positions, static_positions
 from regrad.runtime.rewriting import rewritten
@@ -27,7 +28,7 @@ from regrad.runtime.segment import (
     ShapeOf,
     freeze,
     lowering,
-    may_end_a_run,
+    may_be_stopped,
     random_ops_inside,
     refuse,
 )
@@ -394,7 +395,12 @@ class Stage:
         if sum(size_of(i.dims) * i.dtype.size for i in written) < _LARGE or not self._replaced():
             return [nodes]
         producer = {v: n for n in nodes for v in n.outs}
-        first, stack = set(), [n for n in nodes if may_end_a_run(n, self.infos)]
+        first, stack = set(), [n for n in nodes if may_be_stopped(n, self.infos)]
+        looks = Checks(nodes, self.infos, True)
+        for node in () if looks.first else looks.within:
+            bounds = refusal_of(node.op)
+            # An index that the first part gives is looked at before the second one is called.
+            stack.append(producer[node.ins[bounds.position]] if isinstance(bounds, Bounds) else node)
         while stack:
             node = stack.pop()
             if node not in first:
@@ -422,7 +428,11 @@ class Stage:
             again = rewritten(part, self.infos, needed[i])
             if again is not part:
                 parts[i] = _live(again, needed[i])
-        segments = [Segment(part, self.infos, outs) for part, outs in zip(parts, needed)]
+        segments, known = [], set()
+        for part, outs in zip(parts, needed):
+            looks = Checks(part, self.infos, isinstance(self.program, Program), known)
+            known.update(looks.within)
+            segments.append(Segment(part, self.infos, outs, looks))
         self._donate(segments)
         if len(parts) > 1 and isinstance(self.program, Program):
             segments = roll(segments, self._outside_uses(), self.program.number)
@@ -450,11 +460,11 @@ class Stage:
                 asked.update(v for i, v in enumerate(node.ins) if i not in unread)
             private = [new for variable, new in commits if asked[new] == 1 and not asked[plan.reads.get(variable)]]
         for segment in reversed(segments):
-            if replaced and (segment.refusals or segment.endless):
-                break  # where a segment may fail or be stopped, it and those before it keep the old values
+            if replaced and (segment.endless or not segment.guards):
+                break  # where a segment may be stopped, or fail at any place, it and those before it keep the old values
             segment.overwrite({v: replaced.pop(v) for v in segment.ins if v in replaced}, private)
-            if segment.bounds:
-                break  # it may be refused before it begins
+            if segment.bounds or segment.refusals:
+                break  # the run may end before it, or with it
 
     def _replaced(self):
         """Returns {old value of a variable: the new one}, where the new one may take its place, if nothing fails afterwards."""
@@ -492,7 +502,7 @@ class Uncut(Segment):
     """
 
     def __init__(self, stage, nodes, outs):
-        super().__init__(nodes, stage.infos, outs)
+        super().__init__(nodes, stage.infos, outs, Checks(nodes, stage.infos, isinstance(stage.program, Program)))
         self.alone = not stage.index
         self.patience = stage.patience
         self._stage = stage

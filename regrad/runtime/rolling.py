@@ -43,7 +43,8 @@ class Rolled(Segment):
             for a in kind[1] if kind[0] == "loose" else (kind[2] if kind[0] == "carry" else kind[1],):
                 self.in_specs[a] = (dims, dtype)
         self.portable = True
-        self.random_ops = self.body_random_ops = self.random_blocks = self.branch_draws = self.refusals = self.bounds = ()
+        self.random_ops = self.body_random_ops = self.random_blocks = self.branch_draws = self.bounds = ()
+        self.refusals, self.guards = body.refusals, True
         self.constants = []
         self._begin()
 
@@ -63,7 +64,7 @@ class Rolled(Segment):
             self._cost = cost
         return self._cost
 
-    def evaluate(self, b, args, seeds, body_seeds=None, found=None):
+    def evaluate(self, b, args, seeds, body_seeds=None):
         outs, carry = self._by_turns(b, args) if b.is_host else self._as_loop(b, args)
         last = len(self.parts) - 1
         rows = dict(zip(self.rows, outs))
@@ -181,7 +182,7 @@ def _extent(segments, start, made):
     """Returns where a loop that begins at `start` ends, and the kinds of its inputs."""
     inside, kinds, stop = set(), None, start + 1
     first = segments[start]
-    single = first.donate, first.random_ops, first.constants, first.refusals, first.bounds, first.has_bodies
+    single = first.donate, first.random_ops, first.constants, first.bounds, first.has_bodies
     if not first.portable or any(single):
         return stop, kinds
     while stop < len(segments):

@@ -288,12 +288,16 @@ class Runner:
                 for i in segment.donate:
                     args[i] = copy_on_device(args[i])
             with self.session.xla_context():
-                results = segment.run_compiled(args, seeds, self.session)
+                results = segment.run_compiled(args, seeds, self.session, self.put_back)
         segment.runs += 1
         for v, r in zip(segment.outs, results):
             env[v] = r
         if segment.branch_draws:
             self.session.drew(segment.branch_draws, [env[draw[1]] for draw in segment.branch_draws], drawn)
+
+    def put_back(self, v, array):
+        """Keeps the value of a variable, number `v` in the plan, where the program that was given its memory has left it."""
+        self.session.state[self.variables[v]] = array
 
     def _recorded(self, segment, args, seeds, on_host):
         """Executes a segment as `_run_segment` does, timing it."""
@@ -306,7 +310,7 @@ class Runner:
                                        lambda: segment.executable() and None)
         with self.session.xla_context():
             return self.session.recorder.step(name, "segment (XLA)", len(segment.nodes),
-                                              lambda: segment.run_compiled(args, seeds, self.session))
+                                              lambda: segment.run_compiled(args, seeds, self.session, self.put_back))
 
     def _missing(self, v):
         t = self.plan.tensors[v]

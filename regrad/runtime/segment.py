@@ -15,6 +15,7 @@ import numpy as np
 from regrad.core import errors
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import (
+    DeadlineExceededError,
     InvalidArgumentError,
     OpError,
     ResourceExhaustedError,
@@ -25,7 +26,7 @@ from regrad.core.errors import (
 )
 from regrad.core.func_graph import FuncGraph
 from regrad.core.host import HOST, as_array
-from regrad.core.opdef import USER_DEFINED, Known, Spec, declared_attrs, refusal_of, spec_text
+from regrad.core.opdef import USER_DEFINED, Known, declared_attrs, refusal_of, spec_text
 from regrad.core.operation import op_arguments
 from regrad.core.shapes import compatible, fully_known, size_of
 from regrad.core.traversal import body_graphs, operations_within
@@ -34,6 +35,7 @@ from regrad.runtime.overwriting import Overwriting
 
 _LARGE = 32 << 20  # bytes of temporaries from which a program's place in memory is looked after, NumPy's memory as well
 _LONG = 1_000_000_000  # nanoseconds of NumPy's time from which a loop is one that somebody may want to stop
+_AGAIN = 30  # seconds that NumPy has to say what was wrong with a compiled run
 _INLINE = 64  # elements; larger constants are passed as arguments, so that they do not count for the structure
 _BODY_BLOCKS = 1 << 32  # what a random op takes of its stream in a run when its shape is not known beforehand
 
@@ -55,14 +57,15 @@ class Segment:
     Attributes:
       ins: plan value numbers that the segment reads.
       outs: plan value numbers that it makes for others.
+      guards: where values are refused, the compiled function can leave what it overwrites as it was.
       random_ops: operations that draw numbers; one uint64[n, 3] argument, after the inputs, seeds them all.
       constants: arrays passed last.
       bounds: (input, limit, Bounds, operation, shape) for each input of an operation that is an input of the segment, too,
-        and must lie within limits.
+        and must lie within limits: the caller looks at them.
       branch_draws: (If or Case, value number of what chooses its branch, branch, random operation, blocks) for each random
         operation in a branch: it takes blocks of its stream in the runs that take that branch, as in TensorFlow.
-      refusals: (operation, message) for each operation that only values can refuse; the compiled function's last output
-        holds one bool for each, if there are any.
+      refusals: operations that only values can refuse, and that the compiled function tells of, those in bodies too; if there
+        are any, its last output is a number: 0, or how many of them there are from the first that was refused on.
     """
 
     has_bodies = False  # some operations are loops or branches
@@ -70,8 +73,8 @@ class Segment:
     beside = False  # other segments of the program are worth compiling while NumPy runs
     alone = False  # it is all there is in its program
 
-    def __init__(self, nodes, infos, outs):
-        """Args: nodes in order; infos: value number -> Spec or Known; outs: value numbers needed outside."""
+    def __init__(self, nodes, infos, outs, looks=None):
+        """Args: nodes in order; infos: value number -> Spec or Known; outs: value numbers needed outside; looks: its Checks."""
         self.nodes = nodes
         self.outs = tuple(outs)
         self.ins = []
@@ -87,7 +90,12 @@ class Segment:
         self._lay_out(infos)
         apart = type(self) is Segment and config.apart_ops < len(nodes) <= config.longest_ops  # may hold Repeats
         self._made = [[(infos[v].dims, infos[v].dtype.name) for v in n.outs] for n in nodes] if apart else ()
-        self.bounds = _bounds(nodes, self.ins, infos)
+        self.bounds, self.refusals, self.guards = (), [], True
+        if looks is not None:
+            self.guards = looks.first
+            place = {v: i for i, v in enumerate(self.ins)}
+            self.bounds = [(place[v], *bound) for v, *bound in looks.before]
+            self.refusals = [op for n in nodes for op in looks.within.get(n, ())]
         self.portable = all(numpy_can(n.op) for n in nodes)
 
     def _draws_inside(self, node, infos):
@@ -105,6 +113,7 @@ class Segment:
     def _begin(self):
         """Makes what changes as the segment is used."""
         self.donate = ()
+        self.replaced = {}  # input that is donated: the output that takes its memory
         self.packing = None  # the Layout of small variables that go in and out as one array
         self.runs = 0
         self._key = None
@@ -122,7 +131,7 @@ class Segment:
     def _lay_out(self, infos):
         """Gives every value a slot, as it is met: inputs, seeds, results; shapes and small constants are in the template."""
         self.template = template = []
-        self.steps, self.refusals, self.constants = [], [], []
+        self.steps, self.constants = [], []
         made, read, constants = {}, {}, {}  # value number -> slot; the last two from outside, given by callers or kept here
         seeds = []
 
@@ -168,11 +177,8 @@ class Segment:
             if opdef.extra.get("has_bodies"):
                 self.has_bodies = True
                 bodies = ([infos[v].dims for v in node.outs],)
-            refusal = refusal_of(op)
-            if refusal is not None:
-                self.refusals.append((op, refusal.message))
             self.steps.append((op, lowering(op), tuple(args), op.groups, tuple(outs), values, bodies, declared_attrs(op),
-                               refusal))
+                               refusal_of(op)))
         self.ins = list(read)
         self.constants = [infos[v].array for v in constants]
         self.in_slots = (*read.values(), *constants.values())
@@ -189,8 +195,21 @@ class Segment:
                           for op, _, args, groups, outs, *_ in self.steps)
             contents = tuple((i, _frozen_content(content)) for i, content in enumerate(self.template) if content is not None)
             specs = tuple((dims, dtype.name) for dims, dtype in self.in_specs)
-            self._key = steps, contents, specs, self.in_slots, len(self.constants)
+            self._key = steps, contents, specs, self.in_slots, len(self.constants), self._told()
         return self._key, self.out_slots
+
+    @property
+    def codes(self):
+        """{operation: its number} for `refusals`: the earlier it comes, the larger."""
+        return {op: len(self.refusals) - i for i, op in enumerate(self.refusals)}
+
+    def _told(self):
+        """Returns which operations, by their places, the program tells of, and by which numbers."""
+        if not self.refusals:
+            return ()
+        codes = self.codes
+        return tuple((at, k, codes[inner]) for at, (op, *_) in enumerate(self.steps) for k, inner in enumerate(
+            (op, *(inner for graph in body_graphs(op) for inner in operations_within(graph)))) if inner in codes)
 
     def overwrite(self, replaced, private=()):
         """Lets results take the memory of inputs, or go in and out with others as one array if they are small.
@@ -207,10 +226,12 @@ class Segment:
         small = sorted([(i, v) for i, v in pairs if v in rank and i not in looked_at], key=lambda pair: rank[pair[1]])
         small = packing.worth(small, self.in_specs)
         packed = {i for i, _ in small}
-        self.donate = tuple(i for i, _ in pairs if i not in packed)
+        pairs_donated = [(i, v) for i, v in pairs if i not in packed]
+        self.donate = tuple(i for i, _ in pairs_donated)
         place = {v: k for k, v in enumerate(self.outs)}
         order = dict.fromkeys([place[v] for _, v in pairs] + list(place.values()))
         self.outs, self.out_slots = (tuple(row[k] for k in order) for row in (self.outs, self.out_slots))
+        self.replaced = {i: self.outs.index(v) for i, v in pairs_donated}
         if small:
             self.packing = packing.Layout([(i, self.outs.index(v)) for i, v in small], [self.in_specs[i] for i, _ in small])
 
@@ -323,14 +344,13 @@ class Segment:
 
     # -- computing ------------------------------------------------------------------------------
 
-    def evaluate(self, b, args, seeds, body_seeds=None, found=None):
+    def evaluate(self, b, args, seeds, body_seeds=None):
         """Runs the lowerings on `b`, on arrays or tracers; returns the outputs.
 
         Args:
           args: inputs, then constants.
           seeds: one uint64[3] per random op of the segment.
           body_seeds: {random op inside a branch or body: uint64[3]}.
-          found: a list that gets a bool for each of `refusals`; on the host they raise at once.
         """
         env = self.template.copy()
         for i, value in zip(self.in_slots, args):
@@ -341,9 +361,9 @@ class Segment:
         if pieces is None:
             freed = self._freed() if b.is_host and (self.cost() > config.host_cost or self._overwrites) else None
             readers = None if b.is_host else self._readers()
-            _take(self.steps, b, env, body_seeds, found, self._stages if self.has_bodies else None, freed, readers)
+            _take(self.steps, b, env, body_seeds, self._stages if self.has_bodies else None, freed, readers)
         else:
-            self._take_apart(b, pieces, env, seeds, body_seeds, found)
+            self._take_apart(b, pieces, env, seeds, body_seeds)
         return tuple([repeats.value(env[i]) for i in self.out_slots])
 
     def _freed(self):
@@ -385,7 +405,7 @@ class Segment:
                 needs[i] = needed
         return found
 
-    def _take_apart(self, b, pieces, env, seeds, body_seeds, found):
+    def _take_apart(self, b, pieces, env, seeds, body_seeds):
         """Takes the steps in calls that XLA does not inline: it optimises each on its own, so a segment costs what it is long.
 
         In one piece, XLA takes time that grows with the square of a chain's length, and makes programs that compute many
@@ -398,7 +418,7 @@ class Segment:
         turned = {}
         for piece in pieces:
             if isinstance(piece, repeats.Repeat):
-                repeats.run(b, piece, env, self.template, lambda steps, inner: _take(steps, b, inner, None, None))
+                repeats.run(b, piece, env, self.template, lambda steps, inner: _take(steps, b, inner, None))
                 continue
             steps, ins, outs = piece
             if in_loops and len(steps) == 1 and repeats.take_rows(b, steps[0], env, self.template, turned):
@@ -411,16 +431,13 @@ class Segment:
                 inner = self.template.copy()
                 for i, value in (*known.items(), *values.items()):
                     inner[i] = value
-                refused = []
-                _take(steps, b, inner, body_seeds, refused)
+                _take(steps, b, inner, body_seeds)
                 known.update((i, inner[i]) for i in outs if type(inner[i]) is np.ndarray)
-                return {i: inner[i] for i in outs}, refused
+                return {i: inner[i] for i in outs}
 
-            values, refused = b.call(call, [{i: x for i, x in given.items() if i not in known}])
+            values = b.call(call, [{i: x for i, x in given.items() if i not in known}])
             for i, value in (*values.items(), *known.items()):
                 env[i] = value
-            if found is not None:
-                found += refused
 
     def _pieces(self):
         """Returns the Repeats among the steps and, for the others, [(steps, slots read, slots made for later steps)].
@@ -483,14 +500,14 @@ class Segment:
 
     def _signs(self):
         """Returns a number for each step: equal where type, attributes, constants, and shapes of results are."""
-        numbers, signs = {}, []
+        numbers, signs, told = {}, [], set(self.refusals)
         for at, (step, made) in enumerate(zip(self.steps, self._made)):
-            op, _, args, groups, *_, bodies, _, refusal = step
+            op, _, args, groups, *_, bodies, _, _ = step
             attrs = _frozen_attrs(op)
             if op.opdef.random:
                 attrs = tuple(a for a in attrs if a[0] not in ("seed", "seed2"))  # they are in an operand
             constants = tuple(_frozen_content(self.template[i]) for i in args)
-            sign = (op.opdef.key, attrs, groups, constants, tuple(made)) if not bodies and refusal is None else at
+            sign = (op.opdef.key, attrs, groups, constants, tuple(made), op in told) if not bodies else at
             signs.append(numbers.setdefault(sign, len(numbers)))
         return signs
 
@@ -606,10 +623,15 @@ class Segment:
 
     @staticmethod
     def check(bound, array):
-        """Raises when an input, a NumPy array, is not within one of `self.bounds`."""
+        """Raises when an input is not within one of `self.bounds`."""
         _, limit, bounds, op, dims = bound
+        array = np.asarray(array).reshape(dims)
         if not bounds.hold(array, limit):
-            _refuse_values(array.reshape(dims), limit, bounds, op)
+            try:
+                bounds.refuse(array, limit)
+            except Exception as error:
+                explained(error, op, "executing")
+                raise
 
     def failed(self, error):
         """Raises what users see of an exception of the executable's."""
@@ -629,13 +651,12 @@ class Segment:
             translated.add_note(f"while running {op.describe()}")
         raise translated from error
 
-    def run_compiled(self, args, seeds, session):
-        """Executes the segment with XLA, for a session that may be closed meanwhile."""
+    def run_compiled(self, args, seeds, session, put_back):
+        """Executes the segment with XLA, for a session that may be closed meanwhile; `put_back`: see `refused`."""
         executable = self._executable or self.executable()
         for bound in self.bounds:
-            if type(args[bound[0]]) is np.ndarray:
-                self.check(bound, args[bound[0]])
-        borrowed = False
+            self.check(bound, args[bound[0]])
+        borrowed, given = False, args
         for i, a in enumerate(args):
             if type(a) is np.ndarray and a.nbytes >= buffers.LARGE:
                 args[i], borrowed = self.lent(i, a), True
@@ -651,11 +672,32 @@ class Segment:
         if borrowed and type(executable) is not packing.Packed:
             results[0].block_until_ready()  # it is, unless JAX's client computes in threads of its own
         if self.refusals:
-            *results, found = results
-            for (op, message), bad in zip(self.refusals, np.asarray(found)):
-                if bad:
-                    raise InvalidArgumentError(None, op, message)
+            *results, word = results
+            if word.item():
+                self.refused(word.item(), given, seeds, results, put_back)
         return results
+
+    def refused(self, number, args, seeds, results, put_back):
+        """Raises what is wrong with the values that a compiled program was called with.
+
+        NumPy computes with them once more, as it would have in the program's first runs, and says what it says then.
+
+        Args:
+          number: of the operation that the program said values refuse.
+          args, seeds, results: what it was called with, and what else it gave.
+          put_back: a function that keeps a value, by its number in the plan, whose memory the program was given.
+        """
+        from regrad.runtime.bodies import MustRunOnHost
+
+        args = list(args)
+        for i, j in self.replaced.items():  # where it was, there is what it was
+            args[i] = results[j]
+            put_back(self.ins[i], results[j])
+        with contextlib.suppress(MustRunOnHost, DeadlineExceededError), stopping.within(_AGAIN):
+            self.run_host(args, seeds)
+        # It takes too long, or NumPy's numbers differ in their last bits and are right.
+        op = self.refusals[-number]
+        raise refusal_of(op).error(None, op, refusal_of(op).message)
 
 
 def _inner(node, infos):
@@ -672,10 +714,10 @@ def _inner(node, infos):
         return None  # a branch that is not taken may not fit the shapes of this run: its lowering knows what to do
 
 
-def may_end_a_run(node, infos):
-    """True for an operation that only values can refuse, and for a loop that a run may be stopped in."""
+def may_be_stopped(node, infos):
+    """True for a loop that a run may be stopped in."""
     inner = _inner(node, infos)
-    return refusal_of(node.op) is not None or inner is None or _long(inner)
+    return inner is None or _long(inner)
 
 
 def _long(parts):
@@ -706,46 +748,15 @@ def _bytes(spec):
 
 def refuse(refusal, op, result, operands, attrs):
     """Raises when NumPy's computation of `op` met what its Refusal speaks of."""
-    if refusal.finds(HOST, result, *operands, **attrs):
-        raise InvalidArgumentError(None, op, refusal.message)
+    if not refusal.by_itself and np.any(refusal.finds(HOST, result, *operands, **attrs)):
+        raise refusal.error(None, op, refusal.message)
 
 
-# What gives the numbers it is given.
-_PASSING = {"Identity", "StopGradient", "Reshape", "ExpandDims", "Squeeze", "Cast"}
-
-
-def _bounds(nodes, ins, infos):
-    """Returns `Segment.bounds`."""
-    bounded = [n for n in nodes if "bounds" in n.opdef.extra]
-    if not bounded:
-        return []
-    maker, place, found = {v: n for n in nodes for v in n.outs}, {v: i for i, v in enumerate(ins)}, []
-    for node in bounded:
-        bounds = node.opdef.extra["bounds"]
-        v = node.ins[bounds.position]
-        while v in maker and maker[v].op.type in _PASSING and infos[v].dtype.is_integer:
-            v = maker[v].ins[0]
-        if v in place and infos[v].dtype.is_integer:
-            inputs = [infos[w] if w >= 0 else Spec(t.dims, t.dtype) for w, t in zip(node.ins, node.op.inputs)]
-            limit = bounds.limit(*inputs, **declared_attrs(node.op))
-            found.append((place[v], limit, bounds, node.op, inputs[bounds.position].dims))
-    return found
-
-
-def _refuse_values(values, limit, bounds, op):
-    try:
-        bounds.refuse(values, limit)
-    except Exception as error:
-        explained(error, op, "executing")
-        raise
-
-
-def _take(steps, b, env, body_seeds, found, stages=None, freed=None, readers=None):
+def _take(steps, b, env, body_seeds, stages=None, freed=None, readers=None):
     """Runs the lowerings of `steps` on `b`.
 
     Args:
       env: the values by slot.
-      found: a list for what Refusals have found; on the host they raise if there is none.
       stages: see `bodies.NumPyBodies`.
       freed: for each step, the slots to be emptied after it.
       readers: see `Segment._readers`.
@@ -766,15 +777,19 @@ def _take(steps, b, env, body_seeds, found, stages=None, freed=None, readers=Non
         if overwriting and "rows_of" in op.opdef.extra:
             b.look(env, [i for k, i in enumerate(refs) if k in op.opdef.writes and i in freed[at]])
         try:
-            result = lower(_with_bodies(b, body_seeds, op, stages) if bodies else b, *operands, **attrs)
+            if wrap and op.opdef.writes:
+                operands = b.guarded(refusal, operands)
+            if op.opdef.xla_only and b.is_host:
+                result = _by_xla(lower, operands, attrs)
+            else:
+                result = lower(_with_bodies(b, body_seeds, op, stages) if bodies else b, *operands, **attrs)
         except Exception as error:
             explained(error, op, "executing" if b.is_host else "lowering")
             raise
+        if wrap and op.opdef.writes:
+            b.wrote([refs[k] for k in op.opdef.writes], outs)
         if refusal is not None:
-            if b.is_host and found is None:
-                refuse(refusal, op, result, operands, attrs)
-            elif found is not None and not b.is_host:
-                found.append(refusal.finds(b, result, *operands, **attrs))
+            (refuse if b.is_host else b.note)(refusal, op, result, operands, attrs)
         if bodies and b.is_host:
             result = fitting(op, result, *bodies)
         if len(outs) == 1:
@@ -786,6 +801,15 @@ def _take(steps, b, env, body_seeds, found, stages=None, freed=None, readers=Non
             result = operands = None
             for i in freed[at]:
                 env[i] = None
+
+
+def _by_xla(lower, operands, attrs):
+    """Returns what a lowering that NumPy cannot execute gives, where NumPy is asked what was wrong with a compiled run."""
+    from regrad.runtime.backend import XLA, x64
+
+    with x64():
+        result = lower(XLA, *operands, **attrs)
+    return [np.asarray(r) for r in result] if type(result) in (tuple, list) else np.asarray(result)
 
 
 def lowering(op):
@@ -1108,12 +1132,17 @@ def _compile(segment):
 
     def function(*args):
         args = list(args)
-        b = XlaBackend(args.pop() if segment.endless else None)
+        b = XlaBackend(args.pop() if segment.endless else None, segment.codes, bool(segment.refusals and segment.donate))
         seeds = args.pop(n_ins) if n_random else ()
         body_seeds = {op: seeds[len(segment.random_ops) + i] for i, op in enumerate(segment.body_random_ops)}
-        found = []
-        results = segment.evaluate(b, args, seeds, body_seeds, found)
-        return (*results, b.np.stack(found)) if found else results
+        results = segment.evaluate(b, args, seeds, body_seeds)
+        if not segment.refusals:
+            return results
+        word, results = b.word(), list(results)
+        for i, j in segment.replaced.items():
+            if segment.out_slots[j] not in b.kept:
+                results[j] = b.np.where(word != 0, args[i], results[j])
+        return *results, word
 
     specs = [(dims, dtype.as_numpy_dtype) for dims, dtype in segment.in_specs]
     if n_random:

@@ -100,6 +100,9 @@ class _Run:
     def check(self, session):
         if session.closed:
             raise CancelledError("The session was closed in the middle of a run.")
+        self.check_time()
+
+    def check_time(self):
         if self.deadline is not None and time.monotonic() >= self.deadline:
             raise DeadlineExceededError(None, None, "Timed out waiting for notification: the run has taken as long as its "
                                         "RunOptions(timeout_in_ms=...) or ConfigProto(operation_timeout_in_ms=...) allow.")
@@ -163,6 +166,11 @@ def check(session):
     Raises: CancelledError, DeadlineExceededError.
     """
     _of_thread().check(session)
+
+
+def check_time():
+    """Ends this thread's run if its time is over; raises DeadlineExceededError."""
+    _of_thread().check_time()
 
 
 # -- the thread that waits -------------------------------------------------------------------------

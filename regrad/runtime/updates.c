@@ -135,6 +135,18 @@ void *regrad_update(Frame *frame)
     return NULL;
 }
 
+/* True where values have been refused: the last operand is not 0. Results are operands then as they are, in the same memory. */
+static int refused(const Frame *frame)
+{
+    return to_execute(frame) && *(int32_t *)frame->operands.items[frame->operands.count - 1]->data != 0;
+}
+
+/* The same in a program that values may refuse. */
+void *regrad_update_unless(Frame *frame)
+{
+    return refused(frame) ? NULL : regrad_update(frame);
+}
+
 /* -- by a product -------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -175,4 +187,9 @@ void *regrad_update_by_product(Frame *frame)
     t.high = high < TILE ? TILE : least(high, MOST_HIGH);
     share(frame, ceil_div(rows, t.high), rows * columns / COSTLY, compute_rows, &t);
     return atomic_load(&t.failed) ? failure(frame->xla, "there is not enough memory for a gradient") : NULL;
+}
+
+void *regrad_update_by_product_unless(Frame *frame)
+{
+    return refused(frame) ? NULL : regrad_update_by_product(frame);
 }

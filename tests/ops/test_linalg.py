@@ -32,14 +32,13 @@ def test_one_of_several_matrices_that_has_no_result(function, bad):
     good = np.stack([np.eye(2), 2 * np.eye(2), 3 * np.eye(2)])
     mixed = np.stack([np.eye(2), bad, 3 * np.eye(2)])
     refused = function(fed)
-    inside = tf.while_loop(lambda i, a: i < 1, lambda i, a: (i + 1, function(a)), [0, fed])[1]  # there values are not looked at
+    inside = tf.while_loop(lambda i, a: i < 1, lambda i, a: (i + 1, function(a)), [0, fed])[1]
     with tf.Session() as session:
         for _ in range(RUNS):
             np.testing.assert_allclose(session.run(refused, {fed: good}), session.run(inside, {fed: good}), rtol=1e-12)
-            with pytest.raises(tf.errors.InvalidArgumentError, match="not invertible|not successful"):
-                session.run(refused, {fed: mixed})
-            finite = np.isfinite(session.run(inside, {fed: mixed})).all((1, 2))
-            np.testing.assert_array_equal(finite, [True, False, True])
+            for fetch in (refused, inside):
+                with pytest.raises(tf.errors.InvalidArgumentError, match="not invertible|not successful"):
+                    session.run(fetch, {fed: mixed})
 
 
 def test_a_factor_of_nan_is_nan():

@@ -187,24 +187,27 @@ def test_a_forked_process_has_a_thread_of_its_own_that_stops_runs(session):
     assert stopping._Watcher.one is not watcher
 
 
-@pytest.mark.parametrize("last", ["a loop", "a division"])
-def test_rows_of_large_variables_are_written_in_place_behind_what_a_run_may_end_with(session, last):
-    """Copying them would take most of the step; what may end the run is a program of its own before it."""
+@pytest.mark.parametrize("last, donates", [
+    ("a loop", [False, True]), ("a division", [True]), ("a late division", [False, True])])
+def test_rows_of_large_variables_are_written_in_place_behind_what_a_run_may_end_with(session, last, donates):
+    """Copying them would take most of the step; what may stop the run, or refuses values too late, is a program before it."""
     turns = tf.placeholder(tf.int32, [])
     table = tf.Variable(np.zeros([5000, 64], np.float32))
-    value = _count(turns) if last == "a loop" else 12 // turns
+    value = 12 // turns if last == "a division" else _count(turns) if last == "a loop" else turns - 1
     step = tf.scatter_add(table, [1, 7], tf.ones([2, 64]) * tf.cast(value, tf.float32))
+    with tf.control_dependencies([step]):
+        step = [step.op, 12 // turns] if last == "a late division" else step.op
     session.run(table.initializer)
     for _ in range(5):
-        session.run(step.op, {turns: 4})
+        session.run(step, {turns: 4})
     (program,) = {p for r in session._runners.values() for p in r.programs.values() if p.plan.feeds}
-    assert [bool(s.donate) for s in program.root.segments] == [False, True]
+    assert [bool(s.donate) for s in program.root.segments] == donates
     if last == "a loop":
         with pytest.raises(tf.errors.DeadlineExceededError):
-            session.run(step.op, {turns: LONG}, options=tf.RunOptions(timeout_in_ms=30))
+            session.run(step, {turns: LONG}, options=tf.RunOptions(timeout_in_ms=30))
     else:
         with pytest.raises(tf.errors.InvalidArgumentError):
-            session.run(step.op, {turns: 0})
+            session.run(step, {turns: 0})
     found = session.run(table)
     assert found[1, 0] == found[7, 63] == 5 * (4 if last == "a loop" else 3) and found.sum() == 128 * found[1, 0]
 
