@@ -2,9 +2,21 @@
 
     import regrad as tf
 
-gives TensorFlow 1's names and meanings. The table below is the one list of public names; each is loaded from its module
-when it is first used, so importing Regrad loads NumPy and little else.
+gives TensorFlow 1's names and meanings. Where to begin, in `help`:
+
+    tf.Session, tf.placeholder, tf.get_variable       graphs and their runs
+    tf.gradients                                      derivatives, and `overrides=` of their rules
+    tf.sel, tf.rules                                  which operations, and which rules
+    tf.RegisterGradient, tf.custom_gradient, tf.overriding, tf.attach, tf.View      ways to change a gradient
+    tf.explain_gradients, tf.why_none, tf.diagnose, tf.audit                        what a backward pass does
+    tf.layers, tf.keras, tf.train, tf.data, tf.estimator                            models and their training
+    tf.show_versions                                                                what is installed
+
+`dir(tf)` lists all public names, `tf.<name>?` in a notebook shows one.
 """
+
+# The table below is the one list of public names; each is loaded from its module when it is first used, so importing Regrad
+# loads NumPy and little else.
 
 import importlib
 import sys as _sys
@@ -27,6 +39,7 @@ __getattr__, __dir__, __all__ = _names_of(__name__, {
         as_dtype bfloat16 bool=bool_ complex128 complex64 double float16 float32 float64 half int16 int32 int64
         int8 qint16 qint32 qint8 quint16 quint8 resource string uint16 uint32 uint64 uint8 variant DType""",
     "regrad.core.constants": "get_static_value",
+    "regrad.runtime.information": "show_versions",
     "regrad.logging": "get_logger",
     "regrad.core.shapes": "Dimension TensorShape dimension_at_index dimension_value",
     "regrad.core.graph": """Graph get_default_graph is_tensor reset_default_graph""",

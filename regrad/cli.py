@@ -1,4 +1,4 @@
-"""The command line: `regrad run`, `regrad explain` and `regrad doctor` with a script, also as `python -m regrad ...`."""
+"""The command line: `regrad run`, `explain` and `doctor` with a script, and `regrad info`; also `python -m regrad`."""
 
 import argparse
 import contextlib
@@ -52,6 +52,7 @@ def _parser():
     explain.add_argument("--json", metavar="FILE", help="write the explanation as JSON")
     explain.add_argument("--dot", metavar="FILE", help="write the graphs for Graphviz")
     doctor = commands.add_parser("doctor", help="run a script, then tell which of its gradient overrides did nothing")
+    commands.add_parser("info", help="print versions, devices, kernels, cache, and what is wrong with the installation")
     for command in (run, explain, doctor):
         command.add_argument("-m", dest="is_module", action="store_true", help="the script is a module's name, as in python -m")
         command.add_argument("script", help="the Python file")
@@ -205,6 +206,11 @@ def main(argv=None):
     options = parser.parse_args(argv[:argv.index("--")] if argv[0] == "explain" and "--" in argv else argv)
     if options.command == "explain":
         options.arguments = argv[argv.index("--") + 1:] if "--" in argv else []
+    if options.command == "info":
+        from regrad.runtime.information import show_versions
+
+        show_versions()
+        return 0
     if not options.is_module and not os.path.isfile(options.script):
         what = "is a folder, not a script" if os.path.isdir(options.script) else "no such file"
         print(f"regrad {options.command}: {what}: {options.script}", file=sys.stderr)

@@ -8,6 +8,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import inspect
 import re
 import sys
 import types
@@ -129,7 +130,13 @@ def raw_op(name):
             inputs[i] = getattr(inputs[i], "_variable", inputs[i])
         return opdef(*inputs[:len(arguments)], name=name, **positional, **keywords)
 
-    make.__name__ = name
+    make.__name__ = make.__qualname__ = name
+    positional = [inspect.Parameter(a, inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in arguments]
+    by_name = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=value) for n, value in opdef.attrs.items()
+               if n.isidentifier() and n not in (*arguments, "name")]
+    make.__signature__ = inspect.Signature(
+        [*positional, *by_name, inspect.Parameter("name", inspect.Parameter.KEYWORD_ONLY, default=None)])
+    make.__doc__ = f"Makes an operation of type {opdef.type!r}."
     return make
 
 

@@ -1,5 +1,7 @@
 """`tf.contrib.metrics`, which is `slim.metrics`: the metrics of `tf.metrics` as streaming_..., with predictions first."""
 
+import inspect
+
 from regrad import metrics as _metrics
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
@@ -23,7 +25,9 @@ def _swapped(name):
     def streaming(predictions, labels, *args, **kwargs):
         return function(labels, predictions, *args, **kwargs)
 
-    streaming.__name__ = f"streaming_{name}"
+    parameters = list(inspect.signature(function).parameters.values())
+    streaming.__name__ = streaming.__qualname__ = f"streaming_{name}"
+    streaming.__signature__ = inspect.Signature([parameters[1], parameters[0], *parameters[2:]])
     streaming.__doc__ = f"Returns `tf.metrics.{name}(labels, predictions, ...)`: (value, update)."
     return streaming
 

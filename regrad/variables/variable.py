@@ -68,6 +68,11 @@ _creators = context.DefaultStack()  # the functions of open variable_creator_sco
 class _Created(type):
     """Makes variables through the functions of the `variable_creator_scope` blocks around."""
 
+    @property
+    def __signature__(cls):
+        parameters = inspect.signature(cls.__init__).parameters.values()
+        return inspect.Signature([p for p in parameters if p.name != "self"])
+
     def __call__(cls, *args, **kwargs):
         if not _creators.items:
             return super().__call__(*args, **kwargs)
