@@ -20,7 +20,7 @@ BLOCKS = [
 
 
 @pytest.mark.parametrize(("path", "code"), BLOCKS)
-def test_block_runs(path, code, tmp_path, monkeypatch):
+def test_block_runs_and_prints_what_stands_there(path, code, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     try:
         with tf.Graph().as_default(), warnings.catch_warnings():
@@ -28,6 +28,9 @@ def test_block_runs(path, code, tmp_path, monkeypatch):
             exec(compile(code, f"<{path.name}>", "exec"), {"__name__": "__main__"})
     finally:
         compat.uninstall()
+    promised = re.findall(r"^#>(.*)", code, re.M)
+    if promised:
+        assert capsys.readouterr().out.split() == " ".join(promised).split()
 
 
 def test_there_are_blocks():
