@@ -4,6 +4,7 @@
 # make bench   side by side with TensorFlow, PyTorch and JAX  (ARGS="--quick" for a short look)
 # make oracle  record again what TensorFlow answers: programs, layers and optimizers, every row of the op tables
 # make pages   write docs/ops.md again, from the code and the test tables
+# make fuzz    try changed files on every reader of files  (ARGS="bundle --count 10000 --seconds 60 --seed 7")
 # make mutation  try a sample of small faults in the gradients: how many do the tests notice?
 # make clean   remove everything these targets made
 #
@@ -14,7 +15,7 @@ ARGS   ?=
 RUN    := .venv/bin/python
 ORACLE := .oracle/bin/python
 
-.PHONY: demo test lint bench oracle pages mutation clean
+.PHONY: demo test lint bench oracle pages fuzz mutation clean
 .DELETE_ON_ERROR:
 
 demo: .venv/ready
@@ -43,6 +44,9 @@ pages: .venv/ready
 	$(RUN) tests/ops_page.py
 	$(RUN) tests/rules_page.py
 	$(RUN) tests/autodiff/control_table.py
+
+fuzz: .venv/ready
+	nice $(RUN) tests/fuzz.py $(ARGS)
 
 mutation: .venv/ready
 	$(RUN) -m pip install --quiet 'cosmic-ray==8.*'

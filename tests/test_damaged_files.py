@@ -2,10 +2,12 @@
 
 import contextlib
 import gzip
+import io
 import os
 import pathlib
 import struct
 import tracemalloc
+import warnings
 import zlib
 
 import numpy as np
@@ -302,3 +304,105 @@ def test_files_of_a_saved_model_lie_within_it(name):
         loader.get_asset_tensors("exported", meta)
     meta.asset_file_def[0].filename = "words/..rare.txt"
     assert loader.get_asset_tensors("exported", meta) == {"x:0": os.path.join("exported", "assets", "words/..rare.txt")}
+
+
+# -- graphs --------------------------------------------------------------------------------------------------
+def _functions(depth, body):
+    """Returns a GraphDef in which f0 calls f1, which calls f2 ..., each `body` times."""
+    graph = ProtoGraphDef()
+    for i in range(depth):
+        function = graph.library.function.add()
+        function.signature.name = f"f{i}"
+        function.signature.input_arg.add(name="x", type=1)
+        function.signature.output_arg.add(name="y", type=1)
+        for j in range(body):
+            node = function.node_def.add(name=f"n{j}", op=f"f{i + 1}" if i + 1 < depth else "Neg",
+                                         input=["x"] if not j else [f"n{j - 1}:y:0"])
+            node.attr["T"].type = 1
+        function.ret["y"] = f"n{body - 1}:y:0"
+    graph.node.add(name="c", op="Const").attr["dtype"].type = 1
+    graph.node[0].attr["value"].tensor.CopyFrom(tf.make_tensor_proto(1.0))
+    graph.node.add(name="call", op="f0", input=["c"])
+    return graph
+
+
+def _imports(graph):
+    with tf.Graph().as_default():
+        tf.import_graph_def(graph)
+
+
+@pytest.mark.parametrize("depth, body, says", [
+    (40, 2, "come to over .* operations"),  # 2 ** 40 of them
+    (500, 1, "nested too deeply"),
+])
+def test_functions_of_functions_are_counted(depth, body, says):
+    _imports(_functions(5, 2))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"Node '.*{says}"):
+        _imports(_functions(depth, body))
+
+
+def test_a_node_that_fails_is_named_with_the_file(tmp_path):
+    graph = ProtoGraphDef()
+    graph.node.add(name="a", op="Neg", input=["b"])
+    path = tmp_path / "g.meta"
+    path.write_bytes(MetaGraphDef(graph_def=graph).SerializeToString())
+    with refused("g.meta: Node 'a': Unknown input node 'b'", tf.errors.InvalidArgumentError):
+        tf.train.import_meta_graph(str(path))
+    graph.node[0].CopyFrom(_functions(1, 1).node[0])
+    graph.node[0].attr["value"].tensor.tensor_shape.dim.add(size=10**11)
+    path.write_bytes(MetaGraphDef(graph_def=graph).SerializeToString())
+    with refused("g.meta: NodeDef 'c', attribute 'value': .* no message has room for more", DataLoss):
+        tf.train.import_meta_graph(str(path))
+
+
+def test_a_constant_of_one_value_takes_no_memory_before_it_runs():
+    graph = _functions(1, 1)
+    graph.node[0].attr["value"].tensor.tensor_shape.dim.add(size=100_000_000)
+    tracemalloc.start()
+    _imports(graph)
+    assert tracemalloc.get_traced_memory()[1] < 30e6
+    tracemalloc.stop()
+
+
+# -- HDF5 ----------------------------------------------------------------------------------------------------
+def test_files_of_hdf5_lead_to_no_other_file(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    from regrad.keras import weights
+
+    (tmp_path / "secret").write_bytes(bytes(80))
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["w"] = np.zeros(3)
+    with h5py.File(tmp_path / "m.h5", "w") as file:
+        file["w"] = np.zeros(3)
+        file["outside"] = h5py.ExternalLink("other.h5", "w")
+        file["by"] = h5py.SoftLink("/outside")
+        file.create_dataset("raw", (10,), "f8", external=[(str(tmp_path / "secret"), 0, 80)])
+        layout = h5py.VirtualLayout((3,), "f8")
+        layout[:] = h5py.VirtualSource(str(tmp_path / "other.h5"), "w", (3,))
+        file.create_virtual_dataset("virtual", layout)
+        file.create_dataset("huge", (10**9,), "f8")
+        file.create_dataset("text", data=[b"a"], dtype=h5py.string_dtype())
+    with weights.opened(tmp_path / "m.h5") as file:
+        assert weights.array(file, "w").tolist() == [0, 0, 0]
+    for name, says in [("outside", "in another file"), ("by", "in another file"), ("raw", "in another file"),
+                       ("virtual", "in another file"), ("huge", "there are 0 bytes of it"), ("text", "is no array of"),
+                       ("none", "KeyError")]:
+        with refused(f"m.h5: .*{says}"), weights.opened(tmp_path / "m.h5") as file:
+            weights.array(file, name)
+
+
+# -- pictures ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", ["PNG", "GIF", "BMP"])
+def test_pictures_are_no_larger_than_their_bytes(kind):
+    image = pytest.importorskip("PIL.Image")
+    out = io.BytesIO()
+    image.new("L", (8, 8)).save(out, kind)
+    data = bytearray(out.getvalue())
+    at, form = {"PNG": (16, ">II"), "GIF": (6, "<HH"), "BMP": (18, "<ii")}[kind]
+    data[at:at + struct.calcsize(form)] = struct.pack(form, 11000, 11000)
+    if kind == "PNG":
+        data[29:33] = struct.pack(">I", zlib.crc32(bytes(data[12:29])))
+    with tf.Session() as sess, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Pillow's, of so many pixels
+        with refused("121000000 pixels, for which there are too few bytes", tf.errors.InvalidArgumentError):
+            sess.run(tf.image.decode_image(bytes(data)))

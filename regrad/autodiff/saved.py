@@ -16,15 +16,20 @@ from regrad.autodiff import rules
 from regrad.autodiff import selectors as sel
 from regrad.autodiff.overrides import Bridge, Override, OverrideError, View
 from regrad.core import gradient_registry, source
-from regrad.core.errors import nearest
+from regrad.core.errors import Damaged, nearest
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_proto import checked_functions, name_in_files
 from regrad.core.operation import Tensor
 from regrad.core.override_blocks import OverrideScope
+from regrad.core.reading import words_of
 from regrad.core.traversal import operations_within
 
 _FORMAT = 2
 _READ = (1, 2)  # of 1, which had no "blocks" and "given", everything is read
+
+
+class DamagedOverrides(OverrideError, Damaged):
+    """A text that is none of `overrides_to_json`."""
 
 
 def overrides_to_json(graph=None, views=(), blocks=True):
@@ -74,8 +79,9 @@ def overrides_from_json(text, graph=None, functions=None):
       functions: {"module:function": function}, the functions that the text names.
 
     Raises:
-      OverrideError: (a ValueError) the text is none of `overrides_to_json`, or names an operation, tensor, rule or function
-        that is not here, or a block that gave its operations other rules here; nothing is put on the graph then.
+      OverrideError: (a ValueError) the text names an operation, tensor, rule or function that is not here, or a block that
+        gave its operations other rules here; nothing is put on the graph then.
+      DataLossError: (an OverrideError too) it is none of `overrides_to_json`; likewise.
     """
     graph = graph or get_default_graph()
     reader = _Reader(graph, checked_functions(functions))
@@ -85,7 +91,7 @@ def overrides_from_json(text, graph=None, functions=None):
     except (AttributeError, TypeError, ValueError, RecursionError):
         known = False
     if not known:
-        raise OverrideError("overrides_from_json: this is no text of overrides_to_json.")
+        raise DamagedOverrides("overrides_from_json: this is no text of overrides_to_json.")
     try:
         attached = [reader.attached(o) for o in data["attached"]]
         of_graph = [reader.override(o, "rule of the graph") for o in data["graph"]]
@@ -96,7 +102,7 @@ def overrides_from_json(text, graph=None, functions=None):
     except OverrideError:
         raise
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise OverrideError(f"overrides_from_json: the text is damaged, or of another version: {error}") from error
+        raise DamagedOverrides(f"overrides_from_json: the text is damaged, or of another version: {words_of(error)}") from error
     there = _Writer(graph, by_identity=True)
     rules_of = {}
     for override, ops in attached:

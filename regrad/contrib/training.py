@@ -3,6 +3,7 @@
 import json
 
 from regrad.core.lazy import names_of
+from regrad.core.reading import reading
 
 __getattr__, __dir__, __all__ = names_of(__name__, {
     "regrad.contrib.learning": "add_gradients_summaries clip_gradient_norms create_train_op multiply_gradients",
@@ -136,7 +137,8 @@ class HParams:
 
     def parse_json(self, values_json):
         """Changes settings by a JSON object; returns itself."""
-        return self.override_from_dict(json.loads(values_json))
+        with reading("parse_json", remedy="The text is a dict of settings that are there, as to_json gives it."):
+            return self.override_from_dict(json.loads(values_json))
 
     def to_json(self, indent=None, separators=None, sort_keys=False):
         """Returns the settings as JSON; functions are left out."""

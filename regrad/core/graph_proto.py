@@ -19,10 +19,10 @@ import weakref
 import numpy as np
 
 from regrad.core.dtypes import DType, as_dtype
-from regrad.core.errors import UnimplementedError, nearest
+from regrad.core.errors import Damaged, UnimplementedError, nearest
 from regrad.core.func_graph import FuncGraph
 from regrad.core.graph_def import AttrValue, GraphVersions, NodeDef, shape_of
-from regrad.core.messages import TensorProto, make_ndarray, make_tensor_proto
+from regrad.core.messages import TensorProto, make_ndarray, make_tensor_proto, stored_ndarray
 from regrad.core.operation import Operation, variable_of
 from regrad.core.proto import Message, fields, sized
 from regrad.core.shapes import TensorShape
@@ -518,7 +518,7 @@ def _value(proto):
     if field is None:
         return None
     if field == "tensor":
-        return make_ndarray(proto.tensor)
+        return stored_ndarray(proto.tensor)
     if field == "list":
         return tuple(_READ[f.name](v) for f, values in proto.list.ListFields() for v in values)
     if field == "placeholder":
@@ -536,7 +536,7 @@ def read_attributes(protos, node):
     """Returns {name: AttrValue} of {name: ProtoAttrValue}, those of the node of that name.
 
     Raises:
-      ValueError: one is damaged.
+      DataLossError: (a ValueError too) one is damaged.
     """
     found = {}
     for key, proto in protos.items():
@@ -544,7 +544,7 @@ def read_attributes(protos, node):
             found[key.removeprefix(PRIVATE)] = AttrValue(_value(proto))
         except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, SyntaxError, TypeError,
                 ValueError) as error:
-            raise ValueError(f"NodeDef '{node}', attribute {key!r}: it is damaged, {type(error).__name__}: {error}") from None
+            raise Damaged(f"NodeDef '{node}', attribute {key!r}: it is damaged, {type(error).__name__}: {error}") from None
     return found
 
 

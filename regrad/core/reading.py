@@ -6,13 +6,15 @@
 
 Whatever bytes make fail inside is `Damaged`: DataLossError and ValueError in one, and of the class that was raised as well, so
 that a program catches what it always caught. What the system refuses becomes the error of `tf.errors` that TensorFlow makes of
-it. Errors of `tf.errors` pass, those about bytes and values with the file's name in front.
+it. Errors of `tf.errors` pass, those about bytes and values with the file's name in front. A graph that is a message, and says
+what no graph can be, is `refusing`'s: InvalidArgumentError and ValueError in one, which names the node.
 """
 
+import contextlib
 import functools
 import os
 
-from regrad.core.errors import BadValue, Damaged, OpError, ResourceExhaustedError
+from regrad.core.errors import BadValue, Damaged, GradientError, OpError, ResourceExhaustedError
 from regrad.core.files import translated
 
 _REMEDY = "The file was damaged or cut short, or is of another format: copy it again, or have it written again."
@@ -42,9 +44,32 @@ class reading:
                 raise error
         if isinstance(error, MemoryError):
             raise ResourceExhaustedError(None, None, f"{where}: what it says it holds does not fit in memory") from error
-        made = _made(error, f"{where}: {_words(error)}. {self._remedy}")
+        made = like(error, f"{where}: {words_of(error)}. {self._remedy}")
         made.file = name
         raise made from error
+
+
+class refusing(contextlib.ContextDecorator):
+    """Context manager: what fails while a graph is made of nodes is InvalidArgumentError and ValueError, and names the node."""
+
+    def __init__(self, node=None):
+        self._node = node
+
+    def __exit__(self, kind, error, trace):
+        if not isinstance(error, Exception) or isinstance(error, (GradientError, ImportError)):
+            return False
+        node = self._node
+        where = "" if node is None or f"'{node.name}'" in str(error) else f"Node '{node.name}' ({node.op}): "
+        if isinstance(error, OpError):
+            if isinstance(error, BadValue):
+                error.message = where + error.message
+            return False
+        if isinstance(error, MemoryError):
+            raise ResourceExhaustedError(None, None, f"{where}what it says it holds does not fit in memory") from error
+        raise like(error, where + words_of(error), BadValue) from error
+
+    def __enter__(self):
+        return self
 
 
 def each(name, items, remedy=_REMEDY):
@@ -59,7 +84,8 @@ def each(name, items, remedy=_REMEDY):
         yield item
 
 
-def _words(error):
+def words_of(error):
+    """Returns what an exception says, with its class where that says more."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     if isinstance(error, EOFError):
@@ -68,21 +94,21 @@ def _words(error):
     return (f"{type(error).__name__}: {error}" if own else str(error)).rstrip(".: ")
 
 
-def _made(error, message):
-    """Returns a Damaged that is of the class of `error`, too, and has its attributes."""
+def like(error, message, kind=Damaged):
+    """Returns an error of a class of `tf.errors`, `kind`, that is of the class of `error`, too, and has its attributes."""
     own = type(error)
     try:
-        cls = _class_of(own)
-        made = own.__new__(cls, message) if cls is not Damaged else Damaged(message)
+        cls = _class_of(own, kind)
+        made = own.__new__(cls, message) if cls is not kind else kind(message)
     except TypeError:  # a class that is like no other
-        return Damaged(message)
+        return kind(message)
     made.__dict__.update(error.__dict__)
     made.args, made.message, made._node_def, made.op = (message,), message, None, None
     return made
 
 
 @functools.cache
-def _class_of(own):
-    if issubclass(Damaged, own):
-        return Damaged
-    return own if issubclass(own, Damaged) else type(Damaged.__name__, (Damaged, own), {"__module__": Damaged.__module__})
+def _class_of(own, kind):
+    if issubclass(kind, own):
+        return kind
+    return own if issubclass(own, kind) else type(kind.__name__, (kind, own), {"__module__": kind.__module__})

@@ -4,6 +4,7 @@ from regrad.core.convert import convert_to_tensor
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_def import GraphDef
 from regrad.core.graph_proto import checked_functions
+from regrad.core.reading import refusing
 from regrad.core.traversal import body_graphs
 from regrad.importer.region import import_nodes
 
@@ -48,15 +49,12 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     functions = checked_functions(functions)
     graph = get_default_graph()
     given = {k if ":" in k else k + ":0": convert_to_tensor(v) for k, v in (input_map or {}).items()}
-    try:
-        with graph.name_scope(name if name is not None else "import"):
-            region, used = import_nodes(graph_def, given, functions)
-    except RecursionError:
-        raise ValueError("graph_def: its functions, branches or loops are nested too deeply to be imported.") from None
-    ops = region.ops
-    for op in ops.values():
-        if "_class" in op.attrs:
-            op.attrs = {**op.attrs, "_class": [_renamed(group, ops) for group in op.attrs["_class"]]}
+    with refusing(), graph.name_scope(name if name is not None else "import"):
+        region, used = import_nodes(graph_def, given, functions)
+        ops = region.ops
+        for op in ops.values():
+            if "_class" in op.attrs:
+                op.attrs = {**op.attrs, "_class": [_renamed(group, ops) for group in op.attrs["_class"]]}
     if graph_def.gradient_rules:
         made = dict(_with_bodies((node.operation, ops[node.name]) for node in graph_def.node if node.operation is not None))
         graph.gradient_rules += [o.moved(made) for o in graph_def.gradient_rules]

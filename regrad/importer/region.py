@@ -12,6 +12,7 @@ from regrad.core.graph_def import controls, operands, source
 from regrad.core.graph_proto import read_attributes
 from regrad.core.opdef import Spec, find_op
 from regrad.core.operation import Tensor, origin
+from regrad.core.reading import refusing
 from regrad.core.shapes import TensorShape
 from regrad.importer.functions import Function
 from regrad.importer.operations import add_operation
@@ -232,7 +233,8 @@ class Region:
             elif isinstance(item, Loop):
                 self._add_loop(item)
             elif item.op not in FLOW:
-                self._add_node(item)
+                with refusing(item):
+                    self._add_node(item)
 
     def controls(self, node):
         """Context manager: what is made inside waits for what the node's control inputs name."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from regrad.core import nest
 from regrad.core.dtypes import DType
+from regrad.core.operation import Tensor
 from regrad.core.shapes import TensorShape
 from regrad.keras import constraints, initializers, regularizers
 from regrad.keras.base import InputLayer, Layer
@@ -137,7 +138,7 @@ def of_model(model):
     for layer, taken, args, kwargs, gave in model._steps:
         if args:
             raise ValueError(f"Layer {layer.name} was called with arguments by position, {args}: give them by name.")
-        more = {k: v for k, v in kwargs.items() if v is not None and k != "mask"}
+        more = {k: v for k, v in kwargs.items() if v is not None and k != "mask" and not isinstance(v, Tensor)}  # the phase
         nodes[layer].append([[*at[t], more] for t in nest.flatten(taken)])
         for i, t in enumerate(nest.flatten(gave)):
             at.setdefault(t, [layer.name, len(nodes[layer]) - 1 + _first_call(layer), i])

@@ -3,6 +3,7 @@
 import json
 
 from regrad.core import nest
+from regrad.core.reading import reading
 from regrad.keras import weights as files
 from regrad.keras.base import Input, InputLayer, Layer
 from regrad.keras.compiling import takes_training
@@ -329,8 +330,13 @@ def model_from_config(config, custom_objects=None):
 
 
 def model_from_json(json_string, custom_objects=None):
-    """Returns the model that `Model.to_json` described, without its variables' values."""
-    return model_from_config(json.loads(json_string), custom_objects)
+    """Returns the model that `Model.to_json` described, without its variables' values.
+
+    Raises:
+      DataLossError: (a ValueError too, and what was raised) it describes none.
+    """
+    with reading("The description of a model", remedy="Model.to_json gives one."):
+        return model_from_config(json.loads(json_string), custom_objects)
 
 
 def save_model(model, filepath, overwrite=True, include_optimizer=True, save_format=None):

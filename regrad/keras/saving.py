@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 
+from regrad.core.errors import BadValue
 from regrad.keras import backend, configs, optimizers, weights
 from regrad.keras.compiling import TRAIN, warn
 from regrad.train.optimizer import Optimizer as TrainOptimizer
@@ -58,6 +59,7 @@ def load_model(filepath, custom_objects=None, compile=True):
 
     Raises:
       ValueError: the file has no description of a model.
+      DataLossError: (a ValueError too, and what was raised) the file is damaged, or describes what is no model.
       NotImplementedError: it is the folder of a SavedModel.
     """
     from regrad.keras.utils import custom_object_scope
@@ -66,9 +68,9 @@ def load_model(filepath, custom_objects=None, compile=True):
     if os.path.isdir(path):
         raise NotImplementedError(f"{path} is a folder. tf.saved_model.loader.load(session, ['serve'], path) loads SavedModels "
                                   "into a graph that has gradients; tf.keras loads files of HDF5.")
-    with weights.h5py_module().File(path, "r") as file, custom_object_scope(custom_objects or {}):
+    with weights.opened(path) as file, custom_object_scope(custom_objects or {}):
         if "model_config" not in file.attrs:
-            raise ValueError(f"No model config found in the file {path}: it holds the values of variables only. Make the model "
+            raise BadValue(f"No model config found in the file {path}: it holds the values of variables only. Make the model "
                              "as it was made, and call its `load_weights`.")
         model = configs.deserialize(_json(file.attrs["model_config"]))
         weights.take_groups(weights.inside(file, "model_weights"), model)
@@ -93,7 +95,7 @@ def _listed(given):
 
 def _take_optimizer(group, model):
     model._compiled.function(TRAIN, False)  # which makes the optimizer's variables
-    values = [np.asarray(weights.inside(group, name)) for name in weights.texts(group.attrs["weight_names"])]
+    values = [weights.array(group, name) for name in weights.texts(group.attrs["weight_names"])]
     variables = model.optimizer.weights
     if [v.shape for v in values] != [tuple(v.shape.as_list()) for v in variables]:
         warn("The state of the optimizer does not fit the model, and begins anew.")

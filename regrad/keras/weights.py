@@ -6,14 +6,18 @@ there layers are found by their order, or by their names.
 """
 
 import contextlib
+import math
+import mmap
 import os
+import struct
 
 import numpy as np
 
 from regrad.core.bundle import write
 from regrad.core.dtypes import string
-from regrad.core.errors import NotFoundError
+from regrad.core.errors import BadValue, NotFoundError
 from regrad.core.files import in_place_of
+from regrad.core.reading import reading
 from regrad.gfile import MakeDirs
 from regrad.keras import backend
 from regrad.layers.base import Layer
@@ -27,6 +31,7 @@ from regrad.train.checkpoint import (
 )
 from regrad.variables.variable import Variable
 
+_DEFLATED = 1032  # bytes that one byte of zlib's stands for at most
 _ENDINGS = (".h5", ".hdf5", ".keras")
 _KEY = "/.ATTRIBUTES/VARIABLE_VALUE"
 _OF_LAYERS = ("_trainable_weights", "_non_trainable_weights", "_chain", "_compiled", "input", "output", "inputs", "outputs")
@@ -58,7 +63,7 @@ def load(model, filepath, by_name=False, skip_mismatch=False):
         raise ValueError("When calling model.load_weights, skip_mismatch can only be set to True when by_name is True.")
     if _is_hdf5(path) or os.path.isfile(path):
         _check_made(model)
-        with h5py_module().File(path, "r") as file:
+        with opened(path) as file:
             whole = "layer_names" not in file.attrs and "model_weights" in file
             take_groups(inside(file, "model_weights") if whole else file, model, by_name, skip_mismatch)
         return None
@@ -69,7 +74,8 @@ def load(model, filepath, by_name=False, skip_mismatch=False):
         raise NotFoundError(None, None, f"{path!r} is neither a checkpoint (there is no {path}.index) nor a file of HDF5.")
     reader = CheckpointReader(path)
     found = _stored(model, reader)
-    _set(model, [(v, reader.get_tensor(key), key) for v, key in found.items()])
+    with reading(path):
+        _set(model, [(v, reader.get_tensor(key), key) for v, key in found.items()])
     return Loaded(path, [v.name for v in model.weights if v not in found],
                   set(reader.get_variable_to_shape_map()) - set(found.values()) - {OBJECTS})
 
@@ -112,7 +118,7 @@ def _check_made(model):
 def _set(model, triples):
     for v, value, key in triples:
         if tuple(np.shape(value)) != tuple(v.shape.as_list()):
-            raise ValueError(f"Cannot load {key!r}, of shape {np.shape(value)}, into {v.name}, of shape {v.shape}: the model "
+            raise BadValue(f"Cannot load {key!r}, of shape {np.shape(value)}, into {v.name}, of shape {v.shape}: the model "
                              f"{model.name} is another than the one that was saved.")
     backend.batch_set_value([(v, value) for v, value, _ in triples])
 
@@ -220,6 +226,53 @@ def inside(group, name):
     return found
 
 
+@contextlib.contextmanager
+def opened(path):
+    """Context manager: gives a file of HDF5; what is wrong with it is DataLossError, which is what was raised, too."""
+    h5py = h5py_module()
+    with reading(path):
+        _check_heaps(path)
+        try:
+            file = h5py.File(path, "r")
+        except FileNotFoundError:
+            raise
+        except OSError as error:  # the library's own, whatever number the system had last
+            raise ValueError(str(error)) from None
+        with file:
+            yield file
+
+
+_HEAP = b"GCOL\1\0\0\0"
+
+
+def _check_heaps(path):
+    """Raises ValueError for a file of HDF5 that its library would read for ever: one with a heap whose free space has no size.
+
+    Source of the form: HDF5 File Format Specification, "Level 1E - Global Heap", with lengths of eight bytes.
+    """
+    with open(path, "rb") as file, contextlib.ExitStack() as stack:
+        size = os.fstat(file.fileno()).st_size
+        data = stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)) if size else b""
+        start = data.find(_HEAP)
+        while start >= 0:
+            at, end = start + 16, min(size, start + int.from_bytes(data[start + 8:start + 16], "little"))
+            while at + 16 <= end:
+                index, length = struct.unpack("<H6xQ", data[at:at + 16])
+                if not index and length < 16:
+                    raise ValueError(f"the free space of its heap at byte {start} has {length} bytes")
+                at += 16 + (length + 7) // 8 * 8 if index else length
+            start = data.find(_HEAP, start + 8)
+
+
+def array(group, path):
+    """Returns the array of numbers at a path below a group of HDF5; ValueError for one that its bytes cannot be."""
+    found = inside(group, path)
+    stored = found.id.get_storage_size()
+    if found.dtype.hasobject or math.prod(found.shape) * found.dtype.itemsize > _DEFLATED * stored:
+        raise ValueError(f"{path} is no array of {found.dtype}{list(found.shape)}: there are {stored} bytes of it")
+    return found[()]
+
+
 def texts(values):
     """Returns strings for what HDF5 gives for them."""
     return [v.decode() if isinstance(v, bytes) else v for v in values]
@@ -248,20 +301,21 @@ def take_groups(file, model, by_name=False, skip_mismatch=False):
     else:
         groups, layers = [g for g in groups if g[1]], [layer for layer in model.layers if layer.weights]
         if len(groups) != len(layers):
-            raise ValueError(f"You are trying to load a weight file containing {len(groups)} layers into a model with "
+            raise BadValue(f"You are trying to load a weight file containing {len(groups)} layers into a model with "
                              f"{len(layers)} layers.")
         pairs = [(layer, *group) for layer, group in zip(layers, groups)]
     triples = []
     for layer, name, names in pairs:
-        values, variables = [np.asarray(inside(file, f"{name}/{n}")) for n in names], layer.weights
+        values, variables = [array(inside(file, name), n) for n in names], layer.weights
         fits = len(values) == len(variables) and all(
             tuple(value.shape) == tuple(v.shape.as_list()) for v, value in zip(variables, values))
         if fits or not skip_mismatch:
             if len(values) != len(variables):
-                raise ValueError(f"Layer {layer.name!r} expects {len(variables)} weight(s), but the saved weights have "
+                raise BadValue(f"Layer {layer.name!r} expects {len(variables)} weight(s), but the saved weights have "
                                  f"{len(values)} element(s).")
             triples += [(v, value, f"{name}/{n}") for v, value, n in zip(variables, values, names)]
     _set(model, triples)
 
 
-__all__ = ["Loaded", "h5py_module", "hdf5_in_place_of", "inside", "load", "put_groups", "save", "take_groups", "texts"]
+__all__ = ["Loaded", "array", "h5py_module", "hdf5_in_place_of", "inside", "load", "opened", "put_groups", "save",
+           "take_groups", "texts"]

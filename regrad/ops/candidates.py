@@ -105,6 +105,8 @@ def _unigrams(range_max, vocab_file="", distortion=1.0, num_reserved_ids=0, unig
                 if row:
                     unigrams.append(float(row[-1]))
     weights = np.concatenate([np.zeros(num_reserved_ids), np.asarray(unigrams, np.float64) ** distortion])
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+        raise ValueError(f"{vocab_file or 'unigrams'}: how often classes occur are numbers from 0 on, and not all of them 0")
     if len(weights) != range_max:
         raise ValueError(f"range_max is {range_max}, but there are {len(weights)} unigrams and reserved ids.")
     return weights / weights.sum()

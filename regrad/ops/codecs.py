@@ -3,6 +3,7 @@
 Pillow is optional (`pip install regrad[image]`): without it these ops say so when they run.
 """
 
+import contextlib
 import io
 
 import numpy as np
@@ -10,12 +11,15 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
-from regrad.core.errors import BadValue, InternalError, InvalidArgumentError, ShapeError, UnimplementedError
+from regrad.core.errors import BadValue, InternalError, InvalidArgumentError, OpError, ShapeError, UnimplementedError
 from regrad.core.opdef import Spec, spec_text
 from regrad.core.png import encode_png as png_bytes
 from regrad.ops.compare import equal
 from regrad.ops.hosted import host_op
 from regrad.ops.strings import substr
+
+_PIXELS_PER_BYTE = 8 * 1032  # what a PNG holds at most: bits, of which zlib puts 1032 bytes into one
+_PIXELS = 1 << 24  # that any picture may have, such as a GIF most of which does not change
 
 
 def _pillow():
@@ -32,18 +36,31 @@ def _opened(contents, kinds):
         raise InvalidArgumentError(f"contents must be scalar, got shape {list(contents.shape)}")
     image_module = _pillow()
     data = contents.item()
-    try:
+    with _decoding(kinds, data):
         picture = image_module.open(io.BytesIO(data), formats=kinds)
         if data[:4] == b"\x89PNG" and data[24] == 16 and data[25] != 0:
             raise UnimplementedError("Colour PNGs of 16 bits are not read: Pillow would give 8 of them.")
+        pixels = picture.width * picture.height * (getattr(picture, "n_frames", 1) if picture.format == "GIF" else 1)
+        if pixels > max(_PIXELS, _PIXELS_PER_BYTE * len(data)):
+            raise ValueError(f"it says that it has {pixels} pixels, for which there are too few bytes")
         picture.load()
-    except (OSError, SyntaxError) as error:
-        words = str(error).partition(" <")[0]  # Pillow goes on with the address of the object that held the bytes
-        raise InvalidArgumentError(f"Invalid {'/'.join(kinds)} data, size {len(data)}: {words}") from None
     if picture.format != kinds[0] and getattr(picture, "n_frames", 1) > 1 and "BMP" not in kinds:
         raise InvalidArgumentError(f"Got {picture.n_frames} frames, but animated gifs can only be decoded by tf.io.decode_gif "
                                    "or tf.io.decode_image")
     return picture
+
+
+@contextlib.contextmanager
+def _decoding(kinds, data):
+    """Context manager: whatever Pillow raises while it reads a picture is InvalidArgumentError."""
+    try:
+        yield
+    except OpError:
+        raise
+    except Exception as error:
+        words = str(error).partition(" <")[0]  # Pillow goes on with the address of the object that held the bytes
+        words = words or type(error).__name__
+        raise InvalidArgumentError(f"Invalid {'/'.join(kinds)} data, size {len(data)}: {words}") from None
 
 
 # 0.299, 0.587 and 0.114 in 32768ths, as libpng counts
@@ -130,10 +147,12 @@ def _decode_jpeg(b, contents, *, channels, ratio, fancy_upscaling, try_recover_t
     if picture.format == "JPEG":
         if channels not in (0, 1, 3):
             raise InvalidArgumentError(f"channels must be 0, 1, 3 for JPEG, but got {channels}")
-        again = _pillow().open(io.BytesIO(contents.item()))
-        if channels == 1 or ratio > 1:  # the brightness, or a smaller picture, is read off the file itself
-            again.draft("L" if channels == 1 else None, (again.width // ratio, again.height // ratio))
-        picture = again
+        data = contents.item()
+        with _decoding(("JPEG",), data):
+            picture = _pillow().open(io.BytesIO(data), formats=["JPEG"])
+            if channels == 1 or ratio > 1:  # the brightness, or a smaller picture, is read off the file itself
+                picture.draft("L" if channels == 1 else None, (picture.width // ratio, picture.height // ratio))
+            picture.load()
     pixels = _pixels(picture)
     return np.ascontiguousarray(_of_type(_with_channels(pixels, channels, 255), dtypes.uint8))
 
@@ -162,10 +181,11 @@ def _gif_infer(contents):
 def _decode_gif(b, contents):
     picture = _opened(contents, ("GIF",))
     frames = []
-    for i in range(getattr(picture, "n_frames", 1)):
-        picture.seek(i)
-        frames.append(np.asarray(picture.convert("RGB")))
-    return np.stack(frames)
+    with _decoding(("GIF",), contents.item()):
+        for i in range(getattr(picture, "n_frames", 1)):
+            picture.seek(i)
+            frames.append(np.asarray(picture.convert("RGB")))
+        return np.stack(frames)
 
 
 def _image_infer(contents, *, channels, dtype, expand_animations):

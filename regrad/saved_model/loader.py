@@ -1,5 +1,6 @@
 """`tf.saved_model.loader`: SavedModels read."""
 
+import contextlib
 import os
 
 from regrad.core import proto_text
@@ -8,7 +9,7 @@ from regrad.core.errors import BadValue, nearest
 from regrad.core.files import within
 from regrad.core.graph_proto import AssetFileDef, SavedModel
 from regrad.core.loading import refuse_writing
-from regrad.core.reading import reading
+from regrad.core.reading import reading, refusing
 from regrad.saved_model import constants
 from regrad.saved_model.utils import element
 from regrad.train.graph_files import import_meta_graph
@@ -120,6 +121,12 @@ class SavedModelLoader:
     export_dir = property(lambda self: self._export_dir)
     saved_model = property(lambda self: self._saved_model)
 
+    @contextlib.contextmanager
+    def _reading(self):
+        """Context manager: what is wrong with the graph names the folder."""
+        with reading(self._export_dir), refusing():
+            yield
+
     @property
     def variables_path(self):
         """The prefix of the variables' checkpoint."""
@@ -150,13 +157,13 @@ class SavedModelLoader:
         """
         meta = self.get_meta_graph_def_from_tags(tags)
         elements = saver_kwargs.pop("return_elements", None)
-        with graph.as_default():
+        with self._reading(), graph.as_default():
             saver = import_meta_graph(meta, import_scope=import_scope, **saver_kwargs)
             return saver, elements and [element(graph, name, import_scope) for name in elements]
 
     def restore_variables(self, sess, saver, import_scope=None):
         """Gives the variables of the graph in `sess` their values."""
-        with sess.graph.as_default():
+        with self._reading(), sess.graph.as_default():
             if isinstance(saver, Saver):
                 saver.restore(sess, self.variables_path)
             elif saver is not None:
@@ -165,7 +172,7 @@ class SavedModelLoader:
     def run_init_ops(self, sess, tags, import_scope=None):
         """Runs what the graph has for its start, with its files' paths fed."""
         meta = self.get_meta_graph_def_from_tags(tags)
-        with sess.graph.as_default():
+        with self._reading(), sess.graph.as_default():
             assets = get_asset_tensors(self._export_dir, meta, import_scope)
             start = get_init_op(meta, import_scope)
             if start is not None:
@@ -207,7 +214,8 @@ def load(sess, tags, export_dir, import_scope=None, **saver_kwargs):
     Raises:
       OSError: there is no SavedModel, or its file is damaged.
       RuntimeError: no graph has these tags; with those there are.
-      ValueError: the graph has an op type that Regrad has not, or its variables' files are missing.
+      ValueError: its variables' files are missing.
+      InvalidArgumentError: (a ValueError too) the graph has an op type that Regrad has not, or is none; with the node.
       NotFoundError, DataLossError: its variables' files lack something, or are damaged.
       UnimplementedError: what it runs at the start calls a function that was not passed.
       PermissionDeniedError: what it runs at the start would write files.

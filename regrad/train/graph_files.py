@@ -16,7 +16,7 @@ from regrad.core.graph_proto import AnyProto, CollectionDef, MetaGraphDef, Proto
 from regrad.core.messages import VariableDef
 from regrad.core.opdef import find_op
 from regrad.core.operation import Operation, Tensor
-from regrad.core.reading import reading
+from regrad.core.reading import reading, refusing
 from regrad.core.tf_nodes import native
 from regrad.gfile import MakeDirs
 from regrad.variables.variable import Variable
@@ -173,11 +173,20 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
 
     Raises:
       OSError: there is no such file.
-      ValueError: an op type does not exist here, or the file is none of `export_meta_graph`.
+      DataLossError: (a ValueError too) the file is none of `export_meta_graph`.
+      InvalidArgumentError: (a ValueError too) an op type does not exist here, or the graph is none; with the node.
     """
+    if isinstance(meta_graph_or_file, MetaGraphDef):
+        return _imported(meta_graph_or_file, clear_devices, import_scope, **kwargs)
+    meta = read_meta_graph(meta_graph_or_file)
+    with reading(meta_graph_or_file):
+        return _imported(meta, clear_devices, import_scope, **kwargs)
+
+
+@refusing()
+def _imported(meta, clear_devices, import_scope, **kwargs):
     from regrad.importer.graph_def import import_graph_def  # here: whoever saves loads this file, and imports nothing
 
-    meta = meta_graph_or_file if isinstance(meta_graph_or_file, MetaGraphDef) else read_meta_graph(meta_graph_or_file)
     graph_def = GraphDef.FromString(meta.graph_def.SerializeToString())
     if clear_devices:
         for node in graph_def.node:
