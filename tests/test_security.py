@@ -469,6 +469,23 @@ def test_descriptions_of_keras_run_no_code(what, reader, tmp_path, traces):
     assert traces() == [] and MODULE not in sys.modules
 
 
+@pytest.mark.parametrize("text", [
+    "{}", "[]", "nonsense", "3", "[" * 100_000, '{"class_name": ["x"], "config": {}}',
+    '{"class_name": "Sequential", "config": {}}',
+    '{"class_name": "Sequential", "config": {"layers": [3]}}', '{"class_name": "Dense", "config": {"units": {}}}',
+    '{"class_name": "Model", "config": {"input_layers": [["a", 0, 0]], "layers": [], "output_layers": []}}'])
+def test_descriptions_that_are_none_are_one_class_of_error(text, tmp_path):
+    with pytest.raises(tf.errors.DataLossError, match="The description of a model: "):
+        tf.keras.models.model_from_json(text)
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "m.h5", "w") as file:
+        file.attrs["model_config"] = text[:1000]
+    (tmp_path / "cut.h5").write_bytes((tmp_path / "m.h5").read_bytes()[:200])
+    for path in (tmp_path / "m.h5", tmp_path / "cut.h5"):
+        with pytest.raises(tf.errors.DataLossError, match=path.name):
+            tf.keras.models.load_model(str(path))
+
+
 @pytest.mark.parametrize("asked", [{"loss": f"{MODULE}.mark"}, {"loss": "mse", "metrics": [f"{MODULE}.mark"]},
                                    {"loss": "mse", "optimizer_config": _layer(f"{MODULE}.mark")},
                                    {"loss": "mse", "metrics": [_layer("get", identifier=f"{MODULE}.mark")]}])
