@@ -169,6 +169,8 @@ class _DefinedFunction:
                                            f"{self.grad_func.name}.")
             return [None] * n + grads
 
+        rule.passes_by = range(n)  # what the function computed: the rule stands for the way through it
+        rule.__name__ = getattr(self.python_grad_func or self.grad_func, "__name__", self.name)
         rule.__wrapped__ = self.python_grad_func or getattr(self.grad_func, "__wrapped__", self.grad_func)
         outputs = identityn_op([*results, *arguments], name=scope)
         outputs[0].op.attrs = UNASKED  # its type is the function's name, as it is in TensorFlow

@@ -359,8 +359,7 @@ class Probe:
                 self.inputs.append(constant(value, dtype))
             self.x.append(value)
         try:
-            self.op = graph._add(opdef, tuple(self.inputs), replaying.wide_attrs(op.attrs) if self.wide else dict(op.attrs),
-                                 op.name + "/", op.groups)
+            self.op = graph._add(opdef, tuple(self.inputs), replaying.attributes(op, self.wide), op.name + "/", op.groups)
         except (TypeError, ValueError) as error:
             raise _Skip(f"it could not be built in 64 bits: {error}") from None
         self.op.frames = op.frames

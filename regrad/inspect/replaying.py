@@ -12,6 +12,7 @@ from regrad.core.copying import copy_op
 from regrad.core.dtypes import DType
 from regrad.core.func_graph import FuncGraph
 from regrad.core.graph import Graph
+from regrad.core.opdef import declared_attrs
 from regrad.core.operation import origin, variable_of
 from regrad.ops.array import placeholder
 
@@ -35,8 +36,10 @@ def wide(dtype):
     return WIDE.get(dtype.name, dtype)
 
 
-def wide_attrs(attrs):
-    return {k: wide(v) if isinstance(v, DType) else v for k, v in attrs.items()}
+def attributes(op, is_wide):
+    """Returns the attributes for a copy of `op`, in 64 bits or as it is; what marks an operation of the user's stays behind."""
+    attrs = declared_attrs(op)
+    return {k: wide(v) if isinstance(v, DType) else v for k, v in attrs.items()} if is_wide else dict(attrs)
 
 
 def fixed(opdef):
@@ -100,7 +103,7 @@ class Piece:
             if op.type == "Const" and is_wide:
                 outputs = [constant(np.asarray(op.attrs["value"]), wide(op.outputs[0].dtype))]
             elif is_wide:
-                outputs = graph._add(op.opdef, tuple(inputs), wide_attrs(op.attrs), "piece", op.groups).outputs
+                outputs = graph._add(op.opdef, tuple(inputs), attributes(op, True), "piece", op.groups).outputs
             else:
                 outputs = copy_op(op, graph, inputs, "piece").outputs
             made.update(zip(op.outputs, outputs))

@@ -62,6 +62,7 @@ FORMS = {
     "depthwise": ((1, 4, 4, 2), lambda x: tf.nn.depthwise_conv2d(x, c(2, 2, 2, 2), [1, 1, 1, 1], "VALID") + c(4)),
     "keras DepthwiseConv2D": ((1, 4, 4, 2), lambda x: K.DepthwiseConv2D(2, dtype=tf.float64, **BIAS)(x)),
     "keras Conv2D": ((1, 4, 4, 2), lambda x: K.Conv2D(3, 2, dtype=tf.float64, **BIAS)(x)),
+    "keras Conv2DTranspose": ((1, 3, 3, 2), lambda x: K.Conv2DTranspose(3, 2, dtype=tf.float64, **BIAS)(x)),
     "avg_pool": ((1, 4, 4, 2), lambda x: tf.nn.bias_add(tf.nn.avg_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME"), c(2))),
     "mean": ((2, 5), lambda x: tf.reduce_mean(x, axis=1) + c(2)),
 }
@@ -77,6 +78,16 @@ NORMALISED = {
     "a quotient": ((2, 5), lambda x: (tf.matmul(x, c(5, 3)) + c(3)) / c(3)),
     "a difference and a scale": ((2, 5), lambda x: (c(3) - tf.matmul(x, c(5, 3))) * c(3)),
 }
+
+
+for _norm in (L.batch_normalization, lambda x, **o: K.BatchNormalization(dtype=tf.float64, **o)(x, training=False)):
+    _random = dict(beta_initializer=BIAS["bias_initializer"], gamma_initializer=BIAS["bias_initializer"],
+                   moving_mean_initializer=BIAS["bias_initializer"])
+    _name = "layers" if _norm is L.batch_normalization else "keras"
+    NORMALISED[f"{_name} conv2d, batch normalization"] = ((1, 4, 4, 2), lambda x, norm=_norm, o=_random: norm(
+        tf.nn.conv2d(x, c(2, 2, 2, 3), [1, 1, 1, 1], "SAME"), **o))
+    NORMALISED[f"{_name} dense, batch normalization"] = ((2, 5), lambda x, norm=_norm, o=_random: norm(
+        tf.nn.xw_plus_b(x, c(5, 3), c(3)), **o))
 
 
 def pos(z):
@@ -157,6 +168,22 @@ def check(form, selector, without=()):
             at, values = (np.abs(x0), positive) if name == "excitation" else (x0, values)
             np.testing.assert_allclose(values.ravel(), RULES[name][1](J, at.ravel(), b, r.ravel()), rtol=1e-7, atol=1e-10,
                                        err_msg=f"{name} on {form}")
+
+
+def test_a_separable_convolution_is_two_layers_of_which_the_second_has_the_bias():
+    x = tf.constant(RNG.randn(1, 4, 4, 2))
+    y = L.separable_conv2d(x, 3, 2, depth_multiplier=2, **BIAS)
+    h, kernel = y.op.inputs[0].op.inputs
+    r = RNG.randn(*y.shape.as_list())
+    at_h, = tf.gradients(y, h, grad_ys=[tf.constant(r)], overrides={EVERY: rules.lrp_epsilon(0.5)})
+    at_x, = tf.gradients(y, x, grad_ys=[tf.constant(r)], overrides={EVERY: rules.lrp_epsilon(0.5)})
+    again, = tf.gradients(h, x, grad_ys=[at_h], overrides={EVERY: rules.lrp_epsilon(0.5)})
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        at_h, at_x, again, h, w, y = session.run([at_h, at_x, again, h, kernel, y])
+    s = r / (y + 0.5 * sign(y))
+    np.testing.assert_allclose(at_h, h * np.einsum("bijo,ho->bijh", s, w[0, 0]), rtol=1e-7)
+    np.testing.assert_allclose(at_x, again, rtol=1e-10)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -7,6 +7,7 @@ import pytest
 
 import regrad as tf
 from regrad import rules, sel
+from regrad.autodiff.defun import Defun
 from regrad.inspect.auditing import DIFFERENT, RIGHT, UNCHECKED, WRONG
 
 VALUE = np.array([0.7, -1.3, 2.1], np.float32)
@@ -67,6 +68,14 @@ def host(kind, x):
     return y
 
 
+def defined(kind, x):
+    @Defun(tf.float32, python_grad_func=rule_of(kind))
+    def f(x):
+        return tf.tanh(x)
+
+    return f(x)
+
+
 def grouped(kind, x):
     def rule(group, dy):
         return KINDS[kind](group.inputs[0], group.outputs[0], dy)
@@ -110,6 +119,7 @@ PLACES = {  # how an operation with the gradient of this kind is built, and the 
     "custom gradient": (custom, dict),
     "host function": (host, dict),
     "grouped": (grouped, dict),
+    "Defun": (defined, dict),
 }
 
 
@@ -220,6 +230,14 @@ def test_custom_gradients_of_several_arguments_results_and_variables():
             assert not report.of(UNCHECKED)
             if verdict is WRONG:
                 assert report.wrong[0].input == "Variable/read:0"
+
+
+def test_what_a_graph_notes_on_operations_is_no_matter():
+    x = tf.placeholder(tf.float32, [3])
+    h = tf.exp(x)
+    with tf.colocate_with(h.op):
+        y = tf.tanh(h)
+    assert "_class" in y.op.attrs and tf.audit(y, x, {x: VALUE}, order=2)
 
 
 def test_a_host_gradient_is_checked():
