@@ -4,6 +4,8 @@ import importlib
 import sys
 import types
 
+from regrad.core.interrupts import uninterrupted
+
 _FEW = 40  # an unknown name is told what there is instead, if that is no more
 
 
@@ -45,11 +47,13 @@ def names_of(module_name, table, modules=""):
         if name not in where:
             raise AttributeError(f"module {module_name!r} has no attribute {name!r}{instead(module_name, name, where)}")
         module, inner = where[name]
-        value = importlib.import_module(module)
+        with uninterrupted:  # a module that was loaded by half would leave others behind that have the half of it
+            value = importlib.import_module(module)
         if inner is None:
             complete(value)
         else:
-            importlib.import_module("regrad.ops.operators")  # a tensor, however it was made, has its operators
+            with uninterrupted:
+                importlib.import_module("regrad.ops.operators")  # a tensor, however it was made, has its operators
             value = getattr(value, inner)
         setattr(sys.modules[module_name], name, value)
         return value

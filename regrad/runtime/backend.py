@@ -11,15 +11,17 @@ import os
 import numpy as np
 
 from regrad.core import collecting
+from regrad.core.interrupts import uninterrupted
 from regrad.core.opdef import Bounds
 from regrad.runtime import background, buffers, config, reductions, stopping
 from regrad.runtime.loading import import_jax
 
-jax = import_jax()
-import jax.numpy as jnp  # noqa: E402
-from jax.experimental.xla_metadata import set_xla_metadata  # noqa: E402
+with uninterrupted:
+    jax = import_jax()
+    import jax.numpy as jnp
+    from jax.experimental.xla_metadata import set_xla_metadata
 
-from regrad.runtime import scanning  # noqa: E402
+    from regrad.runtime import scanning
 
 
 class XlaBackend:
@@ -283,9 +285,11 @@ def _make_client():
             os.environ[variable] = count
 
 
-buffers.heap()
-if config.synchronous or config.threads:
-    _make_client()
+with uninterrupted:
+    buffers.heap()
+    if config.synchronous or config.threads:
+        _make_client()
+    jax.jit(jnp.negative).lower(jax.ShapeDtypeStruct((), "float32"))  # which loads MLIR's dialects, and registers them
 
 
 @contextlib.contextmanager
@@ -312,7 +316,8 @@ def compile_function(function, specs, donate, operations=0):
         # Lowering and compiling ahead of time: the result is called with no tracing machinery in between.
         with without_notes(), collecting.paused():
             traced = jax.jit(function, donate_argnums=tuple(donate), keep_unused=True).trace(*arguments)
-            lowered = traced.lower()
+            with uninterrupted:  # some operations have dialects of their own
+                lowered = traced.lower()
         program = traced.jaxpr
         options = config.compiler_options(operations, reductions.library_gains(program), reductions.level(program))
         if not specs:  # XLA would compute all of it while compiling, by an interpreter that takes minutes for one product

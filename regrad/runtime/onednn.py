@@ -83,6 +83,7 @@ class _Library:
         self.call.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
         self.openmp = ctypes.CDLL("libgomp.so.1")
         self.threads = self.openmp.omp_get_max_threads()
+        self.alone = False
 
     @staticmethod
     def check(status):
@@ -105,7 +106,7 @@ class _Library:
         return self.make("memory_create", layout, self.engine, None)
 
     def limit(self, threads):
-        self.openmp.omp_set_num_threads(threads or self.threads)  # of the calling thread's teams
+        self.openmp.omp_set_num_threads(1 if self.alone else threads or self.threads)  # of the calling thread's teams
 
     def place(self, memory, address):
         self.check(self.call.dnnl_memory_set_data_handle(memory, ctypes.c_void_p(address)))
@@ -143,6 +144,13 @@ def _library():
         return _installed() and _Library(_installed()[0])
     except (OSError, AttributeError, RuntimeError):
         return None
+
+
+def begin_again():
+    """In a forked process: OpenMP's other threads are those of the process before."""
+    library = _library() if _library.cache_info().currsize else None
+    if library is not None:
+        library.lock, library.alone = threading.Lock(), True
 
 
 def version():

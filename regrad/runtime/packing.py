@@ -12,9 +12,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from regrad.core.interrupts import uninterrupted
 from regrad.core.shapes import size_of
 from regrad.runtime import native
-from regrad.runtime.interrupts import uninterrupted
 from regrad.runtime.loading import import_jax
 
 _UNPACKED, _PACKED = "regrad_unpacked", "regrad_packed"

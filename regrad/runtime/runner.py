@@ -8,13 +8,13 @@ from regrad.core import collecting
 from regrad.core.errors import InternalError, uninitialized
 from regrad.core.func_graph import FuncGraph
 from regrad.core.host import HOST, as_array
+from regrad.core.interrupts import Deferred
 from regrad.core.opdef import Known, declared_attrs
 from regrad.core.operation import Tensor, op_arguments, variable_of
 from regrad.core.shapes import fully_known
 from regrad.core.traversal import body_graphs, operations_within
 from regrad.runtime import buffers, config, direct, stopping
 from regrad.runtime.bodies import HostBodies, MustRunOnHost
-from regrad.runtime.interrupts import Deferred
 from regrad.runtime.plan import shape_only_positions
 from regrad.runtime.program import Program
 from regrad.runtime.segment import ShapeOf, explained, freeze, random_blocks, results_of_host

@@ -30,7 +30,20 @@ from regrad.core.opdef import USER_DEFINED, Known, declared_attrs, refusal_of, s
 from regrad.core.operation import op_arguments
 from regrad.core.shapes import compatible, fully_known, size_of
 from regrad.core.traversal import body_graphs, operations_within
-from regrad.runtime import background, blas, buffers, config, disk_cache, foreign, memory, onednn, packing, repeats, stopping
+from regrad.runtime import (
+    background,
+    blas,
+    buffers,
+    config,
+    disk_cache,
+    foreign,
+    forking,
+    memory,
+    onednn,
+    packing,
+    repeats,
+    stopping,
+)
 from regrad.runtime.overwriting import Overwriting
 
 _LARGE = 32 << 20  # bytes of temporaries from which a program's place in memory is looked after, NumPy's memory as well
@@ -245,7 +258,7 @@ class Segment:
             self.cost()  # which finds out whether NumPy may run it
         if not self.portable:
             return False
-        if self.tiny():
+        if forking.lost or self.tiny():
             return True
         if self.runs == 0 and config.host_runs and self.cost() <= config.random_cost * len(self.random_ops):
             return True  # initial values: NumPy draws millions in the time that compiling a random op takes
@@ -267,7 +280,7 @@ class Segment:
     def compiles_meanwhile(self):
         """True when another thread should compile the segment during the next execution, the last of NumPy's."""
         worth = self.cost() > config.host_cost or self.beside and not self.tiny()
-        return worth and self.runs + 1 == self.runs_on_host()
+        return worth and not forking.lost and self.runs + 1 == self.runs_on_host()
 
     def cost(self):
         """Returns an estimate of NumPy's time in nanoseconds, but for what calling it costs: whether compiling pays."""
@@ -576,6 +589,7 @@ class Segment:
     def executable(self):
         """Returns the compiled function of (inputs, seeds if any, constants), from the process's cache if it is there."""
         if self._executable is None:
+            forking.check(next((n.op for n in self.nodes if not numpy_can(n.op)), self.nodes[0].op))
             if self.packing and not packing.possible():
                 self.packing = None
             try:

@@ -12,13 +12,13 @@ from regrad.core import collecting, context
 from regrad.core.errors import CancelledError, InvalidArgumentError, NotFoundError
 from regrad.core.graph import Graph, get_default_graph
 from regrad.core.host import as_array
+from regrad.core.interrupts import uninterrupted
 from regrad.core.operation import Operation, Tensor
 from regrad.core.shapes import as_int
 from regrad.core.shown import Shown
 from regrad.runtime import segment as segments
 from regrad.runtime import stopping
 from regrad.runtime.feeds import Fetches, announced, checked_feeds, feed_array, feed_tensors, own
-from regrad.runtime.interrupts import uninterrupted
 from regrad.runtime.packing import State
 from regrad.runtime.plan import Plan, body_plan
 from regrad.runtime.runner import Runner
@@ -486,6 +486,16 @@ class Session(Shown):
         for p in reversed(self._contexts.pop()):
             p.__exit__(*exc)
         self.close()
+
+    def _begin_again(self):
+        """In a forked process: other threads' runs are gone, and programs are made for NumPy (runtime/forking.py)."""
+        for runner in self._runners.values():
+            runner.programs.clear()
+            runner.sole = None
+        if not self._lock._is_owned():
+            self._lock = threading.RLock()
+            self._changed = threading.Condition(self._lock)
+            self.executing = self.suspended = 0
 
     def close(self):
         """Frees the session's variables; it cannot be used afterwards. A run that waits, or is in a loop, is cancelled."""

@@ -2,6 +2,8 @@
 
 import gc
 import signal
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -83,6 +85,26 @@ def test_an_interrupt_while_variables_are_overwritten_comes_after_them(session, 
     for one, other in zip(values_after(True), values_after(False)):
         np.testing.assert_array_equal(one, other)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interrupt_while_jax_is_loaded_comes_after_it():
+    """JAX that was loaded by half cannot be loaded again; MLIR's dialects, which it loads later, neither."""
+    code = ("import importlib.abc, signal, sys\nimport numpy as np\nimport regrad as tf\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\ntf.config.cache_dir = None\n"
+            "tf.config.host_runs = tf.config.tiny_ops = 0\nseen = []\n"
+            "class Interrupts(importlib.abc.MetaPathFinder):\n"
+            "    def find_spec(self, name, path=None, target=None):\n"
+            "        places = {'jax._src.core', 'jax.numpy', 'jaxlib.mlir.dialects.mhlo', 'regrad.runtime.scanning'}\n"
+            "        if name in places.difference(seen):\n"
+            "            seen.append(name)\n"
+            "            signal.raise_signal(signal.SIGINT)\n"
+            "sys.meta_path.insert(0, Interrupts())\nx = tf.placeholder(tf.float32, [3])\ny = tf.reduce_sum(tf.tanh(x) * 3.0)\n"
+            "interrupts = 0\nwith tf.Session() as session:\n    while True:\n        try:\n"
+            "            print(session.run(y, {x: np.zeros(3)}))\n            break\n"
+            "        except KeyboardInterrupt:\n            interrupts += 1\n"
+            "print(len(seen), 0 < interrupts <= len(seen), signal.getsignal(signal.SIGINT) is signal.default_int_handler)\n")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "0.0\n4 True True\n", done.stdout + done.stderr
 
 
 def test_a_failed_compile_leaves_the_session_as_it_was(session, compiled, monkeypatch):

@@ -1,4 +1,4 @@
-"""Ctrl-C while variables are being replaced waits until they are."""
+"""Ctrl-C waits: while variables are being replaced until they are, while modules are loaded until all of them are there."""
 
 import signal
 import sys
