@@ -437,6 +437,8 @@ def test_names_that_two_things_have_are_refused():
         views = [tf.View("v", {"Relu": "SavedTwice"}), tf.View("w"), tf.View("v", {"Sin": "SavedTwice"})]
         with pytest.raises(tf.OverrideError, match="two views are called 'v'"):
             tf.overrides_to_json(views=views)
+        with pytest.raises(tf.OverrideError, match="the view 'g' has grad_ys, tensors of this program"):
+            tf.overrides_to_json(views=[tf.View("g", {"Relu": "SavedTwice"}, grad_ys=tf.ones([3], tf.float64))])
         other = type(thrice)(thrice.__code__, {}, "thrice")
         other.__module__, other.__qualname__ = thrice.__module__, thrice.__qualname__
         tf.set_graph_rule("Relu", thrice)
