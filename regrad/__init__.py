@@ -22,6 +22,7 @@ import importlib
 import sys as _sys
 
 from regrad.core import gradient_registry as _registry
+from regrad.core import tracebacks as _tracebacks
 from regrad.core.lazy import Guesses as _Guesses
 from regrad.core.lazy import names_of as _names_of
 
@@ -184,6 +185,7 @@ __getattr__, __dir__, __all__ = _names_of(__name__, {
 # `from regrad import *` leaves the modules out: `math`, `random`, `io` are Python's, too.
 __all__ = sorted({*__all__, "newaxis"} - {m.partition("=")[0] for m in _MODULES.split()})
 
+_tracebacks.install()
 if _Guesses not in _sys.meta_path:
     _sys.meta_path.append(_Guesses)
 _registry.set_loader(lambda op_type=None: importlib.import_module("regrad.ops").load(op_type))

@@ -20,7 +20,7 @@ def user_frames():
     while frame is not None:
         own = _own.get(name := frame.f_code.co_filename)
         if own is None:
-            own = _own[name] = name.startswith(_PACKAGE) or name == _CONTEXTLIB
+            own = _own[name] = is_own(name) or name == _CONTEXTLIB
         if not own:
             break
         frame = frame.f_back
@@ -48,7 +48,33 @@ def location(frames):
     if not frames:
         return "an unknown place"
     code, offset = frames[0]
-    return f"{_short(code.co_filename)}:{_line(code, offset)}"
+    return place(code.co_filename, _line(code, offset))
+
+
+def place(filename, line):
+    """Returns "file:line", or "Cell [2], line 5" of a notebook's cell."""
+    cell = _cell_number(filename)
+    return f"{_short(filename)}:{line}" if cell is None else f"Cell [{cell}], line {line}"
+
+
+def _cell_number(filename):
+    """Returns the number of the cell that IPython keeps under a file name, or None."""
+    if filename.startswith("<ipython-input-"):  # of older versions
+        number = filename.removeprefix("<ipython-input-").partition("-")[0]
+        return number if number.isdigit() else None
+    return getattr(getattr(shell(), "compile", None), "_filename_map", {}).get(filename)
+
+
+def shell():
+    """Returns the IPython shell that runs, or None."""
+    ipython = sys.modules.get("IPython")
+    get = getattr(ipython, "get_ipython", None)
+    return get() if get is not None else None
+
+
+def is_own(filename):
+    """True for a file of Regrad's."""
+    return filename.startswith(_PACKAGE)
 
 
 def here():
@@ -70,9 +96,7 @@ def cell():
 
     Jupyter's front ends send the cell's id with what they ask to be executed.
     """
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    request = getattr(shell, "parent_header", None) or {}
+    request = getattr(shell(), "parent_header", None) or {}
     name = request.get("metadata", {}).get("cellId")
     return None if name is None else (name, request.get("header", {}).get("msg_id"))
 
@@ -96,7 +120,7 @@ def of_function(f):
         f = f.__wrapped__
     f = getattr(f, "func", f)  # functools.partial
     code = getattr(f, "__code__", None) or getattr(type(f).__call__, "__code__", None)
-    return f"{_short(code.co_filename)}:{code.co_firstlineno}" if code is not None else repr(f)
+    return place(code.co_filename, code.co_firstlineno) if code is not None else repr(f)
 
 
 def call(function, *args, role, **kwargs):

@@ -32,6 +32,8 @@ Attributes:
     out. A warning says so where it is set; it holds for programs that run for the first time afterwards.
   memory_limit: bytes that one value, or one compiled program with all that it reads and makes, may take; more is a
     ResourceExhaustedError before anything is computed. None: what this process can have of the machine's memory.
+  tracebacks: "short": exceptions that end a program, or a notebook's cell, are shown without the frames inside Regrad; "full":
+    with them. Exceptions themselves keep all frames.
   kept_ops: operations in the programs that are kept for one plan, one program for each shape it is fed with (32 in any
     case), and twice as many in the compiled segments that the process keeps; those used last.
   recompile_warning: a plan specialised for more shapes than this says so once, naming the feed that varies; 0 never does.
@@ -64,6 +66,7 @@ onednn = True
 native = True
 memory_limit = None
 checks = "all"
+tracebacks = "short"
 kept_ops = 50_000
 recompile_warning = 16
 
@@ -109,6 +112,7 @@ def compiler_options(operations, library_reduces=False, level=3):
 
 _KINDS = {"keep_memory": bool, "synchronous": bool, "onednn": bool, "native": bool, "threads": (int, type(None)),
           "memory_limit": (int, type(None)), "cache_dir": (str, os.PathLike, type(None))}
+_WORDS = ("checks", "tracebacks")
 _NUMBERS = tuple(name for name, value in globals().items() if type(value) is int)
 
 
@@ -130,6 +134,9 @@ class _Settings(types.ModuleType):
                 raise ValueError(f"regrad.config.checks is 'all' or 'given', got {value!r}.")
             if value == "given":
                 _warn_of_fewer_checks()
+        elif name == "tracebacks":
+            if value not in ("short", "full"):
+                raise ValueError(f"regrad.config.tracebacks is 'short' or 'full', got {value!r}.")
         elif name in _KINDS:
             if not isinstance(value, _KINDS[name]):
                 raise ValueError(f"regrad.config.{name} cannot be {value!r}; it is {getattr(self, name)!r} now.")
@@ -138,7 +145,7 @@ class _Settings(types.ModuleType):
         super().__setattr__(name, value)
 
     def __dir__(self):
-        return sorted([*_NUMBERS, *_KINDS, "checks"])
+        return sorted([*_NUMBERS, *_KINDS, *_WORDS])
 
     def __repr__(self):
         return f"<tf.config: {', '.join(f'{name}={getattr(self, name)!r}' for name in dir(self))}>"
@@ -150,7 +157,7 @@ class _Settings(types.ModuleType):
 def _nearest_setting(name):
     from regrad.core.errors import nearest
 
-    names = (*_NUMBERS, *_KINDS, "checks")
+    names = (*_NUMBERS, *_KINDS, *_WORDS)
     return nearest(name, names) or f"; it has {', '.join(sorted(names))}."
 
 

@@ -12,6 +12,8 @@ Stages. Host operations (Python functions, strings, shapes that depend on data) 
 node gets the earliest stage that respects this: device nodes of stage s, then host nodes of stage s, then s + 1.
 """
 
+import re
+
 from regrad.core.dtypes import runtime_name
 from regrad.core.errors import InvalidArgumentError
 from regrad.core.operation import Tensor, variable_of
@@ -20,6 +22,7 @@ from regrad.core.tabular import Table
 from regrad.core.traversal import body_graphs, needed, operations_within
 
 _MAX_KEYED = 4096  # elements of a tensor by whose value a program may be specialised
+_NUMBERED = re.compile(r"_\d+$")
 _SAME = {"Identity", "StopGradient"}  # what they give is the value they are given, under its number
 
 
@@ -152,7 +155,8 @@ class Plan:
                 return
             raise InvalidArgumentError(
                 None, op, f"You must feed a value for placeholder tensor '{op.name}' with dtype {runtime_name(t.dtype)}"
-                f"{'' if t.dims is None else f' and shape {text(t.dims)}'}: run(..., feed_dict={{{op.name}: value}}).")
+                f"{'' if t.dims is None else f' and shape {text(t.dims)}'}: run(..., feed_dict={{{op.name}: value}})."
+                f"{self._fed_later(op)}")
         if opdef.type in _SAME:
             self._of_tensor.setdefault(op.outputs[0], self._value(op.inputs[0]))
             return
@@ -176,6 +180,15 @@ class Plan:
         self.nodes.append(node)
         for number in outs:
             self.producer[number] = node
+
+    def _fed_later(self, op):
+        """Returns the words for a feed of a placeholder that was made by the same line, or name, later: a cell ran again."""
+        base = _NUMBERED.sub("", op.name)
+        for t in self.fed:
+            if t.op.type == op.type and t.op.id > op.id and _NUMBERED.sub("", t.op.name) == base:
+                return (f" You fed '{t.op.name}', made later at {t.op.location}, and what runs was made of the earlier "
+                        f"'{op.name}': run the lines, or cells, between again, or begin with tf.reset_default_graph().")
+        return ""
 
     def _add_plain(self, op):
         """Adds an operation of a type that `_is_plain`."""

@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 
+from regrad.core import source
 from regrad.core.convert import convert_to_tensor, holds_tensor, to_array
 from regrad.core.dtypes import as_dtype, float32
 from regrad.core.errors import nearest
@@ -182,8 +183,10 @@ def _takes(function, argument):
 def _shared(found, name, shape, dtype, reuse, from_value, initializer):
     """Returns the variable that exists, after checking that sharing it is allowed and meant."""
     if reuse is False or reuse is None:
+        again = "" if source.shell() is None else (
+            " Where a cell runs again, its graph is still there: tf.reset_default_graph() before it begins anew.")
         raise ValueError(f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE "
-                         f"in VarScope? Originally defined at {found.op.location}.")
+                         f"in VarScope? Originally defined at {found.op.location}.{again}")
     if shape is not None and not compatible(shape.dims_, found.dims):
         raise ValueError(f"Trying to share variable {name}, but specified shape {shape} and found shape {found.shape}. "
                          f"Originally defined at {found.op.location}.")
