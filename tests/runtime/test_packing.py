@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import regrad as tf
-from regrad.runtime import direct, interrupts, native, packing
+from regrad.core import interrupts
+from regrad.runtime import direct, native, packing
 
 pytestmark = pytest.mark.skipif(not native.available("regrad_packed"), reason="regrad was built without its C files")
 
