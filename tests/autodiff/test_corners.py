@@ -35,7 +35,7 @@ VARIABLES = {
     "a resource variable": lambda: tf.get_variable("w", initializer=X, use_resource=True),
     "a shared variable": lambda: [tf.get_variable("w", initializer=X), tf.get_variable_scope().reuse_variables(),
                                   tf.get_variable("w", [3], tf.float64)][2],
-    "a partitioned variable": lambda: tf.get_variable("w", initializer=X, partitioner=tf.fixed_size_partitioner(1)),
+    "a partitioned variable": lambda: tf.get_variable("w", initializer=X, partitioner=tf.fixed_size_partitioner(3)),
     "a Keras variable": lambda: tf.keras.backend.variable(X, dtype="float64"),
     "a tensor": lambda: tf.constant(X),
 }
