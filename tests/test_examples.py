@@ -1,5 +1,6 @@
 """The examples run; figures printed in docs/gradient-control.md are what its blocks print; its links lead to tests."""
 
+import json
 import os
 import pathlib
 import re
@@ -93,3 +94,20 @@ def test_an_example_prints_figures_and_draws_one(script, tmp_path, monkeypatch, 
     data = picture.read_bytes()
     assert data[:8] == b"\x89PNG\r\n\x1a\n" and len(data) > 5_000
     assert f"gradient_control/{script.name}" in TEXT, "docs/gradient-control.md names every example"
+
+
+NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_from_its_first_cell_to_its_last(path, tmp_path):
+    cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
+    assert all((cell["outputs"], cell["execution_count"]) == ([], None) for cell in cells), "kept without what it showed"
+    program = "\n".join(f"exec(compile({''.join(cell['source'])!r}, {cell['id']!r}, 'exec'))" for cell in cells)
+    told = subprocess.run([sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True,
+                          env=os.environ | {"PYTHONPATH": str(ROOT)})
+    assert (told.returncode, told.stderr) == (0, "") and told.stdout
+
+
+def test_there_are_notebooks():
+    assert NOTEBOOKS
