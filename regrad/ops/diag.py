@@ -4,7 +4,7 @@ import numpy as np
 
 from regrad.core.dtypes import INDEX, NUMERIC, bool_
 from regrad.core.errors import ShapeError
-from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
+from regrad.core.opdef import Refusal, Spec, define_op, extent, fully_known, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import merge
 from regrad.ops.layout import pad_with
 
@@ -270,6 +270,11 @@ def _band_lower(b, x, num_lower, num_upper):
 
 matrixbandpart_op = define_op("MatrixBandPart", "input: T, num_lower: Tindex, num_upper: Tindex",
                               types={"Tindex": INDEX}, infer=_band_infer, lower=_band_lower)
+matrixbandpart_op.extra["refusal"] = Refusal(
+    "num_lower and num_upper must be negative or less or equal to the number of rows and columns",
+    lambda b, result, x, num_lower, num_upper: (num_lower > x.shape[-2]) | (num_upper > x.shape[-1]),
+    never=lambda x, num_lower, num_upper: fully_known(x.dims) and extent(num_lower)[1] <= x.dims[-2] and (
+        extent(num_upper)[1] <= x.dims[-1]))
 
 
 def matrix_band_part(input, num_lower, num_upper, name=None):

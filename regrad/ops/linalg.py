@@ -519,6 +519,8 @@ def _lu_lower(b, x, *, output_idx_type):
 
 lu_op = define_op("Lu", "input", attrs={"output_idx_type": dtypes.int32}, types=_TYPES, infer=_lu_infer, xla_only=True,
                   lower=_lu_lower)
+lu_op.extra["refusal"] = Refusal("Input is not invertible.", lambda b, result, x, *, output_idx_type: b.np.logical_not(
+    abs(b.np.diagonal(result[0], axis1=-2, axis2=-1)) > 0))
 
 
 def lu(input, output_idx_type=dtypes.int32, name=None):

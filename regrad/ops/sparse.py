@@ -346,8 +346,14 @@ def _cwise(op_type, function):
     def lower(b, indices, values, dims, dense):
         return function(b, values, gather_nd_lower(b, dense, positions_in(b, indices, dense.shape)))
 
-    return define_op(op_type, "sp_indices: int64, sp_values: T, sp_shape: int64, dense: T", types={"T": NUMERIC},
-                     infer=infer, lower=lower)
+    def outside(b, result, indices, values, dims, dense):
+        at = positions_in(b, indices, dense.shape)
+        return (at < 0) | (at >= np.array(dense.shape, at.dtype))
+
+    op = define_op(op_type, "sp_indices: int64, sp_values: T, sp_shape: int64, dense: T", types={"T": NUMERIC},
+                   infer=infer, lower=lower)
+    op.extra["refusal"] = Refusal("an index is out of range", outside, by_itself=True)
+    return op
 
 
 sparsedensecwisemul_op = _cwise("SparseDenseCwiseMul", mul_op.lower)
@@ -461,6 +467,7 @@ def _reduce_sum_lower(b, indices, values, dims, axes, *, keep_dims):
     if not left:
         out = b.np.sum(values, dtype=values.dtype)
     elif b.is_host:
+        check_index(sizes, tuple(indices.T), "shape")
         out = np.zeros(out_dims, values.dtype)
         np.add.at(out, where, values)
     else:
@@ -471,6 +478,8 @@ def _reduce_sum_lower(b, indices, values, dims, axes, *, keep_dims):
 sparsereducesum_op = define_op(
     "SparseReduceSum", "input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32",
     attrs={"keep_dims": False}, types={"T": NUMERIC}, static=(2, 3), infer=_reduce_sum_infer, lower=_reduce_sum_lower)
+sparsereducesum_op.extra["refusal"] = Bounds(0, lambda indices, values, dims, *_, **attrs: tuple(map(int, dims.value())),
+                                             lambda indices, dims: check_index(dims, tuple(indices.T), "shape"))
 
 
 def sparse_reduce_sum(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None):
