@@ -345,6 +345,13 @@ def _writing(kind, path):
             from regrad.ops.checkpoints import savev2_op
 
             op = savev2_op(path, ["v"], [""], [tf.constant(1.0)])
+        elif kind == "in a dataset":
+            def element(i):
+                with tf.control_dependencies([tf.write_file(path, "owned")]):
+                    return tf.identity(i)
+
+            op = tf.data.Dataset.range(3).flat_map(lambda i: tf.data.Dataset.range(3).map(element)).make_one_shot_iterator(
+                ).get_next().op
         else:
             op = tf.cond(tf.constant(0.5) < tf.placeholder_with_default(1.0, []),
                          lambda: tf.group(tf.write_file(path, "owned")), lambda: tf.no_op()).op
@@ -354,7 +361,7 @@ def _writing(kind, path):
         return graph.as_graph_def()
 
 
-@pytest.mark.parametrize("kind", ["WriteFile", "PrintV2", "SaveV2", "in a branch"])
+@pytest.mark.parametrize("kind", ["WriteFile", "PrintV2", "SaveV2", "in a branch", "in a dataset"])
 @pytest.mark.parametrize("reader", ["import_meta_graph and restore", "saved_model.loader.load", "predictor.from_saved_model"])
 def test_loading_writes_no_files(kind, reader, folder, checkpoint, tmp_path):
     meta, target = hostile_meta(), tmp_path / "target"
