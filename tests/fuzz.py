@@ -482,14 +482,9 @@ def _keep(keep, reader, seed, n):
         _write(os.path.join(keep, f"{reader.name}-{seed}-{n}"), _mutated(reader, random.Random(f"{reader.name} {seed} {n}")))
 
 
-def table(rows):
-    """Returns the table of {reader: Counter of outcomes}."""
-    width = max(map(len, rows))
-    lines = [f"{'reader':{width}} {'mutations':>10} " + " ".join(f"{o:>9}" for o in OUTCOMES)]
-    total = sum(rows.values(), collections.Counter())
-    for name, found in [*rows.items(), ("all", total)]:
-        lines.append(f"{name:{width}} {sum(found.values()):>10} " + " ".join(f"{found[o]:>9}" for o in OUTCOMES))
-    return "\n".join(lines)
+def line(name, found):
+    """Returns a line of the table: a reader, and the Counter of its outcomes."""
+    return f"{name:24} {sum(found.values()):>9} " + " ".join(f"{found[outcome]:>8}" for outcome in OUTCOMES)
 
 
 def main(args=None):
@@ -505,15 +500,17 @@ def main(args=None):
     parser.add_argument("--json", help="a file for the outcomes")
     options = parser.parse_args(args)
     rows, all_problems = {}, {}
+    print(f"{'reader':24} mutations " + " ".join(f"{outcome:>8}" for outcome in OUTCOMES))
     for name in options.readers or READERS:
         reader = READERS[name]()
         reader.check()
         count = options.count // reader.slow if options.quick else options.count
         rows[name], problems = fuzz(reader, options.seed, count, options.seconds, options.keep)
         all_problems[name] = [[outcome, said, numbers] for (outcome, said), numbers in problems.items()]
+        print(line(name, rows[name]), flush=True)
         for (outcome, said), numbers in problems.items():
             print(f"{name}: {outcome}, {len(numbers)} times (mutation {numbers[0]}): {said}", flush=True)
-    print(table(rows))
+    print(line("all", sum(rows.values(), collections.Counter())))
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps({"rows": rows, "problems": all_problems}))
     return int(any(all_problems.values()))

@@ -153,6 +153,21 @@ SMALL = ["dense", "slices", "texts", "resources"]
 
 
 @reader
+def graph_def_pipeline():
+    """An input pipeline as a graph holds it."""
+    with tf.Graph().as_default() as graph:
+        made = tf.data.Dataset.range(9).map(lambda i: (i, tf.cast(i, tf.float32) * 2.0)).shuffle(3).batch(2).repeat(2)
+        made.make_one_shot_iterator().get_next()
+        sample = graph.as_graph_def().SerializeToString()
+
+    def read(folder):
+        with tf.Graph().as_default():
+            tf.import_graph_def(tf.GraphDef.FromString(_bytes(folder)))
+
+    return [{"data": sample}], read, {"changes": {"data": [message]}, "named": False}
+
+
+@reader
 def graph_text():
     from regrad.core.graph_proto import ProtoGraphDef
     from regrad.train.freezing import _read

@@ -19,6 +19,7 @@ from regrad.core.graph_proto import AssetFileDef, MetaGraphDef, ProtoGraphDef
 from regrad.core.messages import Example, TensorProto, TensorShapeProto, make_ndarray, stored_ndarray
 from regrad.core.proto import sized, varint
 from regrad.core.reading import each, reading
+from regrad.importer import region
 from regrad.saved_model import loader
 
 DataLoss = tf.errors.DataLossError
@@ -339,6 +340,32 @@ def test_functions_of_functions_are_counted(depth, body, says):
     _imports(_functions(5, 2))
     with pytest.raises(tf.errors.InvalidArgumentError, match=f"Node '.*{says}"):
         _imports(_functions(depth, body))
+
+
+def test_loops_in_loops_are_counted(monkeypatch):
+    monkeypatch.setattr(region, "_MADE", 100)
+    graph, depth = ProtoGraphDef(), 30
+    for i in range(depth + 1):
+        function = graph.library.function.add()
+        function.signature.name = f"f{i}" if i else "less"
+        function.signature.input_arg.add(name="x", type=1)
+        function.signature.output_arg.add(name="y", type=1 if i else 10)
+        if i in (0, depth):
+            function.node_def.add(name="n", op="Neg" if i else "Less", input=["x"] if i else ["x", "x"]).attr["T"].type = 1
+            function.ret["y"] = "n:y:0"
+        else:
+            _loop(function.node_def.add(name="n", input=["x"]), f"f{i + 1}")
+            function.ret["y"] = "n:output:0"
+    graph.node.add().CopyFrom(_functions(1, 1).node[0])
+    _loop(graph.node.add(name="w", input=["c"]), "f1")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Node '.*which stand in one another, come to over .* operations"):
+        _imports(graph)
+
+
+def _loop(node, body):
+    node.op = "While"
+    node.attr["cond"].func.name, node.attr["body"].func.name = "less", body
+    node.attr["T"].list.type.append(1)
 
 
 def test_a_node_that_fails_is_named_with_the_file(tmp_path):

@@ -20,6 +20,7 @@ from regrad.importer.recorded import add_unimported, without_recorded
 from regrad.importer.structure import ENTERS, FLOW, Choice, Loop, Structure, full
 
 _MOST = 1_000_000  # nodes that calls may come to: fifty functions that call each other twice would be more than there are atoms
+_MADE = 10_000  # operations that the functions and loops of a small graph may become
 
 
 class Library:
@@ -38,9 +39,18 @@ class Library:
         self.calls = []
         self.given = given
         self._sizes = {}
+        # A loop's body is made two or three times until its shapes are known, and so is a loop in it each time.
+        nodes = len(graph_def.node) + sum(len(f.node_def) for f in graph_def.library.function)
+        self._most = self._room = max(nodes, min(_MADE + nodes * nodes, _MOST))
 
     def __contains__(self, name):
         return name in self._definitions
+
+    def take_room(self):
+        """Counts a node that becomes an operation; ValueError for more than a graph of this size has a use for."""
+        self._room -= 1
+        if self._room < 0:
+            raise ValueError(f"its functions and loops, which stand in one another, come to over {self._most} operations")
 
     def check_size(self, name, asked_by):
         """Raises ValueError where a call of a function, with the calls in it, comes to too many operations."""
@@ -234,6 +244,7 @@ class Region:
                 self._add_loop(item)
             elif item.op not in FLOW:
                 with refusing(item):
+                    self.library.take_room()
                     self._add_node(item)
 
     def controls(self, node):
