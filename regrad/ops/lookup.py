@@ -297,7 +297,11 @@ def _from_file(b, session, handle, filename, *, key_index, value_index, vocab_si
                           ((key_index, table.spec.key_dtype), (value_index, table.spec.value_dtype)))
             yield key, value + offset if offset else value
 
-    table.fill(pairs())
+    try:
+        table.fill(pairs())
+    except FailedPreconditionError as error:
+        error.message += f" ({path})"
+        raise
     return ()
 
 
