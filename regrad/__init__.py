@@ -49,6 +49,7 @@ __getattr__, __dir__, __all__ = _names_of(__name__, {
     "regrad.core.context": "get_default_session",
     "regrad.core.device": "DeviceSpec",
     "regrad.core.opdef": "Spec define_op",
+    "regrad.core.facts": "Facts Product",
     "regrad.core.convert": "constant convert_to_tensor register_tensor_conversion_function",
     "regrad.core.indexed_slices": "IndexedSlices",
     "regrad.core.tensor_spec": "TensorSpec",

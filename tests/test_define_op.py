@@ -233,6 +233,35 @@ def test_a_cell_run_again_replaces_what_it_defined(notebook):
         tf.RegisterGradient("DefinedInACell")(lambda op, dy: dy)
 
 
+@pytest.mark.parametrize("name", ["Conv2DOnce", "MatMulTwice", "SumOfProductsOfMine", "StepByProduct", "Identity2", "WhileOne"])
+def test_names_mean_nothing_to_the_runtime(name):
+    double = tf.define_op(name, "x: T", infer=opdef.same, lower=lambda b, x: 2 * x)
+    x = tf.placeholder(tf.float32, [4])
+    with tf.Session() as session:
+        for _ in range(5):  # NumPy's runs and compiled ones
+            assert session.run(double(x) + double(double(x)), {x: np.ones(4)}).tolist() == [6.0] * 4
+
+
+def test_facts_of_a_users_op_are_the_runtimes():
+    """A result that is never worth computing twice is saved by a loop for its gradient; another is computed again."""
+    saved = {}
+    for cost in ("heavy", "light"):
+        op = tf.define_op(f"Costs{cost}", "x: T", infer=opdef.same, lower=lambda b, x: b.np.tanh(x), facts=tf.Facts(cost=cost))
+        tf.vjp_of_lowering(f"Costs{cost}")
+        start = tf.constant([0.5, 2.0])
+        end = tf.while_loop(lambda i, x: i < 4, lambda i, x, op=op: (i + 1, tf.square(op(x))), [0, start])[1]
+        gradient = tf.gradients(end, start)[0]
+        loop = end.op.inputs[0].op
+        saved[cost] = {t.op.type for t in loop.attrs["body"].outputs[loop.attrs["n_carry"]:]}
+        with tf.Session() as session:
+            assert np.isfinite(session.run(gradient)).all()
+    assert "Costsheavy" in saved["heavy"] and "Costslight" not in saved["light"]
+    with pytest.raises(TypeError, match="facts of 'NoFacts' must be a tf.Facts"):
+        tf.define_op("NoFacts", "x: T", infer=opdef.same, facts={"cost": "heavy"})
+    with pytest.raises(TypeError, match="no_such_fact"):
+        tf.Facts(no_such_fact=True)
+
+
 def test_defined_twice_is_refused():
     assert repr(sel.type("MatMul")) == "sel.type('MatMul')"
     with pytest.raises(ValueError, match="defined already"):

@@ -351,7 +351,7 @@ class Walk:
             rule, forward = self._rules(op)
             if rule is None and forward is None:  # declared not differentiable: nothing flows on
                 return
-            if len(outputs) > 1 and not (type(op) is Operation and op.opdef.extra.get("has_bodies")):
+            if len(outputs) > 1 and not (type(op) is Operation and op.opdef.facts.bodies):
                 out_grads = [array.zeros_like(t) if g is None and flows(t) else g for t, g in zip(outputs, out_grads)]
             in_grads = (checked(op, rule, rule.apply(op, out_grads)) if forward is None
                         else forward_mode.replaced(op, forward, out_grads))

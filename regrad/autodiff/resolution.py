@@ -214,7 +214,7 @@ def _registered(op):
     if found is None:
         raise _missing_rule(op)
     if found.function is None:
-        if op.forward_op is not None and op.opdef.extra.get("user_code"):
+        if op.forward_op is not None and op.opdef.facts.user_code:
             raise _constant_by_silence(op)
         return None
     found.used += 1

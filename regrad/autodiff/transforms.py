@@ -301,7 +301,7 @@ def _forward_of_infer(value, soft):
 
 forward_of_op = define_op("ForwardOf", "value: T, soft: T", infer=_forward_of_infer, shape_only=(1,),
                           lower=lambda b, value, soft: value)
-forward_of_op.extra["led_through"] = (1,)  # its value does not matter, but gradients flow there, those of gradients too
+forward_of_op.declare(led_through=(1,))  # its value does not matter, but gradients flow there, those of gradients too
 
 
 @gradient_registry.RegisterGradient("ForwardOf")

@@ -78,7 +78,7 @@ def _foldable(opdef):
     """True when NumPy computes the op from the values of its inputs alone, and no run may say otherwise."""
     if opdef.type == "PlaceholderWithDefault" or not opdef.pure():
         return False
-    return not (opdef.xla_only or opdef.shape_only or opdef.extra.get("has_bodies"))
+    return not (opdef.xla_only or opdef.shape_only or opdef.facts.bodies)
 
 
 def _fold(op, index, depth):

@@ -10,6 +10,7 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core import opdef as opdefs
 from regrad.core.dtypes import as_dtype
+from regrad.core.facts import Stored
 from regrad.core.func_graph import FuncGraph
 from regrad.core.graph import Graph, checked_name, get_default_graph
 from regrad.core.opdef import LIST, Known, Spec, define_op, find_op
@@ -29,7 +30,7 @@ def _constant_of_file(attrs):
     return attrs
 
 
-const_op.extra["from_file"] = _constant_of_file
+const_op.declare(stored=Stored(complete=_constant_of_file))
 
 _conversions: list = []  # (priority, base types, function), least priority first
 

@@ -33,12 +33,12 @@ def copied_bodies(op, attrs, graph, inputs):
 
     Two operations must not share a body: what the gradient of one saves is added to it.
     """
-    extra = op.opdef.extra
-    if not extra.get("has_bodies"):
+    bodies = op.opdef.facts.bodies
+    if bodies is None:
         return attrs
     # Input i of a body is input offset + i of its operation; what is captured stands behind the loop variables.
-    inputs = inputs[extra.get("body_offset", 0):]
-    first = extra["loop_vars"](op) if "loop_vars" in extra else 0
+    inputs = inputs[bodies.offset:]
+    first = bodies.loop_vars(op)
     return {key: _copied(value, graph, inputs, first) for key, value in attrs.items()}
 
 

@@ -183,7 +183,7 @@ class NodeDef:
         self.attr = _Attributes(attr)
         if operation is not None:
             self.name, self.op, self.device = operation.name, operation.type, operation.device
-            hidden = operation.opdef.extra.get("hidden_inputs")
+            hidden = operation.opdef.facts.stored.hidden_inputs
             inputs = operation.inputs if hidden is None else [*operation.inputs, *hidden(operation)]
             self.input = [t.op.name if t.value_index == 0 else t.name for t in inputs]
             self.input += ["^" + c.name for c in operation.control_inputs]

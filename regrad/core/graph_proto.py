@@ -436,8 +436,8 @@ def _attributes_of(node):
     op = node.operation
     if op is None:
         return _as_written(node.op, found)
-    if "stored_by" in op.opdef.extra:
-        found |= importlib.import_module(op.opdef.extra["stored_by"]).written(op)
+    if op.opdef.facts.stored.module:
+        found |= importlib.import_module(op.opdef.facts.stored.module).written(op)
         found = {key: value for key, value in found.items() if value is not None}
     for key, value in op.attrs.items():
         if value is None and op.opdef.attrs.get(key) is not None:  # None that is no default

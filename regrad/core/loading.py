@@ -18,7 +18,7 @@ def refuse_writing(op, what):
     seen = set(stack)
     while stack:
         one = stack.pop()
-        if one.opdef.extra.get("writes_files", _never)(one):
+        if (one.opdef.facts.stored.writes_files or _never)(one):
             raise PermissionDeniedError(None, one, (
                 f"{what}, '{op.name}', would write files by '{one.name}' ({one.type}). Loading runs nothing that writes files: "
                 "it is refused, and nothing of it was run. If the file is trusted, import its graph, and run the operation."))
@@ -31,7 +31,7 @@ def refuse_writing(op, what):
 
 def _element_functions(op):
     """Yields the graphs of the functions in the datasets that an operation holds."""
-    stack, seen = list(op.attrs.values()) if "stored_by" in op.opdef.extra else [], set()
+    stack, seen = list(op.attrs.values()) if op.opdef.facts.stored.module else [], set()
     while stack:
         value = stack.pop()
         if id(value) in seen:

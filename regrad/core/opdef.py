@@ -15,6 +15,7 @@ The signature names the inputs and their types:
 the backend, whose `b.np` is NumPy or jax.numpy, so this package never imports JAX.
 """
 
+import dataclasses
 import itertools
 import re
 import sys
@@ -23,6 +24,7 @@ import numpy as np
 
 from regrad.core import dtypes, gradient_registry, source
 from regrad.core.errors import InvalidArgumentError, ShapeError, nearest
+from regrad.core.facts import NONE, Facts
 from regrad.core.shapes import broadcast, fully_known, size_of
 from regrad.core.tf_op_types import OP_TYPES
 
@@ -166,11 +168,11 @@ class OpDef:
     """One op type. Made by `define_op`; calling it builds an operation in the default graph."""
 
     __slots__ = ("type", "args", "attrs", "infer", "lower", "types", "stateful", "host", "static", "writes", "reads",
-                 "xla_only", "shape_only", "partial", "variable", "has_lists", "single", "random", "extra",
+                 "xla_only", "shape_only", "partial", "variable", "has_lists", "single", "random", "facts",
                  "_fast", "key", "module", "_cell", "__weakref__")
 
     def __init__(self, type, signature, infer, lower, attrs, types, stateful, host, static, writes, reads, xla_only,
-                 shape_only, partial, variable, random, single):
+                 shape_only, partial, variable, random, single, facts=NONE):
         self.type = type
         self.args = tuple(_Arg(a) for a in signature.split(",") if a.strip())
         for arg in self.args:
@@ -192,7 +194,7 @@ class OpDef:
         self.partial = partial
         self.variable = variable
         self.random = random
-        self.extra = {}
+        self.facts = facts
         self.has_lists = any(a.is_list for a in self.args)
         # The common cases, worth paths of their own: a few inputs, all of type T; one list of them.
         of_type = all(a.var == "T" for a in self.args)
@@ -206,6 +208,11 @@ class OpDef:
 
     def __call__(self, *inputs, name=None, **attrs):
         return builder(self, inputs, name, attrs)
+
+    def declare(self, **facts):
+        """States facts of the op type, fields of core.facts.Facts, in the block that defines it; returns the op type."""
+        self.facts = dataclasses.replace(self.facts, **facts)
+        return self
 
     def pure(self):
         """True when running it twice, or not at all when unused, changes nothing."""
@@ -227,7 +234,8 @@ _ANY: dict = {}
 
 
 def define_op(type, signature, *, infer, lower=None, attrs=None, types=None, stateful=False, host=False, static=(),
-              writes=(), reads=True, xla_only=False, shape_only=(), partial=False, variable=False, random=False, single=True):
+              writes=(), reads=True, xla_only=False, shape_only=(), partial=False, variable=False, random=False, single=True,
+              facts=NONE):
     """Defines an op type and returns it, callable: `op(*inputs, name=None, **attributes)` builds an operation.
 
     Args:
@@ -250,10 +258,10 @@ def define_op(type, signature, *, infer, lower=None, attrs=None, types=None, sta
       partial: the lowering also works on arrays of objects, some of them unknown sizes (shape arithmetic).
       variable: the op is a variable's storage.
       random: draws numbers: `lower(b, rng, *arrays, **attrs)`, where `rng` is uint64[3]: graph seed, op seed, and how
-        many blocks of its stream the op took before in this session; `extra["blocks"]`, a function of the attributes and
-        the outputs' dims, says how many it takes (one if it is not there).
+        many blocks of its stream the op took before in this session; its fact `blocks` says how many it takes.
       single: an op with one output gives a Tensor when called; False for ops whose number of outputs varies, which
         always give a list.
+      facts: a Facts: what the op type costs, that it is a product, and what else the runtime may know of it.
 
     Raises:
       ValueError: the type is defined already. (A notebook cell that is run again replaces its own.)
@@ -270,8 +278,10 @@ def define_op(type, signature, *, infer, lower=None, attrs=None, types=None, sta
     for name, role in ((infer, "infer"), (lower, "lower")):
         if not callable(name) and (name is not None or role == "infer"):
             raise TypeError(f"define_op: {role} of {type!r} must be a function, got {name!r}.")
+    if not isinstance(facts, Facts):
+        raise TypeError(f"define_op: facts of {type!r} must be a tf.Facts, got {facts!r}.")
     opdef = OpDef(type, signature, infer, lower, attrs or {}, types or _ANY, stateful, host, tuple(static),
-                  tuple(writes), reads, xla_only, tuple(shape_only), partial, variable, random, single)
+                  tuple(writes), reads, xla_only, tuple(shape_only), partial, variable, random, single, facts)
     opdef.module = module
     if not built_in:
         # What a user's lowering does may be another thing tomorrow: its programs are kept for this process alone.
@@ -362,7 +372,7 @@ def _spec_of(x):
 
 def refusal_of(op):
     """Returns the Refusal that holds for an operation, or None."""
-    refusal = op.opdef.extra.get("refusal")
+    refusal = op.opdef.facts.refusal
     if refusal is None or refusal.types is not None and op.inputs[0].dtype not in refusal.types:
         return None
     return refusal

@@ -6,7 +6,7 @@ from regrad.core.operation import Tensor, variable_of
 
 def may_assign(op):
     """True for an operation that may write variables."""
-    return bool(op.opdef.writes) or op.opdef.extra.get("has_bodies", False)
+    return bool(op.opdef.writes or op.opdef.facts.bodies)
 
 
 def assigned_by(op):
@@ -22,7 +22,7 @@ def assigned_by(op):
 
 def body_graphs(op):
     """Returns the FuncGraphs among an operation's attributes: branches, loop bodies."""
-    if not op.opdef.extra.get("has_bodies"):
+    if not op.opdef.facts.bodies:
         return ()
     values = (v for value in op.attrs.values() for v in (value if isinstance(value, (list, tuple)) else (value,)))
     return [v for v in values if isinstance(v, FuncGraph)]

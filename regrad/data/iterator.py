@@ -8,6 +8,7 @@ import numpy as np
 
 from regrad.core import dtypes
 from regrad.core.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
+from regrad.core.facts import Stored
 from regrad.core.opdef import Spec
 from regrad.core.operation import Tensor
 from regrad.core.shapes import TensorShape, as_dims, compatible
@@ -112,8 +113,8 @@ iteratorfromstringhandle_op = _define("IteratorFromStringHandleV2", "string_hand
                                       lambda h: Spec((), dtypes.resource), _from_string)
 # How their nodes are written into files, and become operations again.
 for _op in (iterator_op, oneshotiterator_op, makeiterator_op):
-    _op.extra["stored_by"] = "regrad.data.stored"
-oneshotiterator_op.extra["hidden_inputs"] = lambda op: op.attrs["spec"].tensors
+    _op.declare(stored=Stored(module="regrad.data.stored"))
+oneshotiterator_op.declare(stored=Stored(module="regrad.data.stored", hidden_inputs=lambda op: op.attrs["spec"].tensors))
 
 
 # -- the class ----------------------------------------------------------------------------------------

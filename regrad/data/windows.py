@@ -5,6 +5,7 @@ import itertools
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import InvalidArgumentError
+from regrad.core.facts import Stored
 from regrad.core.host import as_array
 from regrad.core.opdef import Spec
 from regrad.core.shapes import text
@@ -101,7 +102,7 @@ datasettosingleelement_op = kept_op("DatasetToSingleElement", "dataset_tensors: 
 
 
 for _op in (reducedataset_op, datasettosingleelement_op):
-    _op.extra["stored_by"] = "regrad.data.stored"
+    _op.declare(stored=Stored(module="regrad.data.stored"))
 
 
 def get_single_element(dataset):

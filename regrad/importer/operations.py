@@ -42,11 +42,11 @@ def _made(graph, node, inputs, functions, old):
         opdef, groups, attrs = old.opdef, old.groups, copied_bodies(old, attrs, graph, inputs)
     else:
         opdef, groups, attrs = described(node, inputs)
-        attrs |= {key: supplied(functions, node.name, attrs[key]) for key in opdef.extra.get("functions", ())
+        attrs |= {key: supplied(functions, node.name, attrs[key]) for key in opdef.facts.stored.functions
                   if isinstance(attrs[key], Lost) or not callable(attrs[key])}
         attrs = _made_bodies(opdef, attrs, graph, inputs, functions)
-    if "stored_by" in opdef.extra:
-        module = importlib.import_module(opdef.extra["stored_by"])
+    if opdef.facts.stored.module:
+        module = importlib.import_module(opdef.facts.stored.module)
         inputs, groups, attrs = module.rebuilt(node, inputs, groups, attrs, graph, functions)
     if groups is None and len(inputs) != len(opdef.args):
         raise ValueError(f"NodeDef '{node.name}': {opdef.type} takes {len(opdef.args)} inputs, got {len(inputs)}.")
@@ -122,9 +122,9 @@ def described(node, inputs):
     attrs = {}
     for key, default in opdef.attrs.items():
         attrs[key] = _checked(node, key, _attr(node, key, default), default)
-    if "from_file" in opdef.extra:
+    if opdef.facts.stored.complete:
         try:
-            attrs = opdef.extra["from_file"](attrs)
+            attrs = opdef.facts.stored.complete(attrs)
         except ValueError as error:
             raise ValueError(f"NodeDef '{node.name}' ({node.op}): {error}") from None
     lists = [i for i, arg in enumerate(opdef.args) if arg.is_list]
@@ -143,10 +143,10 @@ def described(node, inputs):
 
 def _made_bodies(opdef, attrs, graph, inputs, functions):
     """Returns the attributes with bodies made of what a file holds of them."""
-    if not opdef.extra.get("has_bodies"):
+    if not opdef.facts.bodies:
         return attrs
     first = attrs.get("n_carry", 0)
-    inputs = inputs[opdef.extra.get("body_offset", 0):]
+    inputs = inputs[opdef.facts.bodies.offset:]
 
     def made(value):
         if isinstance(value, tuple):

@@ -154,7 +154,7 @@ def audit(ys, xs, feed_dict=None, session=None, order=1, rtol=1e-4, seed=0, leni
     told = explain_gradients(ys, xs, **options)
     rng = np.random.RandomState(seed)
     steps = [s for s in told.steps if s.status in (RULE, OVERRIDDEN, NOT_DIFFERENTIABLE, NO_RULE, FAILED)
-             and not (s.status == RULE and s.op.opdef.extra.get("has_bodies"))]  # what they hold is checked
+             and not (s.status == RULE and s.op.opdef.facts.bodies)]  # what they hold is checked
     declared = _declared(meant, told.steps)
     live = reached_from([element(x, "x") for x in as_list(xs)], [element(values_of_slices(y), "y") for y in as_list(ys)])
     for step in steps:
@@ -251,7 +251,7 @@ class _Values:
 
     def __init__(self, steps, feed_dict, session):
         self.feed_dict, self.session, self.known, self.turns = feed_dict, session, {}, {}
-        holders = [s.op for s in steps if isinstance(s.op, Operation) and s.op.opdef.extra.get("has_bodies")]
+        holders = [s.op for s in steps if isinstance(s.op, Operation) and s.op.opdef.facts.bodies]
         self.fetch([t for s in steps for t in s.op.inputs])
         while holders:  # those inside others come when what is around them has run
             ready = [op for op in holders if not _inside(op) or op.graph in self.turns]
@@ -306,7 +306,7 @@ def _probes(step, graph, at, rng, order):
     home = op.graph if opdef is not None else op.outputs[0].graph
     points = at.points(home)
     apart = None
-    if step.bound is not None and (opdef is None or opdef.extra.get("has_bodies") or opdef.extra.get("user_code")
+    if step.bound is not None and (opdef is None or opdef.facts.bodies or opdef.facts.user_code
                                    or op.type == "IdentityN" and step.passes_by()):
         apart = Apart(step, order)
     out = []
@@ -394,7 +394,7 @@ class Probe:
         # What a rule says nothing of counts where somebody asked for it: a constant needs no gradient.
         asked, inputs = self.step.live, self.step.op.inputs
         self.v = {i: _random(rng, self.inputs[i]) for i in self.real if grads[i] is not None or inputs[i] in asked}
-        if getattr(self.step.op, "opdef", None) is not None and self.step.op.opdef.extra.get("symmetric"):
+        if getattr(self.step.op, "opdef", None) is not None and self.step.op.opdef.facts.symmetric:
             self.v = {i: v + np.conj(np.swapaxes(v, -1, -2)) for i, v in self.v.items()}
         self.along_v = dict(self.v)
 
@@ -545,7 +545,7 @@ class ApartProbe(Probe):
         self.grads, self.seconds = copies(apart.grads), copies(apart.seconds)
         self.along = None if apart.along is None else copies(apart.along)
         self.q = [_random(rng, t) for t in self.outs]
-        self._of_users = any(op.opdef.extra.get("user_code") for op in piece.ops)
+        self._of_users = any(op.opdef.facts.user_code for op in piece.ops)
 
     def repeats(self, session):
         if not self._of_users:

@@ -211,7 +211,7 @@ def diagnose(ys, xs, feed_dict=None, session=None, vanishing=1e-6, exploding=1e6
         return health, list(_ill(op, x, y, arriving, given, health, saturated))
 
     taps = Taps(ys, xs, name="diagnose", inside=inside, **options)
-    forward = [t for op in taps.at if not op.opdef.extra.get("has_bodies") for t in (*op.inputs, *op.outputs)
+    forward = [t for op in taps.at if not op.opdef.facts.bodies for t in (*op.inputs, *op.outputs)
                if t.dtype._kind in "fc"]
     values = fetch([*taps.tensors(), *forward], feed_dict, session)
     names = {s.op: s.name for s in taps.explanation.steps}

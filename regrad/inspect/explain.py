@@ -373,7 +373,7 @@ class _Told(Walk):
         self.steps.append(mine)
         if status in (NOT_DIFFERENTIABLE, NO_RULE):
             return
-        if is_op and op.opdef.extra.get("has_bodies") and status == RULE:
+        if is_op and op.opdef.facts.bodies and status == RULE:
             self._bodies(op, [sums.total(t) for t in op.outputs], mine, sums)
             return
         arriving = {t: len(sums.terms.get(t, ())) for t in op.inputs}
@@ -545,7 +545,7 @@ def _cuts(xs, ys, through_gradients, steps, crossing):
         if step is None or step.status in (INSIDE, NOTHING):
             continue
         ends = [(t, i) for i, t in enumerate(op.inputs) if t in reached and not step.to[i] and (flows(t) or t in crossing)]
-        if step.status not in (STOPPED, INTEGER) and op.opdef.extra.get("has_bodies"):
+        if step.status not in (STOPPED, INTEGER) and op.opdef.facts.bodies:
             inner = _cuts_inside(op, reached, through_gradients, steps, crossing)
             cuts += inner
             ends = [] if inner else ends
@@ -584,7 +584,7 @@ def reached_from(xs, ys):
         xs, ys = stack.pop()
         path, reached = _between(ys, xs)
         found |= reached
-        holding = [op for op in path if op.opdef.extra.get("has_bodies")]
+        holding = [op for op in path if op.opdef.facts.bodies]
         stack += [(inputs, body.outputs) for op in holding for body, inputs in _entered(op, reached)]
     return found
 

@@ -84,7 +84,7 @@ class Piece:
             if t not in self.starts and t not in depends:
                 leaves[t] = True
         self.leaves = list(leaves)
-        self.wide = not any(fixed(op.opdef) or op.opdef.extra.get("has_bodies") or op.opdef.extra.get("user_code")
+        self.wide = not any(fixed(op.opdef) or op.opdef.facts.bodies or op.opdef.facts.user_code
                             for op in self.ops)
 
     def original(self, t):

@@ -95,7 +95,7 @@ def coverage(ys, xs, feed_dict=None, session=None, times_input=False, **options)
         return total(y, arriving), total(x, given)
 
     taps = Taps(ys, xs, name="coverage", all_inputs=True, inside=inside, **options)
-    forward = [t for op in taps.at if not op.opdef.extra.get("has_bodies") for t in (*op.inputs, *op.outputs)]
+    forward = [t for op in taps.at if not op.opdef.facts.bodies for t in (*op.inputs, *op.outputs)]
     values = fetch([*taps.tensors(), *(t for t in forward if t.dtype._kind in "fc")], feed_dict, session)
     steps = {s.op: s for s in taps.explanation.steps}
     holds = {}
@@ -108,7 +108,7 @@ def coverage(ys, xs, feed_dict=None, session=None, times_input=False, **options)
         choice = "nothing" if nothing else {OVERRIDDEN: "chosen", RULE: "default"}.get(step.status if step else "", "default")
         lost = float((came - went) / came) if came else float("inf") if went else 0.0
         # What a loop does to relevance times value is told by the operations inside it.
-        sums = (None, None, None) if op.opdef.extra.get("has_bodies") and times_input else (float(came), float(went), lost)
+        sums = (None, None, None) if op.opdef.facts.bodies and times_input else (float(came), float(went), lost)
         name, rule = (step.name, step.rule) if step else (op.name, "")
         return {"operation": name, "type": op.type, "choice": choice, "rule": rule,
                 **dict(zip(("arrives", "passed on", "lost"), sums))}

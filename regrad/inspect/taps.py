@@ -68,7 +68,7 @@ class Taps:
 
     def _recorded(self, op, dys, grads, real, inside):
         """Returns the gradients, which now wait for a host function that is called with all that is at the operation."""
-        values = [t if t.dtype._kind in "fc" and variable_of(t) is None and not op.opdef.extra.get("has_bodies") else None
+        values = [t if t.dtype._kind in "fc" and variable_of(t) is None and not op.opdef.facts.bodies else None
                   for t in (*op.inputs, *op.outputs)]
         places = [*values, *dys, *real]
         ends = len(op.inputs), len(values), len(values) + len(dys)

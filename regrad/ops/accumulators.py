@@ -10,6 +10,7 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import CancelledError, InvalidArgumentError
+from regrad.core.facts import Waiting
 from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Spec
@@ -143,25 +144,26 @@ def _take_first(session, op):
         contents.taken.append(contents.take(session, int(n)))
 
 
-_GIVES = {"gives": lambda op: 1}
+_GIVES = Waiting(gives=lambda op: 1)
 resourceconditionalaccumulator_op = define_handle("ResourceConditionalAccumulator",
                                                   ("dtype", "shape", "shared_name", "reduction_type"))
 sparseconditionalaccumulator_op = define_handle("SparseConditionalAccumulator",
                                                 ("dtype", "shape", "shared_name", "reduction_type"))
 resourceaccumulatorapplygradient_op = kept_op(
-    "ResourceAccumulatorApplyGradient", "handle: resource, local_step: int64, gradient: T", nothing, _apply_lower, **_GIVES)
+    "ResourceAccumulatorApplyGradient", "handle: resource, local_step: int64, gradient: T", nothing, _apply_lower,
+    waiting=_GIVES)
 resourceaccumulatortakegradient_op = kept_op(
     "ResourceAccumulatorTakeGradient", "handle: resource, num_required: int32",
     lambda handle, n, *, dtype, shape: [Spec(shape, dtype)], _take_lower, {"dtype": None, "shape": None},
-    wait_first=_take_first)
+    waiting=Waiting(take=_take_first))
 sparseaccumulatorapplygradient_op = kept_op(
     "SparseAccumulatorApplyGradient",
     "handle: resource, local_step: int64, gradient_indices: int64, gradient_values: T, gradient_shape: int64", nothing,
-    _sparse_apply_lower, **_GIVES)
+    _sparse_apply_lower, waiting=_GIVES)
 sparseaccumulatortakegradient_op = kept_op(
     "SparseAccumulatorTakeGradient", "handle: resource, num_required: int32",
     lambda handle, n, *, dtype: [Spec((None,), dtypes.int64), Spec(None, dtype), Spec((None,), dtypes.int64)],
-    _sparse_take_lower, {"dtype": None}, wait_first=_take_first)
+    _sparse_take_lower, {"dtype": None}, waiting=Waiting(take=_take_first))
 
 
 def _pair(prefix):

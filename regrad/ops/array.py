@@ -44,7 +44,9 @@ guaranteeconst_op = define_op("GuaranteeConst", "input", infer=same, lower=lambd
 snapshot_op = define_op("Snapshot", "input", infer=same, lower=lambda b, x: x)
 debuggradientidentity_op = define_op("DebugGradientIdentity", "input", infer=same, lower=lambda b, x: x)
 for _op in (identity_op, identityn_op, stopgradient_op, preventgradient_op, guaranteeconst_op, snapshot_op):
-    _op.extra["free"] = True  # NumPy does nothing for it: the runtime does not count it as work
+    _op.declare(cost="free")
+for _op in (identity_op, stopgradient_op):
+    _op.declare(passes_value="unchanged")
 
 
 def identity(input, name=None):
@@ -262,7 +264,7 @@ def _fill_infer(dims, value):
 fill_op = define_op("Fill", "dims: index_type, value: T", types={"index_type": INDEX}, static=(0,),
                     partial=True, infer=_fill_infer,
                     lower=lambda b, dims, value: b.np.broadcast_to(value, tuple(int(d) for d in dims)))
-fill_op.extra["free"] = True
+fill_op.declare(cost="free")
 zeroslike_op = define_op("ZerosLike", "x", infer=same, shape_only=(0,), lower=lambda b, x:
                          np.full(x.shape, b"", object)
                          if x.dtype == object else b.np.zeros(x.shape, x.dtype))
@@ -618,6 +620,8 @@ def _squeezed(axes, rank):
 
 squeeze_op = define_op("Squeeze", "input", attrs={"squeeze_dims": ()}, infer=_squeeze_infer, partial=True,
                        lower=lambda b, x, *, squeeze_dims: b.np.squeeze(x, tuple(_squeezed(squeeze_dims, x.ndim)) or None))
+for _op in (reshape_op, expanddims_op, squeeze_op):
+    _op.declare(passes_value="reshaped")
 
 
 def squeeze(input, axis=None, name=None, squeeze_dims=None):
@@ -716,9 +720,9 @@ def _invert_permutation(b, x):
 
 invertpermutation_op = define_op("InvertPermutation", "x", infer=_permutation_infer, types={"T": INDEX}, partial=True,
                                  lower=_invert_permutation)
-invertpermutation_op.extra["refusal"] = Refusal(
+invertpermutation_op.declare(refusal=Refusal(
     "the input is no permutation", by_itself=True,
-    finds=lambda b, result, x: b.np.sort(x) != np.arange(x.shape[0], dtype=x.dtype))
+    finds=lambda b, result, x: b.np.sort(x) != np.arange(x.shape[0], dtype=x.dtype)))
 
 
 # -- joining ----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.errors import InvalidArgumentError
+from regrad.core.facts import Stored
 from regrad.core.gradient_registry import NotDifferentiable, RegisterGradient
 from regrad.core.graph import get_default_graph, is_tensor
 from regrad.core.opdef import Spec, define_op, no_output
@@ -335,7 +336,7 @@ def _print_lower(b, x, data, *, message, first_n, summarize, times):
 print_op = define_op("Print", "input: T, data: [U]", host=True, stateful=True, lower=_print_lower,
                      infer=lambda x, data, **attrs: Spec(x.dims, x.dtype),
                      attrs={"message": "", "first_n": -1, "summarize": 3, "times": None})
-print_op.extra["from_file"] = lambda attrs: attrs | {"times": _Times()}
+print_op.declare(stored=Stored(complete=lambda attrs: attrs | {"times": _Times()}))
 
 
 def Print(input_, data, message=None, first_n=None, summarize=None, name=None):
@@ -367,7 +368,7 @@ def _print_v2_lower(b, text, *, output_stream, end):
 
 printv2_op = define_op("PrintV2", "input: string", host=True, stateful=True, infer=no_output, lower=_print_v2_lower,
                        attrs={"output_stream": "stderr", "end": "\n"})
-printv2_op.extra["writes_files"] = lambda op: op.attrs["output_stream"] not in _STREAMS
+printv2_op.declare(stored=Stored(writes_files=lambda op: op.attrs["output_stream"] not in _STREAMS))
 
 
 def print_(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None):

@@ -10,6 +10,7 @@ import numpy as np
 from regrad.core import bundle, dtypes
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError, ShapeError, nearest
+from regrad.core.facts import Stored
 from regrad.core.files import make_folders
 from regrad.core.opdef import Spec, rank_is
 from regrad.core.reading import reading
@@ -94,7 +95,7 @@ mergev2checkpoints_op = host_op("MergeV2Checkpoints", "checkpoint_prefixes: stri
                                 stateful=True)
 
 for _op in (savev2_op, mergev2checkpoints_op):
-    _op.extra["writes_files"] = lambda op: True
+    _op.declare(stored=Stored(writes_files=lambda op: True))
 
 shardedfilename_op = host_op(
     "ShardedFilename", "basename: string, shard: int32, num_shards: int32", lambda *_: Spec((), dtypes.string),

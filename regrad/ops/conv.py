@@ -12,9 +12,10 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import FLOATING
 from regrad.core.errors import ShapeError, Unsupported
+from regrad.core.facts import Product
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_is, spec_text
-from regrad.core.shapes import compatible, text
+from regrad.core.shapes import compatible, size_of, text
 from regrad.ops import array, convolve
 from regrad.ops.array import one_of
 from regrad.ops.dilated import with_space_to_batch
@@ -160,6 +161,19 @@ conv3dfilter_op = define_op("Conv3DBackpropFilterV2", "input: T, filter_sizes: i
                             lower=_conv_filter_lower)
 
 
+def _multiply_adds(image, taps):
+    """Returns how many there are where each of so many elements on the output's side meets a filter for its channel."""
+    return image * size_of(taps) // taps[-1] if taps is not None and all(taps) else 0
+
+
+for _op, _count in (((conv2d_op, conv3d_op), lambda op, dims, made: _multiply_adds(made, dims[1])),
+                    ((conv2dinput_op, conv3dinput_op), lambda op, dims, made: _multiply_adds(size_of(dims[2]), dims[1])),
+                    ((conv2dfilter_op, conv3dfilter_op),
+                     lambda op, dims, made: _multiply_adds(size_of(dims[2]), op.outputs[0].dims))):
+    for _one in _op:
+        _one.declare(cost="heavy", product=Product(multiply_adds=_count, convolution=True))
+
+
 def _attrs(spatial, strides, padding, data_format, dilations):
     """Returns the attributes shared by a convolution and its gradients, checked and in full."""
     data_format = as_format(data_format, spatial)
@@ -285,6 +299,8 @@ depthwisefilter_op = define_op("DepthwiseConv2dNativeBackpropFilter",
                                "input: T, filter_sizes: int32, out_backprop: T", attrs=_ATTRS_DEPTHWISE,
                                types=_FLOAT, static=(1,), infer=_depthwise_filter_infer,
                                lower=_depthwise_filter_lower)
+for _op in (depthwise_op, depthwiseinput_op, depthwisefilter_op):
+    _op.declare(cost="heavy")
 
 
 def _depthwise_attrs(strides, padding, data_format, dilations):

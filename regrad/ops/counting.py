@@ -43,8 +43,8 @@ def _bincount_lower(b, arr, size, weights):
 
 bincount_op = define_op("Bincount", "arr: int32, size: int32, weights: T", types={"T": _WEIGHTS}, static=(1,),
                         infer=_bincount_infer, lower=_bincount_lower)
-bincount_op.extra["refusal"] = Refusal("Input arr must be non-negative!", lambda b, result, arr, *_: arr < 0,
-                                       by_itself=True, never=lambda arr, *_: extent(arr)[0] >= 0)
+bincount_op.declare(refusal=Refusal("Input arr must be non-negative!", lambda b, result, arr, *_: arr < 0,
+                                    by_itself=True, never=lambda arr, *_: extent(arr)[0] >= 0))
 
 
 @RegisterGradient("Bincount")
@@ -114,10 +114,10 @@ _VALUES = frozenset((dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
 histogramfixedwidth_op = define_op("HistogramFixedWidth", "values: T, value_range: T, nbins: int32",
                                    attrs={"dtype": dtypes.int32}, types={"T": _VALUES}, static=(2,),
                                    infer=_histogram_infer, lower=_histogram_lower)
-histogramfixedwidth_op.extra["refusal"] = Refusal(
+histogramfixedwidth_op.declare(refusal=Refusal(
     "value_range should satisfy value_range[0] < value_range[1]", by_itself=True,
     finds=lambda b, result, values, ends, nbins, *, dtype: b.np.logical_not(ends[0] < ends[1]),
-    never=lambda values, ends, nbins, *, dtype: ends.value() is not None)
+    never=lambda values, ends, nbins, *, dtype: ends.value() is not None))
 NotDifferentiable("HistogramFixedWidth")
 
 

@@ -141,6 +141,7 @@ ctcloss_op = define_op("CTCLoss",
                        attrs={"preprocess_collapse_repeated": False, "ctc_merge_repeated": True,
                               "ignore_longer_outputs_than_inputs": False},
                        types=_FLOAT, infer=_loss_infer, lower=_loss_lower, host=True)
+ctcloss_op.declare(cost="heavy")
 
 
 @RegisterGradient("CTCLoss")

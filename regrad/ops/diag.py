@@ -270,11 +270,11 @@ def _band_lower(b, x, num_lower, num_upper):
 
 matrixbandpart_op = define_op("MatrixBandPart", "input: T, num_lower: Tindex, num_upper: Tindex",
                               types={"Tindex": INDEX}, infer=_band_infer, lower=_band_lower)
-matrixbandpart_op.extra["refusal"] = Refusal(
+matrixbandpart_op.declare(refusal=Refusal(
     "num_lower and num_upper must be negative or less or equal to the number of rows and columns",
     lambda b, result, x, num_lower, num_upper: (num_lower > x.shape[-2]) | (num_upper > x.shape[-1]),
     never=lambda x, num_lower, num_upper: fully_known(x.dims) and extent(num_lower)[1] <= x.dims[-2] and (
-        extent(num_upper)[1] <= x.dims[-1]))
+        extent(num_upper)[1] <= x.dims[-1])))
 
 
 def matrix_band_part(input, num_lower, num_upper, name=None):

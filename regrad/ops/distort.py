@@ -117,7 +117,7 @@ sampledistortedboundingbox_op = define_op(
     host=True, single=False, types={"T": _SIZES}, infer=_infer, lower=_lower,
     attrs={**SEEDS, "aspect_ratio_range": (0.75, 1.33), "area_range": (0.05, 1.0), "max_attempts": 100,
            "use_image_if_no_bounding_boxes": False})
-sampledistortedboundingbox_op.extra["blocks"] = lambda attrs, *dims: attrs["max_attempts"]  # of four words, as in TensorFlow
+sampledistortedboundingbox_op.declare(blocks=lambda attrs, *dims: attrs["max_attempts"])  # of four words, as in TensorFlow
 NotDifferentiable("SampleDistortedBoundingBoxV2")
 
 

@@ -97,6 +97,7 @@ def _lower(b, xs, *, equation):
 
 
 einsum_op = define_op("Einsum", "inputs: N*T", attrs={"equation": None}, types={"T": NUMERIC}, infer=_infer, lower=_lower)
+einsum_op.declare(cost="heavy")
 
 
 def einsum(equation, *inputs, **kwargs):

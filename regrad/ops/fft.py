@@ -79,6 +79,8 @@ _fft_ops = {n: _complex_transform(f"FFT{_NAMES[n]}", "fftn", n) for n in (1, 2, 
 _ifft_ops = {n: _complex_transform(f"IFFT{_NAMES[n]}", "ifftn", n) for n in (1, 2, 3)}
 _rfft_ops = {n: _real_transform(f"RFFT{_NAMES[n]}", n) for n in (1, 2, 3)}
 _irfft_ops = {n: _inverse_real_transform(f"IRFFT{_NAMES[n]}", n) for n in (1, 2, 3)}
+for _op in (*_fft_ops.values(), *_ifft_ops.values(), *_rfft_ops.values(), *_irfft_ops.values()):
+    _op.declare(cost="heavy")
 
 
 def _complex(x):

@@ -14,6 +14,7 @@ from regrad.core.constants import known_value
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype, runtime_name
 from regrad.core.errors import DataLossError, InvalidArgumentError, ShapeError
+from regrad.core.facts import Stored
 from regrad.core.files import in_place_of, make_folders
 from regrad.core.graph import is_tensor
 from regrad.core.messages import Example, SequenceExample, TensorProto, content_proto, make_ndarray
@@ -58,7 +59,7 @@ def _matching(b, pattern):
 
 readfile_op = host_op("ReadFile", "filename: string", _scalar_text, _read, stateful=True)
 writefile_op = host_op("WriteFile", "filename: string, contents: string", lambda *x: [], _write, stateful=True)
-writefile_op.extra["writes_files"] = lambda op: True
+writefile_op.declare(stored=Stored(writes_files=lambda op: True))
 matchingfiles_op = host_op("MatchingFiles", "pattern: string", lambda p: Spec((None,), dtypes.string), _matching, stateful=True)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from regrad.core import dtypes, nest, source
 from regrad.core.convert import constant, convert_to_tensor, use_elsewhere
 from regrad.core.errors import InvalidArgumentError
+from regrad.core.facts import Bodies
 from regrad.core.func_graph import FuncGraph
 from regrad.core.graph import get_default_graph
 from regrad.core.host import HOST, as_array
@@ -118,7 +119,7 @@ def _read_before(graphs, inputs, captures):
 
 def _takes_no_value(graph):
     """True for a body with an operation for which a variable need not have a value."""
-    return any(op.opdef.extra.get("uninitialized_ok") or any(map(_takes_no_value, body_graphs(op))) for op in graph._ops)
+    return any(op.opdef.facts.uninitialized_ok or any(map(_takes_no_value, body_graphs(op))) for op in graph._ops)
 
 
 def _new_capture(graph, tensor):
@@ -242,16 +243,11 @@ def _branch_dims(op, inputs, body_dims):
     return [*found[0][:own], *(d for dims in found for d in dims[own:])]
 
 
-for _op in (if_op, case_op):
-    # Functions of the op, Specs of its inputs, and `body_dims`, which gives the dims of a graph's outputs: "calls" gives
-    # [(graph, Specs of its inputs, how often)], "dims" those of the outputs, both None where that depends on values.
-    # "saved_from": the first output that stands for what branches or turns saved, which not
-    # every run has.
-    _op.extra.update(has_bodies=True, body_offset=1, calls=_branch_calls, dims=_branch_dims,
-                     saved_from=lambda op: len(op.attrs["branches"][0].outputs) - op.attrs["n_saved"][0])
-# Which branch the value of the first input takes.
-if_op.extra["taken"] = lambda op, cond: 0 if cond else 1
-case_op.extra["taken"] = lambda op, index: _taken(index, op.attrs["branches"])
+for _op, _choice in ((if_op, lambda op, cond: 0 if cond else 1),
+                     (case_op, lambda op, index: _taken(index, op.attrs["branches"]))):
+    _op.declare(cost="heavy", bodies=Bodies(
+        calls=_branch_calls, dims=_branch_dims, taken=_choice,
+        saved_from=lambda op: len(op.attrs["branches"][0].outputs) - op.attrs["n_saved"][0]))
 
 
 def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, fn2=None):
@@ -728,7 +724,7 @@ def _known_from_shapes(tensor):
         seen.add(op)
         if op.opdef.type in ("Const", "Shape", "Size", "Rank", "ShapeN"):
             continue
-        if not op.opdef.pure() or op.opdef.xla_only or op.opdef.extra.get("has_bodies") or not op.inputs or len(seen) > 200:
+        if not op.opdef.pure() or op.opdef.xla_only or op.opdef.facts.bodies or not op.inputs or len(seen) > 200:
             return False
         stack += [t.op for t in op.inputs]
     return True
@@ -825,9 +821,9 @@ def _turn_dims(op, inputs, body_dims):
 while_op = define_op("While", "limit: int32, input: [T]", single=False, infer=_while_infer, lower=_while_lower,
                      attrs={"cond": None, "body": None, "n_carry": 0, "n_xs": 0, "reverse": False, "invariants": (),
                             "host": False})
-while_op.extra.update(has_bodies=True, body_offset=1, loop_vars=lambda op: op.attrs["n_carry"], host_if=_must_run_on_host,
-                      more_static=_counter_positions, calls=_turn_calls, counters=_saved_counters, dims=_turn_dims,
-                      unsettled=is_unwritten, saved_from=lambda op: op.attrs["n_carry"])
+while_op.declare(cost="heavy", host_if=_must_run_on_host, bodies=Bodies(
+    calls=_turn_calls, dims=_turn_dims, saved_from=lambda op: op.attrs["n_carry"], loop_vars=lambda op: op.attrs["n_carry"],
+    static=_counter_positions, counters=_saved_counters, unsettled=is_unwritten))
 
 
 def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True, swap_memory=False,

@@ -24,22 +24,14 @@ from regrad.ops.indexing import add_slices
 from regrad.ops.math import cast, maximum
 from regrad.runtime.plan import needs_host, shape_only_positions
 
-# Not worth computing twice. Everything impure is saved in any case.
-_EXPENSIVE = ("MatMul", "BatchMatMulV2", "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", "Conv3D", "Einsum",
-              "DepthwiseConv2dNative", "Cholesky", "Qr", "Svd", "SelfAdjointEigV2", "MatrixInverse", "MatrixSolve",
-              "MatrixTriangularSolve", "FFT", "IFFT", "FFT2D", "IFFT2D", "While", "If", "Case", "CTCLoss")
-# Slower to compute than to read, as long as what a loop saves stays in the processor's cache.
-_SLOW = frozenset((
-    "Tanh", "Sigmoid", "Exp", "Expm1", "Log", "Log1p", "Pow", "Sin", "Cos", "Tan", "Atan", "Atan2", "Asin", "Acos",
-    "Sinh", "Cosh", "Erf", "Erfc", "Softplus", "Softmax", "LogSoftmax", "Lgamma", "Digamma"))
-_FEW = 4096  # elements
+_FEW = 4096  # elements; what a loop saves of each iteration stays in the processor's cache then
 _SPECIMEN = 7  # a size
 
 
 def _worth_saving(t):
     kind = t.op.opdef
-    return not kind.pure() or kind.type in _EXPENSIVE or bool(kind.extra.get("expensive")) or (
-        kind.type in _SLOW and fully_known(t.dims) and size_of(t.dims) <= _FEW)
+    return not kind.pure() or kind.facts.cost == "heavy" or (
+        kind.facts.cost == "slow" and fully_known(t.dims) and size_of(t.dims) <= _FEW)
 
 
 class GradGraph(FuncGraph):
@@ -118,10 +110,10 @@ class GradGraph(FuncGraph):
         elif only_shape and (t in self._copies or t in self.shape_of):
             copies[t] = self.capture_shape(t)
         elif (_worth_saving(t) or self._changes(op) or self._reads_row(op)) and not (
-                only_shape and op.opdef.pure() and not op.opdef.extra.get("has_bodies")):
+                only_shape and op.opdef.pure() and not op.opdef.facts.bodies):
             copies[t] = self.capture(t) if only_shape else self._saved(t)
         else:
-            of_shape = () if only_shape else set(shape_only_positions(op)).difference(op.opdef.extra.get("led_through", ()))
+            of_shape = () if only_shape else set(shape_only_positions(op)).difference(op.opdef.facts.led_through)
             missing = [t for i, t in enumerate(op.inputs) if t not in copies and i not in of_shape]
             if missing:
                 return missing

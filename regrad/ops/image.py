@@ -314,7 +314,7 @@ def _crop_lower(b, image, boxes, box_ind, crop_size, *, method, extrapolation_va
 cropandresize_op = define_op("CropAndResize", "image: T, boxes: float32, box_ind: int32, crop_size: int32",
                              types={"T": REAL}, static=(3,), infer=_crop_infer, lower=_crop_lower,
                              attrs={"method": "bilinear", "extrapolation_value": 0.0})
-cropandresize_op.extra["refusal"] = Bounds(2, lambda image, *_, **attrs: image.dims[0], _refuse_boxes, error=OutOfRangeError)
+cropandresize_op.declare(refusal=Bounds(2, lambda image, *_, **attrs: image.dims[0], _refuse_boxes, error=OutOfRangeError))
 
 
 def crop_and_resize(image, boxes, box_ind=None, crop_size=None, method="bilinear", extrapolation_value=0, name=None,

@@ -6,6 +6,7 @@ from regrad.core import dtypes
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import INDEX, NUMERIC, REAL
 from regrad.core.errors import ShapeError
+from regrad.core.facts import Facts
 from regrad.core.graph import get_default_graph
 from regrad.core.indexed_slices import IndexedSlices
 from regrad.core.opdef import Bounds, Refusal, Spec, define_op, extent, rank_at_least, rank_is, spec_text
@@ -211,10 +212,10 @@ stridedslice_op = define_op("StridedSlice", "input: T, begin: Index, end: Index,
 
 # The same op type where single indices are known only while running (x[i]): `_known` holds the rest, and one
 # compiled program serves all values of i.
-_stridedslice_at_op = variant(stridedslice_op, static=(3,), extra={"refusal": Refusal(
+_stridedslice_at_op = variant(stridedslice_op, static=(3,), facts=Facts(refusal=Refusal(
     "slice index is out of bounds", lambda b, result, x, begin, end, strides, **attrs:
     _outside(b, x.shape, begin, end, strides, **attrs), by_itself=True, never=lambda x, begin, end, strides, **attrs:
-    _surely_inside(x.dims, begin, end, strides, **attrs))})
+    _surely_inside(x.dims, begin, end, strides, **attrs))))
 
 
 def _strided_slice_grad_infer(shape, begin, end, strides, dy, *, _known, **masks):
@@ -250,10 +251,10 @@ stridedslicegrad_op = define_op("StridedSliceGrad",
                                 "shape: Index, begin: Index, end: Index, strides: Index, dy: T",
                                 static=(0, 1, 2, 3), types={"Index": INDEX}, attrs={**MASKS, "_known": None},
                                 infer=_strided_slice_grad_infer, lower=_strided_slice_grad_lower)
-_stridedslicegrad_at_op = variant(stridedslicegrad_op, static=(0, 3), extra={"refusal": Refusal(
+_stridedslicegrad_at_op = variant(stridedslicegrad_op, static=(0, 3), facts=Facts(refusal=Refusal(
     "slice index is out of bounds", lambda b, result, shape, begin, end, strides, dy, **attrs:
     _outside(b, [int(d) for d in shape], begin, end, strides, **attrs), by_itself=True,
-    never=lambda shape, begin, end, strides, dy, **attrs: _surely_inside(shape.partial(), begin, end, strides, **attrs))})
+    never=lambda shape, begin, end, strides, dy, **attrs: _surely_inside(shape.partial(), begin, end, strides, **attrs))))
 
 
 def strided_slice_grad(shape, begin, end, strides, dy, known, **masks):
@@ -450,10 +451,10 @@ def _surely_fits(begin, dims, sizes):
 
 slice_op = define_op("Slice", "input: T, begin: Index, size: Index", types={"Index": INDEX}, static=(1, 2),
                      partial=True, infer=_slice_infer, lower=_slice_lower)
-_slice_at_op = variant(slice_op, static=(2,), extra={"refusal": Refusal(  # only a run knows where the slice begins
+_slice_at_op = variant(slice_op, static=(2,), facts=Facts(refusal=Refusal(  # only a run knows where the slice begins
     "the block is not inside", lambda b, result, x, begin, size: b.np.logical_not(_block_inside(b, begin, [
         d - int(s) for d, s in zip(x.shape, size)])), by_itself=True, never=lambda x, begin, size:
-    _surely_fits(begin, x.dims, size.partial()))})
+    _surely_fits(begin, x.dims, size.partial()))))
 
 
 def slice_(input_, begin, size, name=None):
@@ -522,10 +523,10 @@ def _slice_grad_lower(b, dy, like, begin):
 slicegrad_op = define_op("SliceGrad", "dy: T, like: L, begin: Index", shape_only=(1,), static=(2,),
                          types={"Index": INDEX},
                          infer=lambda dy, like, begin: Spec(like.dims, dy.dtype), lower=_slice_grad_lower)
-_slicegrad_at_op = variant(slicegrad_op, static=(), extra={"refusal": Refusal(
+_slicegrad_at_op = variant(slicegrad_op, static=(), facts=Facts(refusal=Refusal(
     "the block is not inside", lambda b, result, dy, like, begin: b.np.logical_not(_block_inside(b, begin, [
         d - n for d, n in zip(like.shape, dy.shape)])), by_itself=True, never=lambda dy, like, begin:
-    _surely_fits(begin, like.dims, dy.dims))})
+    _surely_fits(begin, like.dims, dy.dims))))
 
 
 def slice_grad(dy, like, begin):
@@ -634,9 +635,9 @@ gather_op = define_op("GatherV2", "params: T, indices: Tindices, axis: Taxis", a
                       static=(2,),
                       types={"Tindices": INDEX, "Taxis": INDEX}, infer=_gather_infer, lower=_gather_lower,
                       partial=True)
+gather_op.declare(rows_of=(0,))
 
 
-gather_op.extra["rows_of"] = (0,)
 def _gathered_size(x, indices, axis, *, batch_dims):
     return x.dims[_gather_axes(len(x.dims), len(indices.dims), int(axis.value()), batch_dims)[0]]
 
@@ -645,7 +646,7 @@ def _refuse_outside(indices, n):
     check_index((n,), (indices,))
 
 
-gather_op.extra["refusal"] = Bounds(1, _gathered_size, _refuse_outside)
+gather_op.declare(refusal=Bounds(1, _gathered_size, _refuse_outside))
 
 
 def _gather_grad_lower(b, dy, indices, axis, like, *, batch_dims):
@@ -664,8 +665,8 @@ gathergrad_op = define_op("GatherV2Grad", "dy: T, indices: Tindices, axis: Taxis
                           static=(2,), shape_only=(3,), types={"Tindices": INDEX, "Taxis": INDEX},
                           lower=_gather_grad_lower,
                           infer=lambda dy, indices, axis, like, *, batch_dims: Spec(like.dims, dy.dtype))
-gathergrad_op.extra["refusal"] = Bounds(
-    1, lambda dy, indices, axis, like, **attrs: _gathered_size(like, indices, axis, **attrs), _refuse_outside)
+gathergrad_op.declare(refusal=Bounds(
+    1, lambda dy, indices, axis, like, **attrs: _gathered_size(like, indices, axis, **attrs), _refuse_outside))
 
 
 def gather(params, indices, validate_indices=None, name=None, axis=None, batch_dims=0):
@@ -737,7 +738,7 @@ gathernd_op = define_op("GatherNd", "params: T, indices: Tindices", types={"Tind
                         infer=_gather_nd_infer, lower=gather_nd_lower)
 
 
-gathernd_op.extra["refusal"] = _coordinates_in(1, "param shape", lambda x, indices: x.dims)
+gathernd_op.declare(refusal=_coordinates_in(1, "param shape", lambda x, indices: x.dims))
 
 
 def gather_nd(params, indices, name=None, batch_dims=0):
@@ -818,7 +819,7 @@ scatternd_op = define_op("ScatterNd", "indices: Tindices, updates: T, shape: Tin
                                     updates, "add"))
 
 
-scatternd_op.extra["refusal"] = _coordinates_in(0, "shape", lambda indices, updates, shape: tuple(map(int, shape.value())))
+scatternd_op.declare(refusal=_coordinates_in(0, "shape", lambda indices, updates, shape: tuple(map(int, shape.value()))))
 
 
 def scatter_nd(indices, updates, shape, name=None):
@@ -842,7 +843,7 @@ def _tensor_scatter(op_type, method, types):
     op = define_op(op_type, "tensor: T, indices: Tindices, updates: T", types={"Tindices": INDEX} | types,
                    infer=_tensor_scatter_infer,
                    lower=lambda b, x, indices, updates: _update_nd(b, x, indices, updates, method))
-    op.extra["refusal"] = _coordinates_in(1, "shape", lambda x, *_: x.dims)
+    op.declare(refusal=_coordinates_in(1, "shape", lambda x, *_: x.dims))
     return op
 
 
@@ -891,7 +892,7 @@ def _scatter_nd_variable(op_type, method):
                    writes=(0,), types={"Tindices": INDEX}, infer=_tensor_scatter_infer,
                    lower=lambda b, x, indices, updates, *, use_locking:
                    _update_nd(b, x, indices, updates, method))
-    op.extra["refusal"] = _coordinates_in(1, "shape", lambda x, *_, **attrs: x.dims)
+    op.declare(refusal=_coordinates_in(1, "shape", lambda x, *_, **attrs: x.dims))
     return op
 
 
@@ -960,9 +961,9 @@ stridedsliceassign_op = define_op("StridedSliceAssign",
                                   writes=(0,), static=(1, 2, 3), types={"Index": INDEX},
                                   attrs={**MASKS, "_known": None},
                                   infer=strided_assign_infer, lower=strided_assign_lower)
-_stridedsliceassign_at_op = variant(stridedsliceassign_op, static=(3,), extra={"refusal": Refusal(
+_stridedsliceassign_at_op = variant(stridedsliceassign_op, static=(3,), facts=Facts(refusal=Refusal(
     "slice index is out of bounds", lambda b, result, ref, begin, end, strides, value, **attrs:
-    _outside(b, ref.shape, begin, end, strides, **attrs), by_itself=True)})
+    _outside(b, ref.shape, begin, end, strides, **attrs), by_itself=True)))
 
 
 # -- indices by truth ------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def _rows_infer(x, i, v):
 def _define(op_type, method, types):
     op = define_op(op_type, "x: T, i: int32, v: T", types=types, infer=_rows_infer,
                    lower=lambda b, x, i, v: update_at(b, x, (i,), v, method))
-    op.extra["refusal"] = Bounds(1, lambda x, i, v: x.dims[0], lambda i, n: check_index((n,), (i,)))
+    op.declare(refusal=Bounds(1, lambda x, i, v: x.dims[0], lambda i, n: check_index((n,), (i,))))
     return op
 
 

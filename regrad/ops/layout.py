@@ -331,7 +331,7 @@ def _reverse_sequence_lower(b, x, seq_lengths, *, seq_dim, batch_dim):
 reversesequence_op = define_op("ReverseSequence", "input: T, seq_lengths: Tlen", types={"Tlen": INDEX},
                                attrs={"seq_dim": None, "batch_dim": 0}, infer=_reverse_sequence_infer,
                                lower=_reverse_sequence_lower)
-reversesequence_op.extra["refusal"] = Bounds(1, lambda x, lengths, *, seq_dim, batch_dim: x.dims[seq_dim] + 1, _refuse_lengths)
+reversesequence_op.declare(refusal=Bounds(1, lambda x, lengths, *, seq_dim, batch_dim: x.dims[seq_dim] + 1, _refuse_lengths))
 
 
 def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None,

@@ -144,9 +144,9 @@ matrixsolve_op = define_op("MatrixSolve", "matrix, rhs", attrs={"adjoint": False
                            lower=_solve_lower)
 matrixtriangularsolve_op = define_op("MatrixTriangularSolve", "matrix, rhs", attrs={"lower": True, "adjoint": False},
                                      types=_TYPES, infer=_solve_infer, lower=_triangular_lower)
-matrixinverse_op.extra["refusal"] = Refusal("Input is not invertible.", _not_finite)
-matrixsolve_op.extra["refusal"] = Refusal("Input matrix is not invertible.", _not_finite)
-matrixtriangularsolve_op.extra["refusal"] = Refusal("Input matrix is not invertible.", _zero_on_diagonal)
+matrixinverse_op.declare(refusal=Refusal("Input is not invertible.", _not_finite))
+matrixsolve_op.declare(refusal=Refusal("Input matrix is not invertible.", _not_finite))
+matrixtriangularsolve_op.declare(refusal=Refusal("Input matrix is not invertible.", _zero_on_diagonal))
 
 
 def matrix_inverse(input, adjoint=False, name=None):
@@ -239,9 +239,9 @@ def _cholesky_lower(b, x):
 
 
 cholesky_op = define_op("Cholesky", "input", types=_TYPES, infer=_square_like, lower=_cholesky_lower)
-cholesky_op.extra["refusal"] = Refusal("Cholesky decomposition was not successful. The input might not be valid.",
-                                       lambda b, result, x: _has_nan(b, result) & ~_has_nan(b, b.np.tril(x)))
-cholesky_op.extra["symmetric"] = True  # its gradient is meant for inputs that stay Hermitian; an audit moves them so
+cholesky_op.declare(refusal=Refusal("Cholesky decomposition was not successful. The input might not be valid.",
+                                    lambda b, result, x: _has_nan(b, result) & ~_has_nan(b, b.np.tril(x))))
+cholesky_op.declare(symmetric=True)  # its gradient is meant for inputs that stay Hermitian; an audit moves them so
 
 
 def cholesky(input, name=None):
@@ -457,9 +457,11 @@ def _eigh_lower(b, x, *, compute_v):
 
 selfadjointeig_op = define_op("SelfAdjointEigV2", "input", attrs={"compute_v": True}, types=_TYPES, infer=_eigh_infer,
                               xla_only=True, lower=_eigh_lower)
-selfadjointeig_op.extra["refusal"] = Refusal(
+for _op in (matrixinverse_op, matrixsolve_op, matrixtriangularsolve_op, cholesky_op, qr_op, svd_op, selfadjointeig_op):
+    _op.declare(cost="heavy")
+selfadjointeig_op.declare(refusal=Refusal(
     "Self-adjoint eigen decomposition was not successful. The input might not be valid.",
-    lambda b, result, x, compute_v: b.np.isnan(result[0]))
+    lambda b, result, x, compute_v: b.np.isnan(result[0])))
 
 
 def self_adjoint_eig(tensor, name=None):
@@ -519,8 +521,8 @@ def _lu_lower(b, x, *, output_idx_type):
 
 lu_op = define_op("Lu", "input", attrs={"output_idx_type": dtypes.int32}, types=_TYPES, infer=_lu_infer, xla_only=True,
                   lower=_lu_lower)
-lu_op.extra["refusal"] = Refusal("Input is not invertible.", lambda b, result, x, *, output_idx_type: b.np.logical_not(
-    abs(b.np.diagonal(result[0], axis1=-2, axis2=-1)) > 0))
+lu_op.declare(refusal=Refusal("Input is not invertible.", lambda b, result, x, *, output_idx_type: b.np.logical_not(
+    abs(b.np.diagonal(result[0], axis1=-2, axis2=-1)) > 0)))
 
 
 def lu(input, output_idx_type=dtypes.int32, name=None):

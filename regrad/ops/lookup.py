@@ -14,6 +14,7 @@ from regrad.core.constants import constant_value
 from regrad.core.convert import constant, convert_to_tensor
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import AbortedError, BadValue, FailedPreconditionError, InvalidArgumentError, OutOfRangeError
+from regrad.core.facts import Stored
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
 from regrad.core.opdef import Spec, rank_is
@@ -153,7 +154,7 @@ def _spec_from_file(static):
 
 
 for _op, _static in ((hashtable_op, True), (mutablehashtable_op, False), (mutablehashtableoftensors_op, False)):
-    _op.extra["from_file"] = _spec_from_file(_static)
+    _op.declare(stored=Stored(complete=_spec_from_file(_static)))
 
 
 def _dense(b, session, empty_key, deleted_key, *, spec, **_):

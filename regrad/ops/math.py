@@ -50,7 +50,7 @@ def unary(op_type, function, types=NUMERIC, partial=False, lower=None):
 
 def by_numpy(function, op):
     """Notes that NumPy's `function` of the op's operands is its lowering on the host; returns the op."""
-    op.extra["numpy"] = lambda op, known: function
+    op.declare(numpy=lambda op, known: function)
     return op
 
 
@@ -240,7 +240,7 @@ def _has_no_zero(x):
 _BY_ZERO = Refusal("Integer division by zero", lambda b, result, x, y: (y == 0) & bool(result.size), INTEGER,
                    never=lambda x, y: _has_no_zero(y))
 for _op in (div_op, floordiv_op, truncatediv_op, floormod_op, truncatemod_op):
-    _op.extra["refusal"] = _BY_ZERO
+    _op.declare(refusal=_BY_ZERO)
 
 
 def _divnonan_lower(b, x, y):
@@ -387,9 +387,9 @@ rsqrt_op = define_op("Rsqrt", "x", infer=same, types={"T": INEXACT},
                      lower=lambda b, x: 1 / b.np.sqrt(x) if b.is_host else b.lax.rsqrt(x))
 reciprocal_op = define_op("Reciprocal", "x", infer=same, types={"T": INEXACT}, lower=lambda b, x: b.np.ones_like(x) / x)
 pow_op = binary("Pow", "power", SIGNED)
-pow_op.extra["refusal"] = Refusal("Integers to negative integer powers are not allowed",
-                                  lambda b, result, x, y: (y < 0) & bool(result.size), INTEGER,
-                                  never=lambda x, y: extent(y)[0] >= 0)
+pow_op.declare(refusal=Refusal("Integers to negative integer powers are not allowed",
+                               lambda b, result, x, y: (y < 0) & bool(result.size), INTEGER,
+                               never=lambda x, y: extent(y)[0] >= 0))
 
 
 def _squared_difference(b, d):
@@ -492,6 +492,9 @@ def _sigmoid_lower(b, x):
 
 
 sigmoid_op = define_op("Sigmoid", "x", infer=same, types={"T": INEXACT}, lower=_sigmoid_lower)
+for _op in (pow_op, exp_op, expm1_op, log_op, log1p_op, sin_op, cos_op, tan_op, asin_op, acos_op, atan_op, sinh_op, cosh_op,
+            tanh_op, atan2_op, sigmoid_op):
+    _op.declare(cost="slow")
 
 
 # -- derivatives written in the output y: TF's own op types, so that second order can be overridden by name ----
@@ -722,6 +725,7 @@ def _cast_infer(x, *, DstT, Truncate):
 
 cast_op = define_op("Cast", "x: SrcT", attrs={"DstT": None, "Truncate": False}, partial=True, infer=_cast_infer,
                     lower=lambda b, x, *, DstT, Truncate: b.cast(x, DstT))
+cast_op.declare(passes_value="reshaped")
 
 
 @of_values

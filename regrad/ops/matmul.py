@@ -5,6 +5,7 @@ import functools
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import NUMERIC
 from regrad.core.errors import ShapeError
+from regrad.core.facts import Product
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import broadcast, text
@@ -73,8 +74,16 @@ def _term_by_term(b, adj_x, x, y):
     return functools.reduce(b.np.add, terms)
 
 
+def of_matrices(op, dims, made):
+    """Returns how many multiply-adds a product of matrices takes that makes so many elements."""
+    transposed = op.attrs.get("transpose_a") or op.attrs.get("adj_x")
+    return made * dims[0][-2 if transposed else -1] if dims[0] else 0
+
+
 batchmatmul_op = define_op("BatchMatMulV2", "x, y", attrs={"adj_x": False, "adj_y": False}, types={"T": NUMERIC},
                            infer=_batch_matmul_infer, lower=_batch_matmul_lower)
+for _op in (matmul_op, batchmatmul_op):
+    _op.declare(cost="heavy", product=Product(multiply_adds=of_matrices))
 
 
 def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False,

@@ -292,6 +292,8 @@ def _logsoftmax_lower(b, x):
 softmax_op = define_op("Softmax", "logits", infer=_softmax_infer, types={"T": FLOATING}, lower=_softmax_lower)
 logsoftmax_op = define_op("LogSoftmax", "logits", infer=_softmax_infer, types={"T": FLOATING},
                           lower=_logsoftmax_lower)
+for _op in (softplus_op, softmax_op, logsoftmax_op):
+    _op.declare(cost="slow")
 
 
 def _along_last_axis(op, logits, axis, name):
@@ -390,7 +392,7 @@ def _sparse_xent_lower(b, x, labels):
 sparse_xent_op = define_op("SparseSoftmaxCrossEntropyWithLogits", "features: T, labels: Tlabels",
                            infer=_sparse_xent_infer, types={"T": FLOATING, "Tlabels": INDEX},
                            lower=_sparse_xent_lower)
-sparse_xent_op.extra["refusal"] = Bounds(1, lambda x, labels: x.dims[1], _refuse_labels)
+sparse_xent_op.declare(refusal=Bounds(1, lambda x, labels: x.dims[1], _refuse_labels))
 
 
 def _named_arguments(function, sentinel, labels, logits):

@@ -204,8 +204,8 @@ quantizev2_op = define_op(
     "QuantizeV2", "input: float32, min_range: float32, max_range: float32", infer=_quantize_infer, lower=_quantize_lower,
     attrs={"T": None, "mode": "MIN_COMBINED", "round_mode": "HALF_AWAY_FROM_ZERO", "narrow_range": False, "axis": -1,
            "ensure_minimum_range": 0.01})
-quantizev2_op.extra["refusal"] = Refusal("input_max_range must be larger than input_min_range.",
-                                         lambda b, result, x, low, high, **attrs: low > high)
+quantizev2_op.declare(refusal=Refusal("input_max_range must be larger than input_min_range.",
+                                      lambda b, result, x, low, high, **attrs: low > high))
 
 QuantizeV2 = collections.namedtuple("QuantizeV2", "output output_min output_max")
 
@@ -358,9 +358,9 @@ requantize_op = define_op(
     "Requantize", "input: T, input_min: float32, input_max: float32, requested_output_min: float32, "
     "requested_output_max: float32", types={"T": {qint32}}, attrs={"out_type": None},
     infer=_requantize_infer, lower=_requantize_lower)
-requantize_op.extra["refusal"] = Refusal(
+requantize_op.declare(refusal=Refusal(
     "requested_output_min must be <= 0, and requested_output_max >= requested_output_min",
-    lambda b, result, q, low, high, new_low, new_high, **attrs: (new_low > 0) | (new_high < new_low))
+    lambda b, result, q, low, high, new_low, new_high, **attrs: (new_low > 0) | (new_high < new_low)))
 
 
 def _range_infer(q, low, high):

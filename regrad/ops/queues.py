@@ -13,6 +13,7 @@ from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import BadValue, CancelledError, InvalidArgumentError, OutOfRangeError
+from regrad.core.facts import Waiting
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import Spec, spec_text
 from regrad.core.shapes import TensorShape, as_dims, compatible
@@ -155,11 +156,10 @@ class Contents:
 
 
 # -- op types -----------------------------------------------------------------------------------------
-def kept_op(op_type, signature, infer, lower, attrs=None, **extra):
+def kept_op(op_type, signature, infer, lower, attrs=None, **facts):
     """Defines an op type that keeps something in the session, which its lowering is given."""
     op = host_op(op_type, signature, infer, lower, attrs, stateful=True, single=False)
-    op.extra.update(session=True, **extra)
-    return op
+    return op.declare(in_session=True, **facts)
 
 
 def define_handle(op_type, attrs=(), begin=None):
@@ -301,16 +301,16 @@ def _waited_for_room(session, op, n):
 
 
 _COMPONENTS = {"types": (), "shapes": ()}
-queueenqueue_op = kept_op("QueueEnqueueV2", "handle: resource, components: [T]", nothing, _enqueue, gives=lambda op: 1,
-                          waited_for_room=_waited_for_room)
-queueenqueuemany_op = kept_op("QueueEnqueueManyV2", "handle: resource, components: [T]", nothing, _enqueue_many, gives=_rows,
-                              waited_for_room=_waited_for_room)
+queueenqueue_op = kept_op("QueueEnqueueV2", "handle: resource, components: [T]", nothing, _enqueue,
+                          waiting=Waiting(gives=lambda op: 1, room=_waited_for_room))
+queueenqueuemany_op = kept_op("QueueEnqueueManyV2", "handle: resource, components: [T]", nothing, _enqueue_many,
+                          waiting=Waiting(gives=_rows, room=_waited_for_room))
 queuedequeue_op = kept_op("QueueDequeueV2", "handle: resource", _one_infer, _dequeue, _COMPONENTS,
-                          wait_first=_taken_first(None, False))
+                          waiting=Waiting(take=_taken_first(None, False)))
 queuedequeuemany_op = kept_op("QueueDequeueManyV2", "handle: resource, n: int32", _many_infer(False), _dequeue_many(False),
-                              _COMPONENTS, wait_first=_taken_first(1, False))
+                              _COMPONENTS, waiting=Waiting(take=_taken_first(1, False)))
 queuedequeueupto_op = kept_op("QueueDequeueUpToV2", "handle: resource, n: int32", _many_infer(True), _dequeue_many(True),
-                              _COMPONENTS, wait_first=_taken_first(1, True))
+                              _COMPONENTS, waiting=Waiting(take=_taken_first(1, True)))
 queueclose_op = kept_op("QueueCloseV2", "handle: resource", nothing, _close, {"cancel_pending_enqueues": False})
 queuesize_op = kept_op("QueueSizeV2", "handle: resource", lambda handle: Spec((), dtypes.int32),
                        lambda b, session, handle: np.int32(len(handle.item().contents(session).items)))

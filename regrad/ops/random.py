@@ -449,17 +449,17 @@ def _int_lower(b, rng, shape, minval, maxval, *, seed, seed2):
 
 randomuniformint_op = define_op("RandomUniformInt", "shape: T, minval: Tout, maxval: Tout", attrs=SEEDS, random=True,
                                 types={"T": INDEX, "Tout": INDEX}, static=(0,), infer=_int_infer, lower=_int_lower)
-randomuniformint_op.extra["refusal"] = Refusal(
+randomuniformint_op.declare(refusal=Refusal(
     "Need minval < maxval", lambda b, result, rng, shape, low, high, **seeds: low >= high, by_itself=True,
-    never=lambda shape, low, high, **seeds: extent(low)[1] < extent(high)[0])
+    never=lambda shape, low, high, **seeds: extent(low)[1] < extent(high)[0]))
 statelessrandomuniformint_op = define_op(
     "StatelessRandomUniformInt", "shape: T, seed: Tseed, minval: Tout, maxval: Tout", static=(0,),
     types={"T": INDEX, "Tseed": INDEX, "Tout": INDEX}, infer=_seeded(_int_infer),
     lower=lambda b, shape, seed, low, high:
     _integers(b, _Stream.of_seed(b, seed), _dims(shape), as_dtype(low.dtype), low, high))
-statelessrandomuniformint_op.extra["refusal"] = Refusal(
+statelessrandomuniformint_op.declare(refusal=Refusal(
     "Need minval < maxval", lambda b, result, shape, seed, low, high: low >= high,
-    never=lambda shape, seed, low, high: extent(low)[1] < extent(high)[0])
+    never=lambda shape, seed, low, high: extent(low)[1] < extent(high)[0]))
 
 
 def _shape_tensor(shape):
@@ -953,6 +953,6 @@ def random_crop(value, size, seed=None, name=None):
 # -- how much of its stream a run of an op takes: as in TF's kernels, so that later runs go on as theirs do -----------
 for _op in (randomuniform_op, randomstandardnormal_op, truncatednormal_op, randomuniformint_op, randomgamma_op,
             randompoisson_op, parameterizedtruncatednormal_op):
-    _op.extra["blocks"] = lambda attrs, dims: size_of(dims) * _RESERVED
-randomshuffle_op.extra["blocks"] = lambda attrs, dims, order: -(-order[0] // 4)
-multinomial_op.extra["blocks"] = lambda attrs, dims: dims[0] * -(-dims[1] // 4) * 4 * 2 * _RESERVED
+    _op.declare(blocks=lambda attrs, dims: size_of(dims) * _RESERVED)
+randomshuffle_op.declare(blocks=lambda attrs, dims, order: -(-order[0] // 4))
+multinomial_op.declare(blocks=lambda attrs, dims: dims[0] * -(-dims[1] // 4) * 4 * 2 * _RESERVED)

@@ -76,7 +76,7 @@ def _numpy_sum(op, known):
     return functools.partial(np.add.reduce, axis=axes if len(axes) < len(x.dims) else None, keepdims=op.attrs["keep_dims"])
 
 
-sum_op.extra["numpy"] = _numpy_sum
+sum_op.declare(numpy=_numpy_sum)
 mean_op = _reduction("Mean", _mean)
 prod_op = _reduction("Prod", lambda b, x, axis, keepdims: reducing.reduce(
     b, functools.partial(b.np.prod, dtype=x.dtype), b.np.multiply, x, axis, keepdims), partial=True)

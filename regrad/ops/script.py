@@ -11,6 +11,7 @@ from regrad.core import dtypes, source
 from regrad.core.convert import convert_to_tensor, to_array
 from regrad.core.dtypes import as_dtype
 from regrad.core.errors import InvalidArgumentError, UnimplementedError, of_host_function
+from regrad.core.facts import Stored
 from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.opdef import Spec, define_op
 from regrad.core.shapes import as_dims, compatible, text
@@ -137,10 +138,7 @@ eagerpyfunc_op = define_op("EagerPyFunc", "input: [Tin]", attrs=_ATTRS, infer=_p
                            host=True, stateful=True, single=False)
 
 for _op in (pyfunc_op, pyfuncstateless_op, eagerpyfunc_op):
-    _op.extra["user_code"] = True  # its exceptions are the user's own
-    _op.extra["numpy"] = _by_numpy
-    _op.extra["functions"] = ("func",)  # attributes that are functions of the program: of a file's nodes, only names
-    _op.extra["from_file"] = _from_file
+    _op.declare(user_code=True, numpy=_by_numpy, stored=Stored(functions=("func",), complete=_from_file))
 
 for _op_type in ("PyFunc", "PyFuncStateless", "EagerPyFunc"):
     NotDifferentiable(_op_type)

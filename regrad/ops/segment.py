@@ -65,7 +65,7 @@ def _unsorted(op_type, kind, types):
 
     op = define_op(op_type, "data: T, segment_ids: Tindices, num_segments: Tnumsegments", infer=_unsorted_infer,
                    types={"T": types, "Tindices": INDEX, "Tnumsegments": INDEX}, static=(2,), lower=lower)
-    op.extra["refusal"] = Bounds(1, lambda data, ids, num: int(num.value()), _refuse_beyond, spare="negative")
+    op.declare(refusal=Bounds(1, lambda data, ids, num: int(num.value()), _refuse_beyond, spare="negative"))
     return op
 
 
@@ -321,13 +321,13 @@ def _sparse(op_type, divisor):
     types = {"T": REAL if divisor is None else FLOATING, "Tidx": INDEX, "Tsegmentids": INDEX}
     op = define_op(op_type, "data: T, indices: Tidx, segment_ids: Tsegmentids", types=types, host=True,
                    infer=_sparse_infer, lower=_sparse_lower(divisor))
-    op.extra["refusal"] = _ROWS
+    op.declare(refusal=_ROWS)
     with_num = define_op(op_type + "WithNumSegments",
                          "data: T, indices: Tidx, segment_ids: Tsegmentids, num_segments: Tnumsegments",
                          static=(3,),
                          types=types | {"Tnumsegments": INDEX}, infer=_sparse_infer,
                          lower=_sparse_lower(divisor))
-    with_num.extra["refusal"] = _ROWS
+    with_num.declare(refusal=_ROWS)
     return variant(op, host=False, static=(2,)), op, with_num
 
 
@@ -357,8 +357,8 @@ def _sparse_grad(op_type, divisor):
 
     op = define_op(op_type, "grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32", static=(3,),
                    types={"T": FLOATING, "Tidx": INDEX, "Tsegmentids": INDEX}, infer=_sparse_grad_infer, lower=lower)
-    op.extra["refusal"] = Refusal("rows or segment ids are out of range", lambda b, result, grad, rows, ids, n:
-                                  (ids < 0) | (ids >= grad.shape[0]) | (rows < 0) | (rows >= int(n)), by_itself=True)
+    op.declare(refusal=Refusal("rows or segment ids are out of range", lambda b, result, grad, rows, ids, n:
+                               (ids < 0) | (ids >= grad.shape[0]) | (rows < 0) | (rows >= int(n)), by_itself=True))
     return op
 
 

@@ -260,9 +260,9 @@ def _unravel_lower(b, indices, dims):
 
 unravelindex_op = define_op("UnravelIndex", "indices: Tidx, dims: Tidx", types={"Tidx": INDEX},
                             infer=_unravel_infer, lower=_unravel_lower)
-unravelindex_op.extra["refusal"] = Refusal(
+unravelindex_op.declare(refusal=Refusal(
     "index is out of bound as with dims", lambda b, result, indices, dims: indices >= b.np.prod(dims),
-    never=lambda indices, dims: dims.value() is not None and extent(indices)[1] < dims.value().prod())
+    never=lambda indices, dims: dims.value() is not None and extent(indices)[1] < dims.value().prod()))
 
 
 def unravel_index(indices, dims, name=None):

@@ -233,8 +233,8 @@ def _wrong_places(b, result, indices, output_shape, values, default_value, *, va
 sparsetodense_op = define_op(
     "SparseToDense", "sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T",
     attrs={"validate_indices": True}, types={"Tindices": INDEX}, static=(1,), infer=_to_dense_infer, lower=_to_dense_lower)
-sparsetodense_op.extra["refusal"] = Refusal("indices are out of bounds, repeated or out of order", _wrong_places,
-                                            by_itself=True)
+sparsetodense_op.declare(refusal=Refusal("indices are out of bounds, repeated or out of order", _wrong_places,
+                                         by_itself=True))
 
 
 def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0, validate_indices=True, name=None):
@@ -308,9 +308,9 @@ sparsetensordensematmul_op = define_op(
     "SparseTensorDenseMatMul", "a_indices: Tindices, a_values: T, a_shape: int64, b: T",
     attrs={"adjoint_a": False, "adjoint_b": False}, types={"Tindices": INDEX, "T": NUMERIC}, static=(2,),
     infer=_matmul_infer, lower=_matmul_lower)
-sparsetensordensematmul_op.extra["refusal"] = Bounds(
+sparsetensordensematmul_op.declare(refusal=Bounds(
     0, lambda indices, values, dims, b, **_: tuple(int(d) for d in dims.value()),
-    lambda indices, dims: _check_inside(indices, dims, False))
+    lambda indices, dims: _check_inside(indices, dims, False)))
 
 
 def sparse_tensor_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
@@ -352,7 +352,7 @@ def _cwise(op_type, function):
 
     op = define_op(op_type, "sp_indices: int64, sp_values: T, sp_shape: int64, dense: T", types={"T": NUMERIC},
                    infer=infer, lower=lower)
-    op.extra["refusal"] = Refusal("an index is out of range", outside, by_itself=True)
+    op.declare(refusal=Refusal("an index is out of range", outside, by_itself=True))
     return op
 
 
@@ -380,8 +380,8 @@ def _dense_add_lower(b, indices, values, dims, dense):
 sparsetensordenseadd_op = define_op(
     "SparseTensorDenseAdd", "a_indices: Tindices, a_values: T, a_shape: Tindices, b: T",
     types={"Tindices": INDEX, "T": NUMERIC}, infer=_dense_add_infer, lower=_dense_add_lower)
-sparsetensordenseadd_op.extra["refusal"] = Bounds(0, lambda indices, values, dims, dense: dense.dims,
-                                                  lambda indices, dims: check_index(dims, tuple(indices.T), "shape"))
+sparsetensordenseadd_op.declare(refusal=Bounds(0, lambda indices, values, dims, dense: dense.dims,
+                                               lambda indices, dims: check_index(dims, tuple(indices.T), "shape")))
 
 
 # -- sums -------------------------------------------------------------------------------------------
@@ -478,8 +478,8 @@ def _reduce_sum_lower(b, indices, values, dims, axes, *, keep_dims):
 sparsereducesum_op = define_op(
     "SparseReduceSum", "input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32",
     attrs={"keep_dims": False}, types={"T": NUMERIC}, static=(2, 3), infer=_reduce_sum_infer, lower=_reduce_sum_lower)
-sparsereducesum_op.extra["refusal"] = Bounds(0, lambda indices, values, dims, *_, **attrs: tuple(map(int, dims.value())),
-                                             lambda indices, dims: check_index(dims, tuple(indices.T), "shape"))
+sparsereducesum_op.declare(refusal=Bounds(0, lambda indices, values, dims, *_, **attrs: tuple(map(int, dims.value())),
+                                          lambda indices, dims: check_index(dims, tuple(indices.T), "shape")))
 
 
 def sparse_reduce_sum(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None):

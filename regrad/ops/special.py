@@ -246,6 +246,8 @@ zetasum_op = _special("ZetaSum", _zeta_sum, "x, q")
 # -- error functions -------------------------------------------------------------------------------
 erf_op = _special("Erf", _lax("erf"), host="erf")
 erfc_op = _special("Erfc", _lax("erfc"), host="erfc")
+for _op in (lgamma_op, digamma_op, erf_op, erfc_op):
+    _op.declare(cost="slow")
 erfinv_op = _special("Erfinv", _lax("erf_inv"), host="erfinv")
 ndtri_op = _special("Ndtri", _scipy("ndtri"), host="ndtri")
 

@@ -27,7 +27,7 @@ def _assign_infer(ref, value, *, validate_shape, use_locking):
 
 assign_op = define_op("Assign", "ref: T, value: T", attrs={"validate_shape": True, "use_locking": True}, writes=(0,),
                       reads=False, infer=_assign_infer, lower=lambda b, ref, value, **_: value)
-assign_op.extra["free"] = True
+assign_op.declare(cost="free")
 
 
 def _update(op_type, function):
@@ -45,7 +45,7 @@ assignsub_op = _update("AssignSub", "subtract")
 # -- asking about a variable --------------------------------------------------------------------
 isinitialized_op = define_op("IsVariableInitialized", "ref", infer=lambda ref: Spec((), dtypes.bool_), stateful=True,
                              host=True, lower=lambda b, ref: np.asarray(ref is not None))
-isinitialized_op.extra["uninitialized_ok"] = True
+isinitialized_op.declare(uninitialized_ok=True)
 
 
 # -- updates of rows ------------------------------------------------------------------------------
@@ -82,8 +82,8 @@ def _scatter(op_type, method):
     op = define_op(op_type, "ref: T, indices: Tindices, updates: T", attrs={"use_locking": False}, writes=(0,),
                    types={"Tindices": INDEX}, infer=_scatter_infer,
                    lower=lambda b, ref, i, u, *, use_locking: _at(b, ref, i, u, method))
-    op.extra["rows_of"] = (0,)
-    op.extra["refusal"] = Bounds(1, lambda ref, indices, updates, *, use_locking: ref.dims[0], refuse_rows, spare="largest")
+    op.declare(rows_of=(0,))
+    op.declare(refusal=Bounds(1, lambda ref, indices, updates, *, use_locking: ref.dims[0], refuse_rows, spare="largest"))
     return op
 
 

@@ -99,7 +99,7 @@ def _bounds(message):
 
 _refuse_write, write_bounds = _bounds("Tried to write to index {i} but array is not resizeable and size is: {size}")
 _refuse_read, read_bounds = _bounds("Tried to read from index {i} but array size is: {size}")
-write_op.extra.update(host_if=_dynamic, refusal=write_bounds)
+write_op.declare(host_if=_dynamic, refusal=write_bounds)
 
 
 def _read_lower(b, buffer, index):
@@ -171,8 +171,10 @@ def _scatter_lower(b, buffer, indices, value, *, dynamic_size):
 
 scatter_op = define_op("TensorArrayScatterV3", "flow_in: T, indices: Tidx, value: T", types={"Tidx": INDEX},
                        infer=_scatter_infer, lower=_scatter_lower, attrs={"dynamic_size": False})
-read_op.extra["refusal"] = take_op.extra["refusal"] = gather_op.extra["refusal"] = read_bounds
-scatter_op.extra.update(host_if=_dynamic, refusal=write_bounds)
+read_op.declare(refusal=read_bounds)
+take_op.declare(refusal=read_bounds)
+gather_op.declare(refusal=read_bounds)
+scatter_op.declare(host_if=_dynamic, refusal=write_bounds)
 
 
 def _concat_infer(buffer):

@@ -12,8 +12,9 @@ import numpy as np
 
 from regrad.core.dtypes import INDEX, NUMERIC
 from regrad.core.errors import ShapeError
+from regrad.core.facts import Facts, Product
 from regrad.core.opdef import Bounds, OpDef, Spec, define_op, spec_text
-from regrad.core.shapes import compatible, merge
+from regrad.core.shapes import compatible, merge, size_of
 from regrad.ops.state import refuse_rows
 from regrad.runtime import foreign, native
 from regrad.runtime.products import product
@@ -168,7 +169,7 @@ def _define(op_type, refs, operands, attrs, rule):
               "static": tuple(n + i for i, name in enumerate(operands) if name == "lr_power")}  # fmt: skip
     dense = define_op(op_type, signature, infer=infer, lower=lower, **shared)
     if any(key[0] == op_type for key in _BY_C):
-        dense.extra["by_product"] = _by_product(dense, gradient)
+        dense.declare(by_product=_by_product(dense, gradient))
     if op_type in _DENSE_ONLY:
         return dense
 
@@ -194,8 +195,8 @@ def _define(op_type, refs, operands, attrs, rule):
     sparse = define_op("Sparse" + op_type, ", ".join(f"{name}: {kinds.get(name, 'T')}" for name in names), infer=infer_rows,
                        lower=lower_rows, **{**shared, "types": {"T": NUMERIC, "Tindices": INDEX},
                                             "static": tuple(i for i, name in enumerate(names) if name == "lr_power")})
-    sparse.extra["rows_of"] = tuple(range(n))
-    sparse.extra["refusal"] = Bounds(at, lambda ref, *_, **attrs: ref.dims[0], refuse_rows, spare="largest")
+    sparse.declare(rows_of=tuple(range(n)))
+    sparse.declare(refusal=Bounds(at, lambda ref, *_, **attrs: ref.dims[0], refuse_rows, spare="largest"))
     return dense
 
 
@@ -221,7 +222,8 @@ def _by_product(dense, at):
 
     return OpDef(dense.type + "ByProduct", ", ".join([*names[:at], "x", "y", *names[at + 1:]]), lambda var, *_, **attrs: Spec(
         var.dims, var.dtype), lower, attrs=dense.attrs, types={}, stateful=False, host=False, static=(), writes=dense.writes,
-        reads=True, xla_only=False, shape_only=(), partial=False, variable=False, random=False, single=True)
+        reads=True, xla_only=False, shape_only=(), partial=False, variable=False, random=False, single=True,
+        facts=Facts(cost="heavy", product=Product(multiply_adds=lambda op, dims, made: size_of(dims[0]) * dims[at][0])))
 
 
 def take_rows(b, ref, indices):

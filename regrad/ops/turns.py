@@ -79,7 +79,7 @@ def inputs_of(outputs, at):
         if op in seen:
             continue
         seen.add(op)
-        if not op.opdef.pure() or op.opdef.xla_only or op.opdef.extra.get("has_bodies") or op.control_inputs:
+        if not op.opdef.pure() or op.opdef.xla_only or op.opdef.facts.bodies or op.control_inputs:
             return None
         stack += op.inputs
     return found
@@ -257,7 +257,7 @@ def _alone(wanted, given, others):
 
 def _computes(op):
     """True for an operation that may be computed for many turns at once. Of a choice, both branches would be."""
-    if op.opdef.extra.get("has_bodies") and op.type != "While":
+    if op.opdef.facts.bodies and op.type != "While":
         return False
     if op.control_inputs or op.opdef.host or not (op.opdef.random or op.opdef.pure()):
         return False

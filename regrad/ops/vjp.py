@@ -111,12 +111,12 @@ def _outside(b, result, static, constants, xs, dys, *, function):
     """Finds the indices that the forward op refuses: it need not be in the same program."""
     forward = _forward(function)
     operands = forward.operands(static, constants, xs[:forward.kinds.count(PRIMAL)])
-    return forward.opdef.extra["refusal"].finds(b, None, *operands, **forward.declared())
+    return forward.opdef.facts.refusal.finds(b, None, *operands, **forward.declared())
 
 
-loweringvjp_op.extra["refusal"] = Refusal(
+loweringvjp_op.declare(refusal=Refusal(
     "an index is out of range", _outside,
-    never=lambda *specs, function: not isinstance(_forward(function).opdef.extra.get("refusal"), Bounds))
+    never=lambda *specs, function: not isinstance(_forward(function).opdef.facts.refusal, Bounds)))
 
 
 def vjp_of_lowering(op_type, linear=False):

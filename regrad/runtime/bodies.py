@@ -202,7 +202,7 @@ class MustRunOnHost(Exception):
             for name in ("_plan", "_needs_host"):
                 graph.__dict__.pop(name, None)
             for other in (graph.outer_graph._ops if graph.outer_graph is not None else ()):
-                if other.opdef.extra.get("has_bodies"):
+                if other.opdef.facts.bodies:
                     other.__dict__.pop("_host", None)
 
 
@@ -215,4 +215,4 @@ class _Inline:
 
 def xla_for(op, xla, seeds):
     """Returns the backend for one op's lowering: one that can trace bodies, if the op has any."""
-    return XlaBodies(xla, seeds, op) if op.opdef.extra.get("has_bodies") else xla
+    return XlaBodies(xla, seeds, op) if op.opdef.facts.bodies else xla

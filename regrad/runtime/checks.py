@@ -40,7 +40,7 @@ class Checks:
         """Args: infos: Specs by value number; outermost: the host can look; known: nodes that an earlier segment tells of."""
         self.before, self.within, self.first = [], {}, True
         asked = [(n, refusal_of(n.op)) for n in nodes if n not in known]
-        asked = [(n, refusal) for n, refusal in asked if refusal is not None or n.opdef.extra.get("has_bodies")]
+        asked = [(n, refusal) for n, refusal in asked if refusal is not None or n.opdef.facts.bodies]
         if not asked:
             return
         wanted, seen = config.checks == "all", {}
@@ -104,7 +104,7 @@ def _inside(node, maker, infos):
     specs = _ranged(node, maker, infos)
     found, graphs = [], body_graphs(op)
     try:
-        calls = op.opdef.extra["calls"](op, specs, body_dims)
+        calls = op.opdef.facts.bodies.calls(op, specs, body_dims)
         if calls is not None:
             for graph, specs, _ in calls:
                 stage = body_stage(graph, specs)
@@ -165,7 +165,10 @@ def _range(v, maker, infos, steps):
         return info.low, info.high
     limits = np.iinfo(info.dtype.as_numpy_dtype)
     node = maker.get(v)
-    rule = (_RANGES.get(node.op.type) or node.opdef.extra.get("counters") and _counted) if node is not None and steps else None
+    if node is None or not steps:
+        return limits.min, limits.max
+    bodies = node.opdef.facts.bodies
+    rule = _RANGES.get(node.op.type) or bodies and bodies.counters and _counted
     found = rule and rule(node, v, infos, lambda *values: [_range(w, maker, infos, steps // 2) for w in values])
     return found if found and limits.min <= found[0] and found[1] <= limits.max else (limits.min, limits.max)
 
@@ -216,7 +219,7 @@ def _classes(node, v, infos, ranges):
 
 def _counted(node, v, infos, ranges):
     """What a loop has saved of its counters."""
-    return node.opdef.extra["counters"](node.op, _specs(node, infos)).get(node.outs.index(v))
+    return node.opdef.facts.bodies.counters(node.op, _specs(node, infos)).get(node.outs.index(v))
 
 
 _RANGES = {

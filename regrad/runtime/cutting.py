@@ -159,6 +159,5 @@ def recomputing(i, part, parts, part_of, infos):
 
 def _cheap(node):
     op = node.op
-    products = ("MatMul", "BatchMatMulV2", "Conv2D", "Conv3D", "DepthwiseConv2dNative", "MaxPool", "AvgPool")
-    plain = not op.opdef.static and not op.opdef.has_lists and not op.opdef.xla_only and not op.opdef.extra.get("has_bodies")
-    return node.pure and plain and len(node.outs) <= _FEW and op.type not in products
+    plain = not op.opdef.static and not op.opdef.has_lists and not op.opdef.xla_only and not op.opdef.facts.bodies
+    return node.pure and plain and len(node.outs) <= _FEW and op.opdef.facts.cost != "heavy"

@@ -42,7 +42,7 @@ def direct(program, runner):
     while stage is not None:
         if stage.waits or any(s.random_ops or s.body_random_ops or not s.tiny() for s in stage.segments):
             return None
-        if any(n.opdef.random or n.opdef.extra.get("has_bodies") or n.opdef.extra.get("session") for n in stage.hosts):
+        if any(n.opdef.random or n.opdef.facts.bodies or n.opdef.facts.in_session for n in stage.hosts):
             return None
         stages.append(stage)
         stage = stage.next
@@ -272,7 +272,7 @@ class _Writer:
     @staticmethod
     def _plain(op, template, refs):
         """Returns NumPy's own function of the operands, those left out that are static, where that is the lowering; or None."""
-        form = op.opdef.extra.get("numpy")
+        form = op.opdef.facts.numpy
         return form and form(op, {k: template[i] for k, i in enumerate(refs) if k in op.opdef.static})
 
     def _host(self, node, infos):

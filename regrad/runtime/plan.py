@@ -23,7 +23,6 @@ from regrad.core.traversal import body_graphs, needed, operations_within
 
 _MAX_KEYED = 4096  # elements of a tensor by whose value a program may be specialised
 _NUMBERED = re.compile(r"_\d+$")
-_SAME = {"Identity", "StopGradient"}  # what they give is the value they are given, under its number
 
 
 class Node:
@@ -94,17 +93,18 @@ class Plan:
         fixed = {t for t in fed if t.op.opdef.type not in ("Placeholder", "PlaceholderWithDefault", "FuncInput")}
         if fixed:
             self._check_repeated(fixed)
-        gives = [(n.op, n.opdef.extra["gives"](n.op)) for n in self.nodes if "gives" in n.opdef.extra]
+        waiting = [n for n in self.nodes if n.opdef.facts.waiting]
+        gives = [(n.op, n.opdef.facts.waiting.gives(n.op)) for n in waiting if n.opdef.facts.waiting.gives]
         given = {op.inputs[0] for op, _ in gives}
-        self.waiting = [n.op for n in self.nodes if "wait_first" in n.opdef.extra and n.op.inputs[0] not in given]
+        self.waiting = [n.op for n in waiting if n.opdef.facts.waiting.take and n.op.inputs[0] not in given]
         if gives and self.waiting:  # what waits for an answer to what the run gives cannot do so first
             after = _after({op for op, _ in gives}, [n.op for n in self.nodes])
             self.waiting = [op for op in self.waiting if op not in after]
         self.filling = []
         if gives and self.commits:
-            taken = {n.op.inputs[0] for n in self.nodes if "wait_first" in n.opdef.extra}
+            taken = {n.op.inputs[0] for n in waiting if n.opdef.facts.waiting.take}
             self.filling = [(op, sum(n for other, n in gives if other.inputs[0] is op.inputs[0]))
-                            for op, _ in gives if "waited_for_room" in op.opdef.extra and op.inputs[0] not in taken]
+                            for op, _ in gives if op.opdef.facts.waiting.room and op.inputs[0] not in taken]
         self.keyed, self.keyed_feeds, self.keyed_reads = self._find_keyed()
         self._assign_stages()
 
@@ -157,7 +157,7 @@ class Plan:
                 None, op, f"You must feed a value for placeholder tensor '{op.name}' with dtype {runtime_name(t.dtype)}"
                 f"{'' if t.dims is None else f' and shape {text(t.dims)}'}: run(..., feed_dict={{{op.name}: value}})."
                 f"{self._fed_later(op)}")
-        if opdef.type in _SAME:
+        if opdef.facts.passes_value == "unchanged":  # the value has the number of the operand's
             self._of_tensor.setdefault(op.outputs[0], self._value(op.inputs[0]))
             return
         written = written_variables(op)
@@ -232,7 +232,7 @@ class Plan:
             if node is None:
                 keyed.add(v)
                 continue
-            if node.host or not node.pure or node.opdef.extra.get("has_bodies"):  # what branches and loops give is not folded
+            if node.host or not node.pure or node.opdef.facts.bodies:  # what branches and loops give is not folded
                 keyed.add(v)
                 continue
             inputs = [n for i, n in enumerate(node.ins) if i not in shape_only_positions(node.op)]
@@ -338,9 +338,9 @@ def _ordered(ops):
 
 def _is_plain(opdef):
     """True for an op type whose operations compute values from values, on the host only where there are strings."""
-    extra = opdef.extra
-    return not (opdef.variable or opdef.host or opdef.writes or opdef.random or opdef.type in _SAME
-                or opdef.type in ("Placeholder", "FuncInput") or "host_if" in extra or extra.get("has_bodies"))
+    facts = opdef.facts
+    return not (opdef.variable or opdef.host or opdef.writes or opdef.random or facts.passes_value == "unchanged"
+                or opdef.type in ("Placeholder", "FuncInput") or facts.host_if or facts.bodies)
 
 
 def written_variables(op):
@@ -353,7 +353,7 @@ def written_variables(op):
                 raise InvalidArgumentError(None, op, f"{op.type} needs a variable as input {i}, got {op.inputs[i].name}.")
             found.append(variable)
         return tuple(found)
-    if op.opdef.extra.get("has_bodies"):
+    if op.opdef.facts.bodies:
         found = {}
         for graph in body_graphs(op):
             for inner in _wanted_in(graph):
@@ -378,7 +378,7 @@ def needs_host(op):
 
 def host_needed(op):
     """True when the operation runs on the host: declared so, touching strings, or holding a body that must."""
-    if op.opdef.host or op.opdef.extra.get("host_if", _never)(op):
+    if op.opdef.host or (op.opdef.facts.host_if or _never)(op):
         return True
     for t in op.outputs:
         if t.dtype._kind in "so":
@@ -403,13 +403,9 @@ def _never(op):
     return False
 
 
-def _nothing(op):
-    return ()
-
-
 def static_positions(op):
     """Returns indices into the flat inputs of the operands that the lowering must know."""
-    if op.opdef.extra.get("has_bodies"):
+    if op.opdef.facts.bodies:
         return _body_static_positions(op)
     return _flat_positions(op, op.opdef.static)
 
@@ -430,13 +426,13 @@ def _body_static_positions(op):
         return ()
     offset, loop_vars = body_layout(op)
     needed = {offset + i for graph in body_graphs(op) for i in body_plan(graph).keyed_feeds}
-    return tuple(sorted(needed.union(op.opdef.extra.get("more_static", _nothing)(op))))
+    return tuple(sorted(needed.union(op.opdef.facts.bodies.static(op))))
 
 
 def body_layout(op):
     """Returns (how many inputs come before those passed to the bodies, how many of these are loop variables)."""
-    extra = op.opdef.extra
-    return extra.get("body_offset", 0), extra["loop_vars"](op) if "loop_vars" in extra else 0
+    bodies = op.opdef.facts.bodies
+    return (bodies.offset, bodies.loop_vars(op)) if bodies else (0, 0)
 
 
 def shape_only_positions(op):

@@ -178,7 +178,7 @@ class Stage:
             dims = spec.dims
             if not fully_known(dims) and i < len(outputs) and fully_known(outputs[i].dims):
                 dims = outputs[i].dims
-            if not fully_known(dims) and "dims" in op.opdef.extra:
+            if not fully_known(dims) and op.opdef.facts.bodies:
                 inner = inner or self._inner_dims(op, inputs)
                 dims = inner[i] if i < len(outputs) else dims
             if not fully_known(dims):
@@ -198,7 +198,7 @@ class Stage:
     def _inner_dims(self, op, inputs):
         """Returns the dims of what a branch or loop gives, as its bodies' shape rules tell; None for those that they do not."""
         try:
-            return op.opdef.extra["dims"](op, inputs, body_dims) or [None] * len(op.outputs)
+            return op.opdef.facts.bodies.dims(op, inputs, body_dims) or [None] * len(op.outputs)
         except (InvalidArgumentError, ValueError):  # a branch that is not taken may not fit the shapes of this run
             return [None] * len(op.outputs)
 
@@ -224,7 +224,7 @@ class Stage:
     def _folded(self, node):
         """Computes a node of known inputs now; True when that was possible and the result is worth keeping."""
         opdef, infos = node.opdef, self.infos
-        if not node.pure or opdef.xla_only or opdef.extra.get("has_bodies"):
+        if not node.pure or opdef.xla_only or opdef.facts.bodies:
             return False
         shape_only = shape_only_positions(node.op) if opdef.shape_only else ()
         for position, v in enumerate(node.ins):
@@ -300,7 +300,7 @@ class Stage:
     def _host_specs(self, node):
         op = node.op
         inputs = [self.infos[v] if v >= 0 else None for v in node.ins]
-        if any(i is None for i in inputs) or op.opdef.extra.get("has_bodies") or node.written:
+        if any(i is None for i in inputs) or op.opdef.facts.bodies or node.written:
             outputs = [Spec(t.dims, t.dtype) for t in op.outputs]
             return outputs + [Spec(v.outputs[0].dims, v.outputs[0].dtype) for v in node.written]
         return list(self._inferred(op, inputs))
@@ -391,7 +391,7 @@ class Stage:
 
         Variables that are replaced as a whole are as fast replaced by others.
         """
-        written = [self.infos[n.ins[i]] for n in nodes for i in n.opdef.extra.get("rows_of", ()) if i in n.opdef.writes]
+        written = [self.infos[n.ins[i]] for n in nodes for i in n.opdef.facts.rows_of if i in n.opdef.writes]
         if sum(size_of(i.dims) * i.dtype.size for i in written) < _LARGE or not self._replaced():
             return [nodes]
         producer = {v: n for n in nodes for v in n.outs}
@@ -527,7 +527,7 @@ class Uncut(Segment):
 
 def _choosing(nodes):
     """Returns the values that choose a branch in which numbers are drawn: the session asks which it was."""
-    return [n.ins[0] for n in nodes if "taken" in n.opdef.extra and random_ops_inside(n.op)]
+    return [n.ins[0] for n in nodes if n.opdef.facts.bodies and n.opdef.facts.bodies.taken and random_ops_inside(n.op)]
 
 
 def _live(nodes, outside):
@@ -549,4 +549,4 @@ def _unlike(segments):
 
 def _unread(plan, v):
     """True when only ops that take uninitialised variables read value `v`."""
-    return v not in plan.fetches and all(n.opdef.extra.get("uninitialized_ok") for n in plan.nodes if v in n.ins)
+    return v not in plan.fetches and all(n.opdef.facts.uninitialized_ok for n in plan.nodes if v in n.ins)

@@ -4,6 +4,7 @@ What the graph holds stays as it is: a rewritten node has an operation of its ow
 replaces and is in no graph.
 """
 
+from regrad.core.facts import Facts, Product
 from regrad.core.opdef import Known, OpDef, Spec
 from regrad.core.operation import Operation
 from regrad.core.shapes import size_of
@@ -33,7 +34,7 @@ def rewritten(nodes, infos, outside):
     for n in reversed(nodes):
         if n.op.type in ("Split", "SplitV"):
             replaced[n] = _part_of_product(n, producer, users, infos) or n
-        elif "by_product" in n.opdef.extra:
+        elif n.opdef.facts.by_product:
             replaced[n] = _step_by_product(n, producer, users, infos) or n
         elif several and n.op.type in _SUMS and n not in parts:
             replaced[n] = _sum_of_products(n, producer, users, infos, parts) or n
@@ -89,9 +90,15 @@ def _products_infer(x, y, rest, *, transpose_x, transpose_y):
     return Spec((x[0].dims[1 if transpose_x[0] else 0], y[0].dims[0 if transpose_y[0] else 1]), x[0].dtype)
 
 
+def _multiply_adds(op, dims, made):
+    rows = size_of(op.outputs[0].dims[:1]) or 1
+    return sum(size_of(d) for d in dims[:op.groups[0]]) * made // rows
+
+
 products_op = OpDef("SumOfProducts", "x: N*T, y: N*T, rest: M*T", _products_infer, _products_lower,
                     attrs={"transpose_x": (), "transpose_y": ()}, types={}, stateful=False, host=False, static=(), writes=(),
-                    reads=True, xla_only=False, shape_only=(), partial=False, variable=False, random=False, single=True)
+                    reads=True, xla_only=False, shape_only=(), partial=False, variable=False, random=False, single=True,
+                    facts=Facts(cost="heavy", product=Product(multiply_adds=_multiply_adds)))
 
 
 def _sum_of_products(node, producer, users, infos, parts):
@@ -206,10 +213,14 @@ def _part_infer(x, y, *, transpose_a, transpose_b, axis, start, stop):
     return Spec(tuple(dims), x.dtype)
 
 
+def _part_multiply_adds(op, dims, made):
+    return made * dims[0][0 if op.attrs["transpose_a"] else 1]
+
+
 part_op = OpDef("PartOfProduct", "x, y", _part_infer, _part_lower,
                 attrs={"transpose_a": False, "transpose_b": False, "axis": 1, "start": 0, "stop": 0}, types={}, stateful=False,
                 host=False, static=(), writes=(), reads=True, xla_only=False, shape_only=(), partial=False, variable=False,
-                random=False, single=True)
+                random=False, single=True, facts=Facts(cost="heavy", product=Product(multiply_adds=_part_multiply_adds)))
 
 
 def _part_of_product(node, producer, users, infos):
@@ -236,7 +247,7 @@ _MOST_TERMS = 2_048  # a longer product takes long enough for its result's way t
 
 def _step_by_product(node, producer, users, infos):
     """Returns a node that computes an optimizer's step and its gradient as one; None where something else reads that."""
-    opdef = node.opdef.extra["by_product"]
+    opdef = node.opdef.facts.by_product
     at = next(i for i, arg in enumerate(opdef.args) if arg.name == "x")
     v = node.ins[at]
     made = producer.get(v)

@@ -336,28 +336,28 @@ class Runner:
                     value = info.array
                 elif position in shape_only and info is not None:
                     value = ShapeOf(info.dims, info.dtype.as_numpy_dtype)
-                elif not opdef.extra.get("uninitialized_ok"):
+                elif not opdef.facts.uninitialized_ok:
                     raise self._missing(v)
-            if value is not None and type(value) is not ShapeOf and not opdef.extra.get("has_bodies"):
+            if value is not None and type(value) is not ShapeOf and not opdef.facts.bodies:
                 value = as_array(value)
             operands.append(value)
         backend = HOST
         if opdef.random:
             operands.insert(0, self.session.seeds([op], [random_blocks(op, op.outputs)], drawn)[0])
             operands = [operands[0], *op_arguments(op, operands[1:])]
-        elif not opdef.extra.get("has_bodies"):
+        elif not opdef.facts.bodies:
             operands = op_arguments(op, operands)
         else:
             backend = HostBodies(self.session, node, operands)
             operands = op_arguments(op, operands)
-        if opdef.extra.get("session"):  # it keeps something in the session
+        if opdef.facts.in_session:  # it keeps something in the session
             operands = [self.session, *operands]
         try:
             result = opdef.lower(backend, *operands, **declared_attrs(op))
         except Exception as error:
             explained(error, op, "running")
             raise
-        if node.written and opdef.extra.get("has_bodies"):
+        if node.written and opdef.facts.bodies:
             result = result if isinstance(result, (tuple, list)) else (result,)
             result = (*result, *backend.final_versions())
         result = results_of_host(op, result)

@@ -96,7 +96,7 @@ class Segment:
         self.random_blocks = [random_blocks(n.op, [infos[v] for v in n.outs]) for n in nodes if n.opdef.random]
         self.branch_draws = []
         for n in nodes:
-            if n.opdef.extra.get("has_bodies"):
+            if n.opdef.facts.bodies:
                 self._draws_inside(n, infos)
         self._begin()
         self._infos = infos
@@ -117,7 +117,7 @@ class Segment:
         drawn, chooses = branch_draws(node, infos) if inside else {}, node.ins[0]
         self.body_random_ops += inside
         if isinstance(infos[chooses], Known):
-            taken = node.opdef.extra["taken"](node.op, infos[chooses].array) if drawn else None
+            taken = node.opdef.facts.bodies.taken(node.op, infos[chooses].array) if drawn else None
             self.random_blocks += [drawn[op][1] * (drawn[op][0] == taken) if op in drawn else _BODY_BLOCKS for op in inside]
         else:
             self.random_blocks += [0 if op in drawn else _BODY_BLOCKS for op in inside]
@@ -187,7 +187,7 @@ class Segment:
                 made[v] = slot()
                 outs.append(made[v])
             bodies = ()
-            if opdef.extra.get("has_bodies"):
+            if opdef.facts.bodies:
                 self.has_bodies = True
                 bodies = ([infos[v].dims for v in node.outs],)
             self.steps.append((op, lowering(op), tuple(args), op.groups, tuple(outs), values, bodies, declared_attrs(op),
@@ -299,9 +299,9 @@ class Segment:
                     results += taken
                     if taken > largest:
                         largest, self._largest = taken, (node.op, infos[v])
-                if node.opdef.extra.get("free"):
+                if node.opdef.facts.cost == "free":
                     continue
-                rows_of = node.opdef.extra.get("rows_of", ())
+                rows_of = node.opdef.facts.rows_of
                 for i, v in enumerate(node.ins):
                     if v < 0 or i in rows_of and i not in node.opdef.writes:
                         continue
@@ -330,7 +330,7 @@ class Segment:
         Where nobody knows how often a body runs, the segment is not NumPy's.
         """
         cost = n_products = 0
-        n_bodies = sum(bool(n.opdef.extra.get("has_bodies")) for n in self.nodes)
+        n_bodies = sum(n.opdef.facts.bodies is not None for n in self.nodes)
         parts, known = self._inside(infos)
         self.portable = self.portable and known
         for part, times in parts:
@@ -404,7 +404,7 @@ class Segment:
         bit = 1
         for op, _, refs, _, outs, *_ in self.steps:
             needed = functools.reduce(operator.or_, [needs[i] for i in refs], 0)
-            if op.type.startswith(_OF_PRODUCTS):
+            if op.opdef.facts.product and not op.opdef.writes:
                 for i in refs:
                     products.setdefault(i, []).append((bit, outs[0]))
                 needed |= bit
@@ -482,7 +482,7 @@ class Segment:
         """Returns how many steps follow from one another at most without a product between, across which XLA fuses nothing."""
         length = [0] * len(self.template)
         for op, _, refs, _, outs, *_ in self.steps:
-            reached = 0 if op.type.startswith(_OF_PRODUCTS) else 1 + max((length[i] for i in refs), default=0)
+            reached = 0 if op.opdef.facts.product else 1 + max((length[i] for i in refs), default=0)
             for i in outs:
                 length[i] = reached
         return max(length, default=0)
@@ -718,11 +718,11 @@ def _inner(node, infos):
     """Returns [(segment of a branch or body, how often it runs)] of an operation; None where nobody knows how often."""
     from regrad.runtime.bodies import body_dims, body_stage
 
-    if not node.opdef.extra.get("has_bodies"):
+    if not node.opdef.facts.bodies:
         return []
     specs = [infos[v] if v >= 0 else None for v in node.ins]
     try:
-        calls = node.opdef.extra["calls"](node.op, specs, body_dims)
+        calls = node.opdef.facts.bodies.calls(node.op, specs, body_dims)
         return calls and [(part, times) for graph, specs, times in calls for part in body_stage(graph, specs).segments]
     except (InvalidArgumentError, ValueError):
         return None  # a branch that is not taken may not fit the shapes of this run: its lowering knows what to do
@@ -788,7 +788,7 @@ def _take(steps, b, env, body_seeds, stages=None, freed=None, readers=None):
             b.readers = [env[i] for k in op.opdef.writes for i in readers.get(refs[k], ())]
         if groups is not None:
             operands = _grouped(op, operands)
-        if overwriting and "rows_of" in op.opdef.extra:
+        if overwriting and op.opdef.facts.rows_of:
             b.look(env, [i for k, i in enumerate(refs) if k in op.opdef.writes and i in freed[at]])
         try:
             if wrap and op.opdef.writes:
@@ -872,8 +872,8 @@ def explained(error, op, doing):
 
     An error of the user's own code stays what it is, with a note; so does one that is explained already.
     """
-    extra = op.opdef.extra
-    if not (extra.get("user_code") or extra.get("has_bodies")):
+    facts = op.opdef.facts
+    if not (facts.user_code or facts.bodies):
         if type(error).__name__ in _NO_VALUE:
             raise InvalidArgumentError(
                 None, op, f"{op.type}: its lowering asks for the value of an array, as `if`, int() or NumPy do, and there is "
@@ -928,7 +928,7 @@ def _crossing(made_at, last_use, n):
 
 def random_blocks(op, outputs):
     """Returns how many blocks of its stream a random op takes in a run, its outputs being of the given shapes."""
-    blocks = op.opdef.extra.get("blocks")
+    blocks = op.opdef.facts.blocks
     if blocks is None:
         return 1
     return blocks(op.attrs, *(o.dims for o in outputs)) if all(fully_known(o.dims) for o in outputs) else _BODY_BLOCKS
@@ -941,7 +941,7 @@ def branch_draws(node, infos):
     """
     from regrad.runtime.bodies import body_plan, body_stage
 
-    if "taken" not in node.opdef.extra:
+    if not node.opdef.facts.bodies.taken:
         return {}
     found = {}
     for branch, graph in enumerate(node.op.attrs["branches"]):
@@ -967,9 +967,9 @@ def numpy_can(op):
     """True when NumPy has what the operation needs, in its branches and bodies too."""
     if op.opdef.xla_only:
         return False
-    if not op.opdef.extra.get("has_bodies"):
+    if not op.opdef.facts.bodies:
         return True
-    return "calls" in op.opdef.extra and all(numpy_can(inner) for graph in body_graphs(op) for inner in graph._ops)
+    return all(numpy_can(inner) for graph in body_graphs(op) for inner in graph._ops)
 
 
 def _with_bodies(b, seeds, op, stages):
@@ -987,7 +987,7 @@ def fitting(op, result, dims):
     from regrad.runtime.bodies import MustRunOnHost
 
     result = list(result) if isinstance(result, (tuple, list)) else [result]
-    saved, unsettled = op.opdef.extra["saved_from"](op), op.opdef.extra.get("unsettled")
+    saved, unsettled = op.opdef.facts.bodies.saved_from(op), op.opdef.facts.bodies.unsettled
     for i, (r, wanted) in enumerate(zip(result, dims)):
         if np.shape(r) != tuple(wanted):
             if i < saved and not (unsettled and unsettled(np.shape(r))):
@@ -1001,30 +1001,16 @@ _NS_PER_CALL = 3_000  # what NumPy takes for an operation of nothing
 _NS_PER_PRODUCT = 0.03  # multiply-and-add in a matrix product; three times that in NumPy's convolution, half of it in oneDNN's
 
 
-_OF_PRODUCTS = ("MatMul", "BatchMatMul", "PartOfProduct", "SumOfProducts", "Conv2D", "Conv3D")  # how their types begin
-
-
 def _products(op, ins, infos, out):
-    """Returns how many products of numbers an op adds up, those of a convolution weighed."""
-    kind = op.opdef.type
-    if kind.endswith("ByProduct"):  # of x' y, an optimizer's step
-        return size_of(infos[ins[0]].dims) * infos[next(v for arg, v in zip(op.opdef.args, ins) if arg.name == "x")].dims[0]
-    if not kind.startswith(_OF_PRODUCTS):
+    """Returns how many multiply-adds an op takes, those of a convolution weighed, where it makes `out` elements."""
+    product = op.opdef.facts.product
+    if product is None:
         return 0
-    dims = [infos[v].dims for v in ins]
-    if kind == "SumOfProducts":
-        return sum(size_of(d) for d in dims[:op.groups[0]]) * out // max(size_of(op.outputs[0].dims[:1]) or 1, 1)
-    if not kind.startswith("Conv"):
-        transposed = op.attrs.get("transpose_a") or op.attrs.get("adj_x")
-        return out * dims[0][-2 if transposed else -1] if dims[0] else 0
-    # Every element on the output's side meets a filter for its channel.
-    image = dims[2] if "Backprop" in kind else None
-    taps = op.outputs[0].dims if kind.endswith(("Filter", "FilterV2")) else dims[1]
-    if taps is not None and all(taps) and len(taps) > 2:
-        products = (size_of(image) if image is not None else out) * size_of(taps) // taps[-1]
-        fast = onednn.fast(HOST, onednn.FORWARD, op.outputs[0].dtype.as_numpy_dtype, products)
-        return products // 2 if fast else 3 * products
-    return 0
+    found = product.multiply_adds(op, [infos[v].dims for v in ins], out)
+    if not product.convolution:
+        return found
+    fast = onednn.fast(HOST, onednn.FORWARD, op.outputs[0].dtype.as_numpy_dtype, found)
+    return found // 2 if fast else 3 * found
 
 
 def _inlined(array):
@@ -1034,7 +1020,7 @@ def _inlined(array):
 
 def _positions(op):
     opdef = op.opdef
-    if not opdef.static and not opdef.shape_only and "has_bodies" not in opdef.extra:
+    if not opdef.static and not opdef.shape_only and opdef.facts.bodies is None:
         return (), ()
     from regrad.runtime.plan import shape_only_positions, static_positions
 

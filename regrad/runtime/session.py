@@ -285,7 +285,7 @@ class Session(Shown):
             if random.draws_as in drawn:
                 continue
             random = random.draws_as or random
-            if op.opdef.extra["taken"](op, value) == branch:
+            if op.opdef.facts.bodies.taken(op, value) == branch:
                 self._random_blocks[random] = self._random_blocks.get(random, 0) + blocks & 0xFFFFFFFFFFFFFFFF
 
     def restart(self, ops):
@@ -296,8 +296,8 @@ class Session(Shown):
     def _wait_first(self, plan):
         """Lets operations that wait for other threads do so before the run looks at anything: no lock is held meanwhile."""
         for op in plan.waiting:
-            op.opdef.extra["wait_first"](self, op)
-        while plan.filling and any(op.opdef.extra["waited_for_room"](self, op, n) for op, n in plan.filling):
+            op.opdef.facts.waiting.take(self, op)
+        while plan.filling and any(op.opdef.facts.waiting.room(self, op, n) for op, n in plan.filling):
             pass  # while one waited, what another had found may have gone
 
     def wait(self):

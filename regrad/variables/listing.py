@@ -108,7 +108,7 @@ reportuninitialized_op = define_op(
     "ReportUninitializedVariables", "refs: [T]", attrs={"names": ()}, stateful=True, host=True,
     infer=lambda refs, *, names: Spec((None,), dtypes.string),
     lower=lambda b, refs, *, names: np.array([n for n, r in zip(names, refs) if r is None], object))
-reportuninitialized_op.extra["uninitialized_ok"] = True
+reportuninitialized_op.declare(uninitialized_ok=True)
 
 
 def report_uninitialized_variables(var_list=None, name="report_uninitialized_variables"):
@@ -126,7 +126,7 @@ def _assert_initialized(b, refs, *, names):
 
 assertinitialized_op = define_op("AssertVariablesInitialized", "refs: [T]", attrs={"names": ()}, stateful=True, host=True,
                                  infer=lambda refs, *, names: [], lower=_assert_initialized)
-assertinitialized_op.extra["uninitialized_ok"] = True
+assertinitialized_op.declare(uninitialized_ok=True)
 
 
 def assert_variables_initialized(var_list=None):

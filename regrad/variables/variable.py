@@ -539,7 +539,7 @@ def _initialized_value_infer(ref, value):
 
 initializedvalue_op = define_op("InitializedValue", "ref: T, value: T", infer=_initialized_value_infer, stateful=True,
                                 host=True, lower=lambda b, ref, value: value if ref is None else ref)
-initializedvalue_op.extra["uninitialized_ok"] = True
+initializedvalue_op.declare(uninitialized_ok=True)
 
 
 @RegisterGradient("InitializedValue")
