@@ -6,6 +6,7 @@
 # make pages   write docs/ops.md again, from the code and the test tables
 # make fuzz    try changed files on every reader of files  (ARGS="bundle --count 10000 --seconds 60 --seed 7")
 # make mutation  try a sample of small faults in the gradients: how many do the tests notice?
+# make interrupts  Ctrl-C and kill -9 at random moments: is anything lost?    (ARGS="save 100" for one of them)
 # make clean   remove everything these targets made
 #
 # Each target makes the environment it needs, and makes it again when pyproject.toml or a C file has changed.
@@ -15,7 +16,7 @@ ARGS   ?=
 RUN    := .venv/bin/python
 ORACLE := .oracle/bin/python
 
-.PHONY: demo test lint bench oracle pages fuzz mutation clean
+.PHONY: demo test lint bench oracle pages fuzz interrupts mutation clean
 .DELETE_ON_ERROR:
 
 demo: .venv/ready
@@ -47,6 +48,9 @@ pages: .venv/ready
 
 fuzz: .venv/ready
 	nice $(RUN) tests/fuzz.py $(ARGS)
+
+interrupts: .venv/ready
+	$(RUN) tests/interrupts.py $(or $(ARGS),all)
 
 mutation: .venv/ready
 	$(RUN) -m pip install --quiet 'cosmic-ray==8.*'

@@ -315,6 +315,14 @@ def test_at_every_system_call(way):
     assert [line.rpartition(":")[0] for line in done.stdout.splitlines()] == list(WRITERS), done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("what", ["save 4", "export 4", "events 4", "kill 2"])
+def test_at_random_moments(what):
+    """A sample of what `make interrupts` does."""
+    harness = pathlib.Path(__file__).parent.parent / "interrupts.py"
+    done = subprocess.run([sys.executable, harness, *what.split()], capture_output=True, text=True, timeout=300)
+    assert done.stdout.endswith("nothing lost\n"), done.stdout + done.stderr
+
+
 # -- several writers, and other places ---------------------------------------------------------------------------
 def test_threads_and_readers_share_a_prefix(tmp_path):
     """Four threads save other values each; whoever restores finds one's, all of them; nothing is left behind."""
