@@ -153,7 +153,7 @@ def in_loop_of_branch(build, x, good):
 
 
 INSIDE = in_branch, in_loop, in_map, in_branch_of_map, in_loop_of_branch
-KINDS = "gather", "labels", "x[i]", "TensorArray.read", "floordiv", "cholesky", "self_adjoint_eig"
+KINDS = "gather", "x[i]", "TensorArray.read", "floordiv", "cholesky"
 PLACES = [*((name, alone) for name in ROWS), *((name, place) for place in INSIDE for name in KINDS)]
 
 
@@ -248,9 +248,9 @@ def test_gradients_of_loops_and_second_parts_are_looked_at(compiling):
 
 def test_what_stands_in_a_long_program_is_looked_at(compiling, monkeypatch):
     """In calls that XLA does not inline, in steps that repeat themselves as a loop, and in equal segments as one."""
-    ids, x = tf.placeholder(tf.float32, [40]), tf.get_variable("x", initializer=np.ones((5, 5), np.float32))
+    ids, x = tf.placeholder(tf.float32, [20]), tf.get_variable("x", initializer=np.ones((5, 5), np.float32))
     h = x
-    for t in range(40):
+    for t in range(20):
         h = tf.tanh(tf.matmul(h, x)) + tf.gather(x, whole(ids[t]) + tf.range(1)) * 0.1 + 0.1
     loss = tf.reduce_sum(h)
     dx = tf.gradients(loss, x)[0]
@@ -259,8 +259,8 @@ def test_what_stands_in_a_long_program_is_looked_at(compiling, monkeypatch):
             monkeypatch.setattr(tf.config, name, value)
         with tf.Session() as session:
             session.run(x.initializer)
-            good, bad = np.zeros(40), np.zeros(40)
-            bad[33] = 5
+            good, bad = np.zeros(20), np.zeros(20)
+            bad[13] = 5
             expected = session.run(dx, {ids: good})
             with pytest.raises(tf.errors.InvalidArgumentError, match=r"indices\[0\] = 5 is not in \[0, 5\)"):
                 session.run(dx, {ids: bad})
