@@ -1,5 +1,6 @@
 # make demo    train the domain-adversarial digit reader; prints a table, writes a picture
 # make test    all tests, in two processes               (ARGS="-k matmul" to choose)
+# make test-slow  what `make test` leaves out: each row of the op tables compiled alone, as sessions do (an hour)
 # make lint    ruff and mypy
 # make bench   side by side with TensorFlow, PyTorch and JAX  (ARGS="--quick" for a short look)
 # make oracle  record again what TensorFlow answers: programs, layers and optimizers, every row of the op tables
@@ -16,7 +17,7 @@ ARGS   ?=
 RUN    := .venv/bin/python
 ORACLE := .oracle/bin/python
 
-.PHONY: demo test lint bench oracle pages fuzz interrupts mutation clean
+.PHONY: demo test test-slow lint bench oracle pages fuzz interrupts mutation clean
 .DELETE_ON_ERROR:
 
 demo: .venv/ready
@@ -24,6 +25,9 @@ demo: .venv/ready
 
 test: .venv/ready
 	$(RUN) -m pytest -n 2 $(ARGS)
+
+test-slow: .venv/ready
+	$(RUN) -m pytest -n 2 -m slow $(ARGS)
 
 lint: .venv/ready
 	$(RUN) -m ruff check .
@@ -34,10 +38,11 @@ bench: .venv/ready
 	-$(RUN) benchmarks/setup.py
 	$(RUN) benchmarks/run.py $(ARGS)
 
-oracle: .oracle/ready
+oracle: .oracle/ready .venv/ready
 	$(ORACLE) tests/programs/record.py $(ARGS)
 	$(ORACLE) tests/recorded.py $(notdir $(patsubst %/recorded.py,%,$(wildcard tests/*/recorded.py)))
 	$(ORACLE) tests/oracle.py
+	$(RUN) tests/bounds.py
 	$(ORACLE) tests/autodiff/random_programs.py
 	$(ORACLE) tests/saved/record.py
 

@@ -4,6 +4,7 @@ The interpreter calls the lowerings one by one, as a compiled segment does, and 
 shape rule promised: before the run (static shapes as far as they were known) and at run time (all shapes known).
 """
 
+import contextlib
 import warnings
 
 import numpy as np
@@ -20,8 +21,10 @@ from regrad.core.operation import Tensor, op_arguments
 from regrad.core.shapes import compatible
 from regrad.ops.array import placeholder
 from regrad.ops.vjp import linear_vjp, lowering_vjp
+from regrad.runtime import config
 from regrad.runtime.plan import needs_host, shape_only_positions, static_positions
-from regrad.runtime.segment import ShapeOf, freeze
+from regrad.runtime.segment import ShapeOf
+from regrad.runtime.session import Session
 from tests import oracle
 from tests.cases import random_like
 from tests.oracle import dims_for
@@ -51,11 +54,10 @@ def needed(tensors):
     return sorted(seen, key=lambda op: op.id)
 
 
-def evaluate(b, fetches, feeds, seen=None):
+def evaluate(b, fetches, feeds):
     """Returns the values of `fetches` computed by backend `b`.
 
-    What depends on no tracer is computed with NumPy, as the runtime folds it: shapes, and what is made of them. `seen`
-    collects what was computed: op types with their attributes and the kinds of shapes and dtypes they met.
+    What depends on no tracer is computed with NumPy, as the runtime folds it: shapes, and what is made of them.
     """
     env = dict(feeds)
     for op in needed(fetches):
@@ -92,17 +94,9 @@ def evaluate(b, fetches, feeds, seen=None):
             raise
         results = result if isinstance(result, (tuple, list)) else (result,)
         check_specs(op, results, statics, [env[t] for t in op.inputs])
-        if seen is not None and op.type not in ("Const", "Placeholder"):
-            seen.add((op.type, op.groups, tuple((k, freeze(v)) for k, v in attrs.items()),
-                      tuple(_shape_kind(env[t], i in statics) for i, t in enumerate(op.inputs))))
         for t, r in zip(op.outputs, results):
             env[t] = np.asarray(r) if backend.is_host else r
     return [env[t] for t in fetches]
-
-
-def _shape_kind(x, static):
-    """What a compiled lowering may depend on: dtype, and which sizes are 0 and 1; for a static operand its value."""
-    return freeze(x) if static else (str(x.dtype), tuple(d if d < 2 else 2 for d in x.shape))
 
 
 def check_specs(op, results, statics, values):
@@ -131,18 +125,18 @@ def xla():
     return XLA
 
 
-# What is tested is what a lowering says, not how well XLA's code generator writes it: with these options XLA compiles the same
-# program in a quarter of the time. `Compiled` and all sessions compile with full optimisation.
+# For derivatives of second and third order, and what they are compared with: with these XLA compiles the same program in
+# a quarter of the time. Values and first derivatives are computed with the options that are shipped, too (`run_sessions`).
 QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 
 
-def compiled(function, *arguments):
-    """Returns `function` compiled by XLA, quickly, for arrays like `arguments`."""
+def compiled(function, *arguments, quick=True):
+    """Returns `function` compiled by XLA for arrays like `arguments`: quickly, or as sessions compile."""
     import jax
 
     lowered = jax.jit(function).lower(*arguments)
     try:
-        return lowered.compile(compiler_options=QUICK)
+        return lowered.compile(compiler_options=QUICK if quick else config.compiler_options(config.apart_ops))
     except jax.errors.JaxRuntimeError:  # another XLA may not know an option
         return lowered.compile()
 
@@ -178,14 +172,17 @@ class Built:
     their inputs, the incoming gradient among them.
     """
 
-    def __init__(self, row, arrays, known, order, output_shapes=None, graph=None):
+    def __init__(self, row, arrays, known, order, output_shapes=None, graph=None, through=None):
+        """Args: graph: where to build it. through: what every floating tensor goes through, on its way in and out."""
         self.row = row
         self.graph = graph or Graph()
         self.seeds, self.levels, self.seed_shapes = [], [], []
         with self.graph.as_default():
             self.inputs = [placeholder(as_dtype(x.dtype), dims_for(x.shape, known)) for x in arrays]
-            out = row.build(*self.inputs, **row.kwargs)
+            out = row.build(*(through(x) if through else x for x in self.inputs), **row.kwargs)
             self.outputs = [convert_to_tensor(t) for t in (out if isinstance(out, (list, tuple)) else [out])]
+            if through:
+                self.outputs = [through(t) for t in self.outputs]
             if not order:
                 return
             wrt = row.differentiable(arrays)
@@ -265,6 +262,7 @@ class Measured:
         self.error = None
         self.xla_error = None
         self.xla = None
+        self.session = []  # what sessions gave: (how, dtype, outputs, gradients), or an exception
         try:
             self._prepare()
         except Exception as error:  # the row's own test reports it
@@ -293,8 +291,7 @@ class Measured:
                    for i, x in enumerate(self.arrays)]
         self.dw = [[random_like(w.shape, w.dtype, rng) for w in level] for level in self.weights]
         self.on_host = {k: built.on_host() for k, built in self.built.items()}
-        self.seen = set()
-        self.host = {k: built.grouped(evaluate(HOST, built.fetches(), built.feeds(self.arrays, self.weights), self.seen))
+        self.host = {k: built.grouped(evaluate(HOST, built.fetches(), built.feeds(self.arrays, self.weights)))
                      for k, built in self.built.items() if self.on_host[k]}
         self.low = {}
         for name in case.dtypes:
@@ -308,7 +305,7 @@ class Measured:
                             else random_like(s, np.float32, rng).astype(np.float32)
                             for s, t in zip(built.seed_shapes[0], built.seeds[0])]]
             feeds = built.feeds(arrays, weights)
-            host = built.grouped(evaluate(HOST, built.fetches(), feeds, self.seen)) if built.on_host() else None
+            host = built.grouped(evaluate(HOST, built.fetches(), feeds)) if built.on_host() else None
             self.low[name] = arrays, weights, built, host
 
     def _shapes(self, forward):
@@ -330,15 +327,10 @@ class Measured:
 
     # -- by XLA ---------------------------------------------------------------------------------
 
-    def wants_xla(self, compiled=frozenset()):
-        """True when the row needs a compiler, or holds something that was not compiled for an earlier row."""
-        if self.error is not None or self.host_only:
-            return False
-        return not all(self.on_host.values()) or not self.seen <= compiled
-
     def arguments(self):
         """Returns the arrays that a compiled batch takes for this row."""
-        return [self.arrays, self.weights, self.dx, self.dw, [(a, w) for a, w, _, _ in self.low.values()]]
+        low = [(a, w) for name, (a, w, _, _) in self.low.items() if name != "float32"]  # that is what `run_sessions` compiles
+        return [self.arrays, self.weights, self.dx, self.dw, low]
 
     def trace(self, args):
         """Returns everything XLA is to compute for this row, on tracers `args`."""
@@ -349,11 +341,13 @@ class Measured:
                 continue
             built = self.built[known]
             out[known] = evaluate(xla(), built.fetches(), built.feeds(self._with_keyed(built, arrays), weights))
-        out["low"] = []
-        for (low_arrays, low_weights), (cast, _, built, _) in zip(low, self.low.values()):
+        out["low"] = {}
+        names = [name for name in self.low if name != "float32"]
+        for (low_arrays, low_weights), name in zip(low, names):
+            cast, _, built, _ = self.low[name]
             keyed = built.keyed_inputs()
             low_arrays = [c if i in keyed else a for i, (a, c) in enumerate(zip(low_arrays, cast))]
-            out["low"].append(evaluate(xla(), built.fetches(), built.feeds(low_arrays, low_weights)))
+            out["low"][name] = evaluate(xla(), built.fetches(), built.feeds(low_arrays, low_weights))
         # A rule that is JAX's own derivative need not be compared with it.
         borrowed = self.order and gradient_registry.find(self.case.op_type).function in (lowering_vjp, linear_vjp)
         out["jvp"] = self._jvps(arrays, weights, dx, dw) if self.order and self.case.jax and not borrowed else []
@@ -407,16 +401,9 @@ def shifted(args, h):
 STEP = 5e-6
 
 
-_compiled: set = set()
-
-
 def measure(rows):
-    """Measures rows by XLA, as far as they hold something that no earlier row had compiled."""
-    chosen = []
-    for r in rows:
-        if r.wants_xla(_compiled):
-            chosen.append(r)
-            _compiled.update(r.seen)
+    """Measures rows by XLA, whichever others there are: all that a compiler computes."""
+    chosen = [r for r in rows if r.error is None and not r.host_only]
     for i in range(0, len(chosen), BATCH):
         measure_batch(chosen[i:i + BATCH])
 
@@ -470,6 +457,71 @@ def abstract(built, arrays):
         return jax.eval_shape(run, *arrays)
 
 
+# -- through sessions ---------------------------------------------------------------------------------
+
+TOGETHER = 24  # rows that are one program
+
+
+def run_sessions(rows):
+    """Runs rows as users' programs: many in one graph, by NumPy and then compiled with the options that are shipped.
+
+    What each row takes and gives goes through a product with a number that is fed, 1: so XLA fuses the row's operations with
+    others, which they are not when they stand alone.
+    """
+    chosen = [r for r in rows if r.error is None]
+    for i in range(0, len(chosen), TOGETHER):
+        _together(chosen[i:i + TOGETHER])
+
+
+def _together(rows):
+    graph, parts, ones = Graph(), [], {}
+
+    def through(t):
+        if t.dtype._kind not in "fc":
+            return t
+        if t.dtype not in ones:
+            with graph.as_default():
+                ones[t.dtype] = placeholder(t.dtype, ())
+        return t * ones[t.dtype]
+
+    try:
+        for row in rows:
+            dtypes = [n for n in row.low if n == "float32"]
+            for name in ("", *dtypes):
+                arrays, weights, _, host = row.low[name] if name else (row.arrays, row.weights[:1], None, None)
+                order = bool(row.order and (name or not dtypes))  # the first derivative, in the type that programs have
+                built = Built(row.case, arrays, "full", order, row.output_shapes, graph,
+                              None if row.host_only or row.built["full"].keyed_inputs() else through)
+                parts.append((row, name, built, built.feeds(arrays, weights if order else [])))
+        feeds = {t: x for _, _, _, fed in parts for t, x in fed.items()}
+        feeds |= {t: np.ones((), dtype.as_numpy_dtype) for dtype, t in ones.items()}
+        fetches = [built.fetches() for _, _, built, _ in parts]
+        for how, changed in (("NumPy", {}), ("compiled", {"host_runs": 0, "tiny_ops": 0})):
+            with settings(**changed), Session(graph=graph) as session:
+                for (row, name, built, _), values in zip(parts, session.run(fetches, feeds)):
+                    row.session.append((f"session, {how}", name, *built.grouped(values)))
+    except Exception as error:
+        if len(rows) == 1:
+            rows[0].session = error
+            return
+        for row in rows:  # find the one to blame
+            row.session = []
+            _together([row])
+
+
+@contextlib.contextmanager
+def settings(**changed):
+    """Context manager: settings of `tf.config` are others in the block."""
+    before = {name: getattr(config, name) for name in changed}
+    try:
+        for name, value in changed.items():
+            setattr(config, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(config, name, value)
+
+
 class Compiled:
     """Rows at inputs that may not be finite: what NumPy and XLA make of them, many rows compiled as one function."""
 
@@ -514,7 +566,8 @@ class Compiled:
             return out
 
         with jax.enable_x64(True):
-            results = jax.device_get(jax.jit(function)({k: (arrays, weights) for k, (_, arrays, weights, _) in ready.items()}))
+            given = {k: (arrays, weights) for k, (_, arrays, weights, _) in ready.items()}
+            results = jax.device_get(compiled(function, given, quick=False)(given))
         for key, values in results.items():
             self.found[key]["XLA"] = ready[key][0].grouped(values)
 

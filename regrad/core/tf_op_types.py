@@ -300,7 +300,7 @@ OP_TYPES = TF_OP_TYPES | frozenset("""
     After AssertVariablesInitialized BetaincIntegral BroadcastLike Dilation2DGradGrad Extremes
     FakeQuantWithMinMaxVarsPerChannelSide FakeQuantWithMinMaxVarsSide FitWeights ForwardOf FractionalAvgPoolGiven
     FractionalMaxPoolGradGrad FuncInput GatherSegments GatherV2Grad GradientBlock IgammaSlope InitializedValue
-    LoweringVJP NthElementPlaces ProductOfOthers ReportUninitializedVariables ReshapeLike SameShape SliceGrad
+    LoweringVJP NthElementPlaces ProductOfOthers ReportUninitializedVariables ReshapeLike ResizeAreaGrad SameShape SliceGrad
     SparseApplyGradientDescent SparsePositions SparseRowNumbers SumRepeatedRows SumToLike TensorArrayTake TensorArrayUnstack
     TensorFlowDataset UnreduceLike ZetaSum
 """.split())

@@ -94,7 +94,9 @@ def _histogram_infer(values, value_range, nbins, *, dtype):
 
 
 def _histogram_lower(b, values, value_range, nbins, *, dtype):
-    bins = _bins(b, values, value_range, int(nbins))
+    low, high = value_range[0], value_range[1]
+    places = b.divide((b.np.maximum(values, low) - low).astype(np.float64), (high - low).astype(np.float64) / float(nbins))
+    bins = b.np.minimum(places, float(nbins - 1)).astype(np.int32)
     target = dtype.as_numpy_dtype
     if b.is_host:
         if not value_range[0] < value_range[1]:
@@ -106,7 +108,7 @@ def _histogram_lower(b, values, value_range, nbins, *, dtype):
 def _bins(b, values, value_range, nbins):
     kind = values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)
     low, high = value_range[0].astype(kind), value_range[1].astype(kind)
-    scaled = (values.astype(kind) - low) / (high - low)
+    scaled = b.divide(values.astype(kind) - low, high - low)
     return b.np.clip(b.np.floor(scaled * kind.type(nbins)), 0, nbins - 1).astype(np.int32)
 
 

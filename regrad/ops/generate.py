@@ -69,9 +69,17 @@ def _linspace_infer(start, stop, num):
     return Spec((n,), start.dtype)
 
 
+def _linspace_lower(b, start, stop, num):
+    n = int(num)
+    if n == 1:
+        return b.np.reshape(start, (1,))
+    step = b.divide(stop - start, start.dtype.type(n - 1))
+    values = start + b.rounded(b.np.arange(n - 1, dtype=start.dtype) * step)
+    return b.np.concatenate([values, b.np.reshape(stop, (1,))])
+
+
 linspace_op = define_op("LinSpace", "start: T, stop: T, num: Tidx", types={"T": FLOATING, "Tidx": INDEX}, static=(2,),
-                        infer=_linspace_infer, lower=lambda b, start, stop, num:
-                        b.np.linspace(start, stop, int(num), dtype=start.dtype))
+                        infer=_linspace_infer, lower=_linspace_lower)
 
 
 def lin_space(start, stop, num, name=None):

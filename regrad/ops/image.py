@@ -174,6 +174,7 @@ def _define_resize_grad(op_type, kind):
 
 resizebilineargrad_op = _define_resize_grad("ResizeBilinearGrad", "bilinear")
 resizebicubicgrad_op = _define_resize_grad("ResizeBicubicGrad", "bicubic")
+resizeareagrad_op = _define_resize_grad("ResizeAreaGrad", "area")
 resizenearestgrad_op = define_op("ResizeNearestNeighborGrad", "grads: T, size: int32", types={"T": REAL}, static=(1,),
                                  attrs=_ALIGN, infer=_nearest_back_infer, lower=_resize_back("nearest"))
 
@@ -276,9 +277,9 @@ def _crop_infer(image, boxes, box_ind, crop_size, *, method, extrapolation_value
 def _crop_points(b, first, last, n, m):
     """Returns where the `m` points of each box lie on an axis of `n` pixels, [boxes, m]."""
     if m == 1:
-        return (np.float32(0.5) * (first + last) * np.float32(n - 1))[:, None]
-    steps = np.arange(m, dtype=np.float32)
-    return first[:, None] * np.float32(n - 1) + steps * ((last - first) * np.float32(n - 1) / np.float32(m - 1))[:, None]
+        return b.rounded(np.float32(0.5) * (first + last) * np.float32(n - 1))[:, None]
+    step = b.divide((last - first) * np.float32(n - 1), np.float32(m - 1))
+    return b.rounded(first * np.float32(n - 1))[:, None] + b.rounded(np.arange(m, dtype=np.float32) * step[:, None])
 
 
 def _refuse_boxes(box_ind, n):
@@ -300,7 +301,7 @@ def _crop_lower(b, image, boxes, box_ind, crop_size, *, method, extrapolation_va
         return image[box_ind[:, None, None], rows, columns]
 
     if method == "nearest":
-        values = at(b.np.floor(y + np.float32(0.5)), b.np.floor(x + np.float32(0.5)))
+        values = at(math.away_from_zero(b, y), math.away_from_zero(b, x))
     else:
         top, left = b.np.floor(y), b.np.floor(x)
         dy, dx = (y - b.stop_gradient(top))[:, :, None, None], (x - b.stop_gradient(left))[:, None, :, None]

@@ -5,27 +5,27 @@ from regrad.ops import image
 from regrad.ops.array import shape
 from regrad.ops.vjp import vjp_of_lowering
 
-vjp_of_lowering("ResizeArea", linear=True)
 for _op_type in ("CropAndResize", "RGBToHSV", "HSVToRGB"):
     vjp_of_lowering(_op_type)
 
 
-def _alignment(op):
-    return {"align_corners": op.get_attr("align_corners"), "half_pixel_centers": op.get_attr("half_pixel_centers")}
+def _alignment(op, *names):
+    return {name: op.get_attr(name) for name in names or ("align_corners", "half_pixel_centers")}
 
 
-def _resize_rules(op_type, resize, resize_back):
+def _resize_rules(op_type, resize, resize_back, *names):
     @RegisterGradient(op_type)
     def grad(op, dy):
-        return resize_back(dy, op.inputs[0], **_alignment(op)), None
+        return resize_back(dy, op.inputs[0], **_alignment(op, *names)), None
 
     @RegisterGradient(f"{op_type}Grad")
     def grad_grad(op, dx):
-        return resize(dx, shape(op.inputs[0])[1:3], **_alignment(op)), None
+        return resize(dx, shape(op.inputs[0])[1:3], **_alignment(op, *names)), None
 
 
 _resize_rules("ResizeBilinear", image.resizebilinear_op, image.resizebilineargrad_op)
 _resize_rules("ResizeBicubic", image.resizebicubic_op, image.resizebicubicgrad_op)
+_resize_rules("ResizeArea", image.resizearea_op, image.resizeareagrad_op, "align_corners")
 
 
 @RegisterGradient("ResizeNearestNeighbor")

@@ -212,20 +212,20 @@ def _truncate_div(b, x, y):
 
 def _floor_div(b, x, y):
     # For floats the quotient is rounded down, as in TF: with NumPy's floor_divide 1 // 0.1 is 9, and inf // 1 is NaN.
-    return b.np.floor(b.np.true_divide(x, y)) if x.dtype.kind in "fV" else b.np.floor_divide(x, y)
+    return b.np.floor(b.divide(x, y)) if x.dtype.kind in "fV" else b.np.floor_divide(x, y)
 
 
 def _div(b, x, y):
-    return _truncate_div(b, x, y) if x.dtype.kind in "iu" else b.np.true_divide(x, y)
+    return _truncate_div(b, x, y) if x.dtype.kind in "iu" else b.divide(x, y)
 
 
 realdiv_op = define_op("RealDiv", "x, y", infer=broadcasted, types={"T": INEXACT},
-                       lower=lambda b, x, y: b.np.true_divide(x, y))
+                       lower=lambda b, x, y: b.divide(x, y))
 div_op = define_op("Div", "x, y", infer=broadcasted, types={"T": NUMERIC}, lower=_div)
 floordiv_op = define_op("FloorDiv", "x, y", infer=broadcasted, types={"T": REAL}, partial=True,
                         lower=_floor_div)
 truncatediv_op = define_op("TruncateDiv", "x, y", infer=broadcasted, types={"T": REAL},
-                           lower=lambda b, x, y: b.np.trunc(b.np.true_divide(x, y)) if x.dtype.kind == "f"
+                           lower=lambda b, x, y: b.np.trunc(b.divide(x, y)) if x.dtype.kind == "f"
                            else _truncate_div(b, x, y))
 floormod_op = define_op("FloorMod", "x, y", infer=broadcasted, types={"T": REAL}, partial=True,
                         lower=lambda b, x, y: b.np.mod(x, y))
@@ -245,7 +245,7 @@ for _op in (div_op, floordiv_op, truncatediv_op, floormod_op, truncatemod_op):
 
 def _divnonan_lower(b, x, y):
     zero = y == 0
-    return b.np.where(zero, b.np.zeros_like(x), b.np.true_divide(x, b.np.where(zero, b.np.ones_like(y), y)))
+    return b.np.where(zero, b.np.zeros_like(x), b.divide(x, b.np.where(zero, b.np.ones_like(y), y)))
 
 
 divnonan_op = define_op("DivNoNan", "x, y", infer=broadcasted, types={"T": INEXACT}, lower=_divnonan_lower)
@@ -339,7 +339,7 @@ divide_no_nan = div_no_nan
 mulnonan_op = define_op("MulNoNan", "x, y", infer=broadcasted, types={"T": INEXACT},
                         lower=lambda b, x, y: b.np.where(y == 0, _number(x, 0), x * y))
 xdivy_op = define_op("Xdivy", "x, y", infer=broadcasted, types={"T": INEXACT},
-                     lower=lambda b, x, y: b.np.where(x == 0, _number(x, 0), b.np.true_divide(x, y)))
+                     lower=lambda b, x, y: b.np.where(x == 0, _number(x, 0), b.divide(x, y)))
 xlogy_op = define_op("Xlogy", "x, y", infer=broadcasted, types={"T": INEXACT},
                      lower=lambda b, x, y: b.np.where(x == 0, _number(x, 0), x * b.np.log(y)))
 xlog1py_op = define_op("Xlog1py", "x, y", infer=broadcasted, types={"T": INEXACT},
@@ -619,6 +619,12 @@ ceil_op = unary("Ceil", "ceil", FLOATING)
 rint_op = unary("Rint", "rint", FLOATING)
 round_op = define_op("Round", "x", infer=same, types={"T": NUMERIC},
                      lower=lambda b, x: x if x.dtype.kind in "iu" else b.np.round(x))
+
+
+def away_from_zero(b, x):
+    """Returns `x` rounded to whole numbers, halves away from zero, as C's round; the largest number below 1/2 gives 0."""
+    whole = b.np.trunc(x)
+    return whole + b.np.where(b.np.abs(x - whole) >= 0.5, b.np.sign(x), b.np.zeros_like(x))
 
 
 def maximum(x, y, name=None):

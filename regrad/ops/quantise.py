@@ -35,7 +35,8 @@ def _empty(low, high):
 
 def _fake_quant(b, x, low, high, *, num_bits, narrow_range):
     lowest, highest, step, zero = _nudged(b, low, high, num_bits, narrow_range)
-    rounded = b.np.floor((b.np.clip(x, lowest, highest) - lowest) * (x.dtype.type(1) / step) + x.dtype.type(0.5))
+    steps = b.rounded((b.np.clip(x, lowest, highest) - lowest) * (x.dtype.type(1) / step))
+    rounded = b.np.floor(steps + x.dtype.type(0.5))
     return b.np.where(_empty(low, high), b.np.zeros_like(x), (rounded - zero) * step).astype(x.dtype)
 
 

@@ -21,6 +21,7 @@ from regrad.core.host import HOST
 from regrad.core.opdef import Refusal, Spec, define_op, rank_is, spec_text
 from regrad.core.shapes import broadcast, compatible
 from regrad.ops import array, conv, convolve, matmul, pool
+from regrad.ops.math import away_from_zero
 from regrad.ops.window import as_padding, per_axis
 
 QUANTISED = dtypes.QUANTIZED_DTYPES
@@ -41,11 +42,6 @@ def _wide(b, *arrays):
     return [x.astype(np.float64) for x in arrays]
 
 
-def _away(b, x):
-    """Returns `x` rounded to whole numbers, halves away from zero."""
-    return b.np.trunc(x + b.np.where(x < 0, -0.5, 0.5))
-
-
 def _ends(dtype):
     """Returns the lowest and the highest integer of a quantised type, as floats."""
     info = np.iinfo(dtype.as_numpy_dtype)
@@ -62,7 +58,7 @@ def _number(b, x, low, high, dtype):
     r, steps = _rounder(b), _steps(dtype)
     empty = low == high
     scale = steps / b.np.where(empty, 1.0, r(high - low) * (steps / (steps - 1.0)))
-    return b.np.where(empty, 0.0, _away(b, x * scale) - _away(b, low * scale) + lowest)
+    return b.np.where(empty, 0.0, away_from_zero(b, x * scale) - away_from_zero(b, low * scale) + lowest)
 
 
 def _nearest(b, x, low, high, dtype):
@@ -76,7 +72,7 @@ def _stands_for(b, q, low, high, dtype):
     r, steps = _rounder(b), _steps(dtype)
     empty = low == high
     scale = b.np.where(empty, 1.0, r(high - low) * (steps / (steps - 1.0)) / steps)
-    first = r(_away(b, r(low / r(scale))) * r(scale))
+    first = r(away_from_zero(b, r(low / r(scale))) * r(scale))
     return r(b.np.where(empty, low, first + (q - lowest) * scale))
 
 
@@ -92,8 +88,8 @@ def _all_nearest(b, x, low, high, dtype):
     r = _rounder(b)
     empty = low == high
     scale = r(b.np.where(empty, 0.0, (_steps(dtype) - 1.0) / b.np.where(empty, 1.0, r(high - low))))
-    shift = r(_away(b, r(low * scale)) - r(lowest))
-    whole = r(_away(b, r(x * scale)) - shift)
+    shift = r(away_from_zero(b, r(low * scale)) - r(lowest))
+    whole = r(away_from_zero(b, r(x * scale)) - shift)
     return b.np.clip(whole, max(lowest, -2147483648.0), min(highest, 2147483520.0))
 
 
@@ -103,7 +99,7 @@ def _all_stand_for(b, q, low, high, dtype):
     r = _rounder(b)
     scale = r(r(high - low) / (_steps(dtype) - 1.0))
     empty = low == high
-    first = b.np.where(empty, low, r(_away(b, r(low / b.np.where(scale == 0, 1.0, scale))) * scale))
+    first = b.np.where(empty, low, r(away_from_zero(b, r(low / b.np.where(scale == 0, 1.0, scale))) * scale))
     return r(r(first - r(lowest * scale)) + r(r(q) * scale))
 
 
@@ -191,12 +187,12 @@ def _quantize_lower(b, x, low, high, *, T, mode, round_mode, narrow_range, axis,
     elif mode == "MIN_COMBINED":
         shifted = r(r(inside - first) * r((highest - lowest) / r(last - first)))
         if lowest < 0:
-            whole = _away(b, r(shifted - r((highest - lowest + 1) / 2)))
+            whole = away_from_zero(b, r(shifted - r((highest - lowest + 1) / 2)))
         else:
             whole = b.np.floor(r(shifted + 0.5))
     else:
         exact = r(inside * _along(b, scale, axis, x.ndim))
-        whole = b.np.rint(exact) if round_mode == "HALF_TO_EVEN" else _away(b, exact)
+        whole = b.np.rint(exact) if round_mode == "HALF_TO_EVEN" else away_from_zero(b, exact)
     return (_integers(b, b.np.clip(whole, lowest, highest), T), *_single(b, low, high))
 
 
@@ -598,7 +594,7 @@ def _avgpool_lower(b, x, low, high, *, ksize, strides, padding):
     for w in reversed(windows):
         sums = pool._sum_along(b, sums, w)
         counts = pool._sum_along(HOST, counts, w)
-    return _integers(b, b.np.trunc(sums.astype(np.float64) / counts), _type_of(x)), low, high
+    return _integers(b, b.np.trunc(b.divide(sums.astype(np.float64), counts)), _type_of(x)), low, high
 
 
 _POOL = {"types": {"T": {qint8, quint8}}, "attrs": {"ksize": None, "strides": None, "padding": None}, "infer": _pool_infer}

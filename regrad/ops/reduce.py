@@ -61,7 +61,7 @@ def _mean(b, x, axis, keepdims):
     total = b.np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
     if n == 0:  # the mean of nothing is NaN; of no integers, 0
         return total if x.dtype.kind in "iu" else total * x.dtype.type(np.nan)
-    return b.np.asarray(b.np.trunc(total / n)).astype(x.dtype)
+    return b.np.asarray(b.np.trunc(b.divide(total, n))).astype(x.dtype)
 
 
 sum_op = _reduction("Sum", reducing.total, partial=True)

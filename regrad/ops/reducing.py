@@ -81,5 +81,8 @@ def _extreme_with_nan(b, largest, x, axis, keepdims):
 def mean(b, x, axis, keepdims=False):
     """Returns the mean of a floating `x`, as `total` does."""
     if _short(b, x, axis):
-        return total(b, x, axis, keepdims) / x.dtype.type(x.shape[axis[0]])
+        return b.divide(total(b, x, axis, keepdims), x.dtype.type(x.shape[axis[0]]))
+    if not b.is_host and x.dtype in (np.float32, np.float64):
+        n = math.prod(x.shape[a] for a in axis)
+        return b.divide(b.np.sum(x, axis=axis, keepdims=keepdims), x.dtype.type(n))
     return b.np.mean(x, axis=axis, keepdims=keepdims, dtype=x.dtype)

@@ -218,7 +218,7 @@ def _mean_lower(b, data, ids):
     counts = _over_rows(np.maximum(np.bincount(ids, minlength=n), 1), data)
     sums = _reduced(b, b.np.zeros((n, *data.shape[1:]), data.dtype), data, ids, "add")
     if data.dtype.kind in "iu":
-        return b.np.trunc(sums / counts).astype(data.dtype)
+        return b.np.trunc(b.divide(sums, counts)).astype(data.dtype)
     return sums / counts.astype(data.dtype)
 
 

@@ -12,6 +12,7 @@ Complex numbers: JAX pairs a cotangent g with a tangent t as Re(g t), TF as Re(c
 
 from regrad.core.gradient_registry import RegisterGradient
 from regrad.core.opdef import Bounds, Refusal, Spec, define_op, find_op
+from regrad.runtime import foreign
 
 STATIC, CONSTANT, PRIMAL = "static", "constant", "primal"
 
@@ -84,8 +85,9 @@ class VJP:
 
     def __call__(self, b, static, constants, primals):
         xs, dys = primals[:self.n], primals[self.n:]
-        _, pull = b.jax.vjp(lambda *xs: self.function(b, static, constants, xs), *xs)
-        return tuple(_conj(b, dx) for dx in pull(tuple(_conj(b, dy) for dy in dys)))
+        with foreign.differentiated():
+            _, pull = b.jax.vjp(lambda *xs: self.function(b, static, constants, xs), *xs)
+            return tuple(_conj(b, dx) for dx in pull(tuple(_conj(b, dy) for dy in dys)))
 
 
 def _conj(b, x):

@@ -11,6 +11,7 @@ from regrad.core.dtypes import FLOATING, REAL
 from regrad.core.errors import BadValue, ShapeError
 from regrad.core.opdef import Spec, define_op, rank_at_least, rank_is, spec_text
 from regrad.core.shapes import compatible, merge
+from regrad.ops.math import away_from_zero
 
 
 # -- ScaleAndTranslate ---------------------------------------------------------------------------
@@ -60,8 +61,8 @@ def _spans(b, n, m, scale, translation, kernel_type, antialias):
     kernel, radius = _KERNELS[kernel_type]
     step = np.float32(1) / scale
     width = b.np.maximum(step, np.float32(1)) if antialias else np.float32(1)
-    at = (np.arange(m, dtype=np.float32) + np.float32(0.5)) * step - step * translation
-    far = (b.np.asarray(np.arange(n, dtype=np.float32))[None] + np.float32(0.5) - at[:, None]) / width
+    at = b.rounded((np.arange(m, dtype=np.float32) + np.float32(0.5)) * step) - b.rounded(step * translation)
+    far = (b.np.asarray(np.arange(n, dtype=np.float32))[None] + np.float32(0.5) - at[:, None]) * (np.float32(1) / width)
     weights = b.np.where(b.np.abs(far) <= np.float32(radius), kernel(b, b.np.abs(far)), np.float32(0))
     total = b.np.sum(weights, axis=1, keepdims=True, dtype=np.float32)
     tiny = np.float32(1000 * np.finfo(np.float32).tiny)
@@ -150,15 +151,14 @@ def _projected_lower(b, images, transforms, output_shape, *, interpolation):
     rows, columns = (int(n) for n in output_shape)
     y, x = np.arange(rows, dtype=np.float32)[None, :, None], np.arange(columns, dtype=np.float32)[None, None]
     t = [transforms[:, i, None, None] for i in range(8)]
-    depth = t[6] * x + t[7] * y + np.float32(1)
+    depth = b.rounded(t[6] * x) + b.rounded(t[7] * y) + np.float32(1)
     seen = depth != 0
     depth = b.np.where(seen, depth, np.float32(1))
-    x, y = (t[0] * x + t[1] * y + t[2]) / depth, (t[3] * x + t[4] * y + t[5]) / depth
+    x, y = ((b.rounded(t[i] * x) + b.rounded(t[i + 1] * y) + t[i + 2]) / depth for i in (0, 3))
     if interpolation == "BILINEAR":
         values = _between(b, images.astype(np.float32) if images.dtype.kind in "iu" else images, y, x)
-    else:  # halves go away from 0
-        y, x = (b.np.sign(v) * b.np.floor(b.np.abs(v) + np.float32(0.5)) for v in (y, x))
-        values = _read(b, images, y, x)
+    else:
+        values = _read(b, images, away_from_zero(b, y), away_from_zero(b, x))
     return b.np.where(seen[..., None], values, values.dtype.type(0)).astype(images.dtype)
 
 

@@ -74,6 +74,23 @@ class XlaBackend:
     def stop_gradient(x):
         return jax.lax.stop_gradient(x)
 
+    @staticmethod
+    def divide(x, y):
+        """Returns the quotients, each rounded once. Of `x / y` with a repeated `y`, XLA makes a product with `1 / y`.
+
+        41 / 41 is less than 1 then, and 0 when it is rounded down.
+        """
+        shape = jnp.broadcast_shapes(jnp.shape(x), jnp.shape(y))
+        return jnp.true_divide(x, jax.lax.optimization_barrier(jnp.broadcast_to(y, shape)))
+
+    @staticmethod
+    def rounded(x):
+        """Returns `x`, a product that is rounded before anything is added to it: LLVM would make one operation of the two.
+
+        On that depends where a coordinate lies that is rounded down or compared afterwards.
+        """
+        return jnp.where(x == x, x, -x)  # which LLVM cannot know to be the same
+
     def call(self, function, values):
         """Returns `function(*values)`, computed by a call that XLA does not inline: nothing is fused across its border."""
         with set_xla_metadata(inlineable="false"):

@@ -5,10 +5,12 @@ its binary interface, which XLA keeps for a year at least). A handler is a C fun
 Python by ctypes with the GIL taken: some 10 us a call, so it is for work that takes longer and gives the GIL back meanwhile.
 """
 
+import contextlib
 import ctypes
 import functools
 import importlib
 import struct
+import threading
 
 from regrad.runtime.loading import import_jax
 
@@ -29,6 +31,7 @@ _SPAN = struct.Struct("=QQ")
 _ERROR_AT = 48  # in the table of the interface's functions: XLA_FFI_Error_Create, the first
 
 
+_tracing = threading.local()  # `differentiated`: JAX differentiates what this thread traces
 _interrupts: list[KeyboardInterrupt] = []  # that came while a handler ran, in the main thread
 
 
@@ -98,6 +101,22 @@ def register_all_in(data):
     for target in TARGETS:
         if target.encode() in data:
             register(target)
+
+
+@contextlib.contextmanager
+def differentiated():
+    """Context manager: what is traced in the block calls none of these functions, as JAX cannot differentiate them."""
+    before = getattr(_tracing, "differentiated", False)
+    _tracing.differentiated = True
+    try:
+        yield
+    finally:
+        _tracing.differentiated = before
+
+
+def allowed():
+    """True where the program that this thread traces may call such functions."""
+    return not getattr(_tracing, "differentiated", False)
 
 
 def call(target, shape, dtype, *operands, **attributes):

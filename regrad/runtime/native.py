@@ -39,7 +39,7 @@ def handler(target):
 
 def available(name):
     """True where compiled programs may call it."""
-    return config.native and function(name) is not None
+    return config.native and foreign.allowed() and function(name) is not None
 
 
 def threads():

@@ -175,7 +175,7 @@ def handler(target):
 def fast(b, kind, dtype, products, groups=1):
     """True where a convolution of so many products of numbers is worth a call."""
     least = _LEAST_BY_FILTER if kind == BY_FILTER else _LEAST if groups == 1 else _LEAST_IN_GROUPS
-    return dtype == np.float32 and products >= least and callable_from(b)
+    return dtype == np.float32 and products >= least and (b.is_host or foreign.allowed()) and callable_from(b)
 
 
 def serves(b, kind, x_shape, w_shape, dtype, windows):

@@ -33,6 +33,8 @@ CASES = [
     Case("Bincount", lambda a: counting.bincount(a), lambda a: np.zeros(0, np.int32), (np.zeros(0, np.int32),), note="nothing"),
     Case("HistogramFixedWidth", lambda v: counting.histogram_fixed_width(v, [0.0, 5.0], nbins=5),
          lambda v: np.array([2, 1, 1, 0, 3], np.int32), (VALUES,), order=0),
+    *(Case("HistogramFixedWidth", lambda v, n=n: counting.histogram_fixed_width(v, [0.0, float(n)], nbins=n), None,
+           (np.arange(n + 1.0),), note=f"edges {n}", order=0, dtypes=("float32",)) for n in (10, 41, 49)),
     Case("HistogramFixedWidth", lambda v: counting.histogram_fixed_width(v, [0, 10], nbins=2, dtype="int64"),
          lambda v: np.array([5, 1]), (ARR,), note="ints"),
     Case("Cast", lambda v: counting.histogram_fixed_width_bins(v, np.array([0.0, 5.0]), nbins=5),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from regrad.ops import generate
+from regrad.ops import generate, math
 from tests.cases import Bad, Case
 
 CASES = [
@@ -13,6 +13,8 @@ CASES = [
          dtypes=("float32",)),
     Case("LinSpace", lambda a, b: generate.linspace(a, b, 1), lambda a, b: np.reshape(a, 1), ((), ()),
          note="one"),
+    *(Case("LinSpace", lambda a, b, n=n: math.floor(generate.linspace(a, b, n)), None, (np.array(0.0), np.array(n - 1.0)),
+           dtypes=("float32",), derivatives=False, note=f"whole {n}") for n in (42, 50, 100)),
     Bad("Range", lambda: generate.range(0, 4, 0), ValueError, "Requires delta != 0"),
     Bad("Range", lambda: generate.range(4, 0), ValueError, "Requires start <= limit"),
     Bad("Range", lambda: generate.range(np.int8(3)), TypeError, "limit is int8.*dtype="),

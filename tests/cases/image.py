@@ -37,7 +37,7 @@ def nearest(x, m, align, half):
 
 def transposed(kind, dy, x):
     """The transpose of a resizing, from what it makes of the rows and columns of a unit matrix."""
-    kind = {"ResizeBilinear": "bilinear", "ResizeBicubic": "bicubic", "ResizeNearestNeighbor": "nearest"}[kind]
+    kind = {"ResizeBilinear": "bilinear", "ResizeBicubic": "bicubic", "ResizeArea": "area", "ResizeNearestNeighbor": "nearest"}[kind]
     rows, columns = (image.resize_weights(kind, n, m) for n, m in zip(x.shape[1:3], dy.shape[1:3]))
     out = np.einsum("bmnc,mh,nw->bhwc", dy, rows, columns)
     return out if kind == "nearest" else out.astype(np.float32)
@@ -57,13 +57,15 @@ def per_pixel(f):
 
 _KINDS = [(False, False), (True, False), (False, True)]
 _SIZES = [(2, 3), (7, 9), (1, 1)]
+_CORNERS = np.random.RandomState(6).rand(1, 32, 32, 1)
 _HSV = np.array([[0.1, 0.4, 0.8], [0.55, 0.9, 0.3], [0.9, 0.2, 0.5]])
 CASES = [
     *(Case("ResizeBilinear", lambda x, s=s, a=a, h=h: image.resize_bilinear(x, s, a, half_pixel_centers=h),
            on_both(linear, s, a, h), (X,), dtypes=(), note=f"{s}{a}{h}", **SINGLE) for s in _SIZES for a, h in _KINDS),
     *(Case(f"{kind}Grad", lambda dy, x, back=back: back(math.cast(dy, "float32"), math.cast(x, "float32")),
            lambda dy, x, kind=kind: transposed(kind, dy, x), ((2, 3, 7, 3), X), dtypes=(), rtol=3e-5, derivatives=False)
-      for kind, back in (("ResizeBilinear", image.resizebilineargrad_op), ("ResizeBicubic", image.resizebicubicgrad_op))),
+      for kind, back in (("ResizeBilinear", image.resizebilineargrad_op), ("ResizeBicubic", image.resizebicubicgrad_op),
+                         ("ResizeArea", image.resizeareagrad_op))),
     Case("ResizeNearestNeighborGrad", lambda dy: image.resizenearestgrad_op(dy, np.array([4, 5], np.int32)),
          lambda dy: transposed("ResizeNearestNeighbor", dy, X), ((2, 3, 7, 3),), dtypes=()),
     *(Case("ResizeNearestNeighbor", lambda x, s=s, a=a, h=h: image.resize_nearest_neighbor(x, s, a, half_pixel_centers=h),
@@ -79,6 +81,12 @@ CASES = [
     Case("CropAndResize", lambda x: image.crop_and_resize(x, [[0.0, -1.0, 1.0, 0.0]], [0], [4, 2], "nearest", 7.0),
          lambda x: np.stack([np.full((1, 4, 3), 7.0), x[:1, :, 0]], 2).astype(np.float32), (X,), dtypes=(), note="outside",
          **SINGLE),
+    # The last point of a whole image lies on its last pixel, also where the step to it is rounded.
+    *(Case("CropAndResize", lambda x, s=s, m=m, box=box: image.crop_and_resize(x, [box], [0], s, m, -9.0), None, (_CORNERS,),
+           dtypes=(), note=f"corners {s} {m} {box}", **SINGLE)
+      for s in ([16, 16], [7, 23], [29, 3]) for m in ("bilinear", "nearest") for box in ([0.0, 0.0, 1.0, 1.0], [1.0, 1.0, 0.0, 0.0])),
+    Case("CropAndResize", lambda x, b: image.crop_and_resize(x, math.cast(b, "float32"), [0] * 8, [9, 11], "nearest", -9.0), None,
+         (_CORNERS, np.round(np.random.RandomState(5).rand(8, 4), 1)), wrt=(0,), dtypes=(), note="tenths", **SINGLE),
     Case("RGBToHSV", image.rgb_to_hsv, per_pixel(colorsys.rgb_to_hsv), (X,)),
     Case("HSVToRGB", image.hsv_to_rgb, per_pixel(colorsys.hsv_to_rgb), (_HSV,)),
     Case("ReverseV2", image.flip_left_right, lambda x: x[:, :, ::-1], (X,), unknown=False, note="flip"),

@@ -34,6 +34,9 @@ def _xlog(log):
     return lambda x, y: np.where(x == 0, 0, x * log(y))
 
 
+_DIVISORS = np.array([3.0, 7.0, 41.0, 47.0, 49.0, 55.0, 60.0, 98.0, 103.0])
+_MULTIPLES = np.arange(1.0, 100.0)[:, None] * _DIVISORS
+
 CASES = [
     # One tensor.
     *unary("Neg", math.negative, np.negative, dtypes=(*INEXACT, "int32", "int64")),
@@ -114,6 +117,12 @@ CASES = [
     Case("Div", math.div_op, lambda x, y: np.trunc(x / y).astype(np.int32), (I32, J32), note="ints"),
     Case("TruncateDiv", math.truncatediv, lambda x, y: np.trunc(x / y).astype(np.int32), (I32, J32), note="ints"),
     Case("TruncateMod", math.truncatemod, np.fmod, (I32, J32), note="ints"),
+    # By a divisor that is repeated: multiples of it, whose quotients are whole numbers.
+    *(Case(op, lambda x, f=f, by=by: math.floor(f(x, by(x))), lambda x: np.rint(x / _DIVISORS), (_MULTIPLES,),
+           dtypes=("float32",), derivatives=False, note=f"floor of multiples, {name} divisor")
+      for op, f in (("RealDiv", math.realdiv), ("Div", math.div_op), ("FloorDiv", math.floordiv),
+                    ("TruncateDiv", math.truncatediv), ("DivNoNan", math.div_no_nan), ("Xdivy", math.xdivy))
+      for name, by in (("constant", lambda x: math.cast(_DIVISORS, x.dtype)), ("computed", lambda x: x[0]))),
     Case("FloorDiv", math.floordiv, np.floor_divide, (I32, J32), note="ints"),
     Case("FloorMod", math.floormod, np.mod, (I32, J32), note="ints"),
     Case("FloorDiv", math.floordiv, np.floor_divide, (np.array([200, 7], np.uint8), np.array([3], np.uint8)), note="uint8"),

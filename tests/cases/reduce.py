@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.special
 
-from regrad.ops import array, reduce
+from regrad.ops import array, math, reduce
 from tests.cases import FLOATS, INEXACT, Bad, Case, Edge
 
 nan, inf = np.nan, np.inf
@@ -58,6 +58,9 @@ INTS = np.array([[3, -4, 5], [7, 0, -2]], np.int32)
 CASES = [
     *rows("Sum", reduce.reduce_sum, np.sum, dtypes=(*INEXACT, "int32", "int64")),
     *rows("Mean", reduce.reduce_mean, np.mean, dtypes=INEXACT),
+    *(Case("Mean", lambda x: math.floor(reduce.reduce_mean(x, 0)), lambda x: x[0], (np.repeat(np.arange(-60.0, 60)[None], n, 0),),
+           derivatives=False, note=f"floor of {n}") for n in (5, 49, 103)),
+    Case("Mean", lambda x: reduce.reduce_mean(x, 0), lambda x: x[0], (np.repeat(np.arange(-60, 60)[None], 49, 0),), note="whole"),
     *rows("Prod", reduce.reduce_prod, np.prod, dtypes=(*INEXACT, "int32"), low=0.5),
     *rows("Max", reduce.reduce_max, _max, dtypes=FLOATS),
     *rows("Min", reduce.reduce_min, _min, dtypes=FLOATS),

@@ -101,6 +101,14 @@ CASES = [
            derivatives=False, dtypes=(), note=f"{interpolation} {x.dtype}")
       for interpolation in ("NEAREST", "BILINEAR") for x in (X, np.round(X * 200).astype(np.uint8))),
     # One image shifted by a whole pixel, one left where it is: what comes back from there is exact.
+    # Places that are halves, whole numbers, or just beside one.
+    *(Case("ImageProjectiveTransformV2", lambda x, i=interpolation, t=t: _project((9, 11), i)(x, np.array([t])), None, (X[:1],),
+           dtypes=(), note=f"{interpolation} {t}", **SINGLE)
+      for interpolation in ("NEAREST", "BILINEAR")
+      for t in ((0.5, 0, 0, 0, 0.5, 0, 0, 0), (1.1, 0.1, -0.3, 0.1, 0.9, 0.5, 0, 0), (-0.1, 0.5, 2.5, 0.7, -0.3, 1.5, 0.1, 0.1))),
+    *(Case("ScaleAndTranslate", lambda x, k=kernel, a=antialias: _scale((9, 11), k, a)(x, [1.5, 0.7], [0.35, 0.1]), None, (X,),
+           dtypes=(), note=f"{kernel} {antialias} places", **SINGLE)
+      for kernel in ("box", "triangle") for antialias in (True, False)),
     Edge("ImageProjectiveTransformV2", lambda x: warp.imageprojectivetransform_op(
         x, np.array([[1, 0, 1, 0, 1, 0, 0, 0], [1, 0, 0, 0, 1, 0, 0, 0]], F32), np.array([1, 3], np.int32)),
         (np.arange(6.0).reshape(2, 1, 3, 1),), (np.array([0.0, 5.0, 7.0, 2.0, 3.0, 4.0]).reshape(2, 1, 3, 1),),
