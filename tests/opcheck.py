@@ -107,7 +107,7 @@ def check_specs(op, results, statics, values):
             f"{op.describe()}: output {t.value_index} is {r.dtype}, the rule said {t.dtype.name}"
         assert compatible(t.dims, tuple(r.shape)), \
             f"{op.describe()}: output {t.value_index} has shape {r.shape}, the rule said {t.shape}"
-    if op.type == "Const" or op.opdef.host or op.opdef.extra.get("has_bodies"):
+    if op.type == "Const" or op.opdef.host or op.opdef.facts.bodies:
         return
     concrete = [Known(np.asarray(v), t.dtype) if i in statics or isinstance(v, np.ndarray) and v.dtype.kind in "iu"
                 else Spec(tuple(v.shape), t.dtype) for i, (t, v) in enumerate(zip(op.inputs, values))]
@@ -477,7 +477,7 @@ def _together(rows):
     graph, parts, ones = Graph(), [], {}
 
     def through(t):
-        if t.dtype._kind not in "fc":
+        if t.dtype._kind != "f":  # a product of complex numbers makes NaN of infinities
             return t
         if t.dtype not in ones:
             with graph.as_default():
@@ -486,13 +486,12 @@ def _together(rows):
 
     try:
         for row in rows:
-            dtypes = [n for n in row.low if n == "float32"]
-            for name in ("", *dtypes):
-                arrays, weights, _, host = row.low[name] if name else (row.arrays, row.weights[:1], None, None)
-                order = bool(row.order and (name or not dtypes))  # the first derivative, in the type that programs have
-                built = Built(row.case, arrays, "full", order, row.output_shapes, graph,
-                              None if row.host_only or row.built["full"].keyed_inputs() else through)
-                parts.append((row, name, built, built.feeds(arrays, weights if order else [])))
+            name = "float32" if "float32" in row.low else ""  # the type that programs have, or the row's own
+            arrays, weights, _, _ = row.low[name] if name else (row.arrays, row.weights[:1], None, None)
+            order = min(row.order, 1)
+            alone = row.host_only or row.built["full"].keyed_inputs() or _subnormal(row)
+            built = Built(row.case, arrays, "full", order, row.output_shapes, graph, None if alone else through)
+            parts.append((row, name, built, built.feeds(arrays, weights if order else [])))
         feeds = {t: x for _, _, _, fed in parts for t, x in fed.items()}
         feeds |= {t: np.ones((), dtype.as_numpy_dtype) for dtype, t in ones.items()}
         fetches = [built.fetches() for _, _, built, _ in parts]
@@ -507,6 +506,12 @@ def _together(rows):
         for row in rows:  # find the one to blame
             row.session = []
             _together([row])
+
+
+def _subnormal(row):
+    """True for a row of results that a product with 1 changes: compiled programs take such numbers for 0."""
+    found = [v for outputs, _ in row.host.values() for v in outputs if v.dtype.kind == "f"]
+    return any(np.any((v != 0) & (np.abs(v) < np.finfo(v.dtype).tiny)) for v in found)
 
 
 @contextlib.contextmanager
