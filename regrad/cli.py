@@ -70,6 +70,9 @@ def _doctor(options):
     graph.kept = [graph.get_default_graph()]
     try:
         run_module(options.script, options.arguments, options.is_module)
+    except SystemExit as end:  # tf.app.run ends so
+        if end.code:
+            raise
     finally:
         found = overrides_in_use(graph.kept)
         graph.kept = None

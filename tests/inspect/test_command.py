@@ -152,6 +152,17 @@ def test_the_doctor_names_what_did_nothing(tmp_path, capsys):
         assert cli.main(["doctor", str(path)]) == 1
 
 
+ENDS = [("tf.app.run(lambda _: None, ['old.py'])", 1), ("raise SystemExit", 1), ("raise SystemExit(3)", 3)]
+
+
+@pytest.mark.parametrize(("end", "code"), ENDS)
+def test_the_doctor_answers_for_scripts_that_end_themselves(end, code, tmp_path):
+    path = tmp_path / "old.py"
+    path.write_text(f"import regrad as tf\ntf.set_graph_rule('Relu6', lambda op, dy: dy)\n{end}\n")
+    done = subprocess.run([sys.executable, "-m", "regrad", "doctor", str(path)], capture_output=True, text=True)
+    assert done.returncode == code and "1 of 1 overrides and rules did nothing" in done.stdout
+
+
 def test_a_program_without_fault(fresh_graph):
     x = tf.constant([1.0])
     y = tf.tanh(x)
