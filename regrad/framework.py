@@ -21,6 +21,11 @@ class name_scope(Shown):
     Raises:
       TypeError: `name` or `default_name` is no string.
       ValueError: neither name is given though values are.
+
+    Example:
+      with tf.name_scope("layer"):
+          print(tf.constant(1.0, name="c").name)
+      #> layer/c:0
     """
 
     def __init__(self, name, default_name=None, values=None):
@@ -70,12 +75,26 @@ def op_scope(values, name, default_name=None):
 
 
 def control_dependencies(control_inputs):
-    """Context manager: ops made inside run after `control_inputs`; None lifts the dependencies of outer blocks."""
+    """Context manager: ops made inside run after `control_inputs`; None lifts the dependencies of outer blocks.
+
+    Example:
+      v = tf.Variable(1.0)
+      with tf.control_dependencies([v.assign(5.0)]):
+          after = v.read_value()
+      print(tf.Session().run(after))
+      #> 5.0
+    """
     return get_default_graph().control_dependencies(control_inputs)
 
 
 def device(device_name_or_function):
-    """Context manager that records a device on ops; XLA places the computation."""
+    """Context manager that records a device on ops; XLA places the computation.
+
+    Example:
+      with tf.device("/cpu:0"):
+          print(tf.constant(1.0).op.device)
+      #> /device:CPU:0
+    """
     return get_default_graph().device(device_name_or_function)
 
 
@@ -90,12 +109,26 @@ def container(container_name):
 
 
 def gradient_override_map(op_type_map):
-    """Returns `get_default_graph().gradient_override_map(op_type_map)`."""
+    """Returns `get_default_graph().gradient_override_map(op_type_map)`.
+
+    Example:
+      x = tf.constant([-1.0, 2.0])
+      with tf.get_default_graph().gradient_override_map({"Relu": "Identity"}):
+          y = tf.nn.relu(x)
+      print(tf.Session().run(tf.gradients(y, x)[0]))
+      #> [1. 1.]
+    """
     return get_default_graph().gradient_override_map(op_type_map)
 
 
 def add_to_collection(name, value):
-    """Adds `value` to a collection of the default graph."""
+    """Adds `value` to a collection of the default graph.
+
+    Example:
+      tf.add_to_collection("marked", tf.constant(1.0, name="c"))
+      print([t.name for t in tf.get_collection("marked")])
+      #> ['c:0']
+    """
     get_default_graph().add_to_collection(name, value)
 
 
@@ -105,7 +138,13 @@ def add_to_collections(names, value):
 
 
 def get_collection(key, scope=None):
-    """Returns a list of what a collection of the default graph holds."""
+    """Returns a list of what a collection of the default graph holds.
+
+    Example:
+      tf.add_to_collection("marked", tf.constant(1.0, name="c"))
+      print([t.name for t in tf.get_collection("marked")])
+      #> ['c:0']
+    """
     return get_default_graph().get_collection(key, scope)
 
 

@@ -45,6 +45,13 @@ def combine_gradients(losses, variables, rule, name="combine_gradients", **optio
     Raises:
       ValueError: there are no losses.
       RuleError: (a ValueError) the rule gave another number of gradients, or one of another dtype or shape.
+
+    Example:
+      x = tf.constant([1.0, 2.0])
+      losses = [tf.reduce_sum(3.0 * x), tf.reduce_sum(x * x)]
+      smallest = tf.combine_gradients(losses, [x], lambda grads: [tf.minimum(*of_x) for of_x in zip(*grads)])
+      print(tf.Session().run(smallest[0]))
+      #> [2. 3.]
     """
     losses, xs = as_list(losses), as_list(variables)
     if not losses:
@@ -91,6 +98,11 @@ def pcgrad(losses, variables, seed=0, name="pcgrad", **options):
     Raises:
       ValueError: there are no losses.
       TypeError: a variable is complex.
+
+    Example:
+      x = tf.constant([1.0, 2.0])
+      print(tf.Session().run(tf.pcgrad([x[0], x[1] - x[0]], [x])[0]))
+      #> [0.5 1.5]
     """
     return combine_gradients(losses, variables, lambda grads: _projected(grads, seed), name, **options)
 

@@ -50,6 +50,15 @@ def custom_gradient(f=None):
     Raises:
       TypeError: `f` does not return (result, grad_fn), or uses variables that `grad_fn` does not take.
       RuleError: (when gradients are built) the wrong number of gradients came back.
+
+    Example:
+      @tf.custom_gradient
+      def clipped(x):
+          return x, lambda dy: tf.clip_by_value(dy, -1.0, 1.0)
+
+      x = tf.constant([1.0, 2.0])
+      print(tf.Session().run(tf.gradients(clipped(x) * [0.5, 7.0], x)[0]))
+      #> [0.5 1. ]
     """
     if f is None:
         return custom_gradient
@@ -259,7 +268,13 @@ def _takes(function, name):
 
 
 def grad_pass_through(f):
-    """Returns `f` with the gradient of the identity: what arrives at the result goes to the (one) tensor argument."""
+    """Returns `f` with the gradient of the identity: what arrives at the result goes to the (one) tensor argument.
+
+    Example:
+      x = tf.constant([0.4, 1.6])
+      print(tf.Session().run(tf.gradients(tf.grad_pass_through(tf.floor)(x), x)[0]))
+      #> [1. 1.]
+    """
 
     @custom_gradient
     def passed(*args, **kwargs):
@@ -289,6 +304,12 @@ def recompute_grad(f):
     Raises:
       ValueError: `f` returned None; (when gradients are built) it made variables of its own again, or other operations than
         the first time while it draws random numbers or has rules attached, or it draws them in a loop or branch around it.
+
+    Example:
+      block = tf.recompute_grad(lambda x: tf.square(tf.square(x)))
+      x = tf.constant(2.0)
+      print(tf.Session().run(tf.gradients(block(x), x)[0]))
+      #> 32.0
     """
     from regrad.variables.scope import Visit
 

@@ -29,6 +29,12 @@ def jacobian(y, xs, name="jacobian", unconnected_gradients="none", **options):
 
     Returns:
       A list of tensors (None where no path leads from x to y), or one if `xs` is no list.
+
+    Example:
+      x = tf.constant([1.0, 2.0])
+      print(tf.Session().run(tf.jacobian(tf.square(x), x)))
+      #> [[2. 0.]
+      #>  [0. 4.]]
     """
     many = isinstance(xs, (list, tuple))
     y = convert_to_tensor(y)
@@ -81,6 +87,11 @@ def batch_jacobian(y, x, name="batch_jacobian", **options):
 
     Raises:
       ValueError: the numbers of examples differ.
+
+    Example:
+      x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+      print(tf.Session().run(tf.batch_jacobian(tf.square(x), x)).tolist())
+      #> [[[2.0, 0.0], [0.0, 4.0]], [[6.0, 0.0], [0.0, 8.0]]]
     """
     y, x = convert_to_tensor(y), convert_to_tensor(x)
     for what, t in (("y", y), ("x", x)):
@@ -117,6 +128,12 @@ def hessians(ys, xs, name="hessians", colocate_gradients_with_ops=False, gate_gr
 
     Raises:
       ValueError: `ys` are linear in an x, so that its gradient does not depend on it.
+
+    Example:
+      x = tf.constant([1.0, 2.0])
+      print(tf.Session().run(tf.hessians(x[0] * x[0] * x[1], x)[0]))
+      #> [[4. 2.]
+      #>  [2. 0.]]
     """
     xs = as_list(xs)
     if "through_gradients" in options:
@@ -163,6 +180,11 @@ def hessian_vector_product(ys, xs, vs, grad_ys=None, name="hessian_vector_produc
     Raises:
       ValueError: another number of `vs`, or one that has not the shape and dtype of its x.
       OverrideError: (a ValueError) an override caught nothing in either differentiation.
+
+    Example:
+      x = tf.constant([1.0, 2.0])
+      print(tf.Session().run(tf.hessian_vector_product(x[0] * x[0] * x[1], x, [[1.0, 0.0]])[0]))
+      #> [4. 2.]
     """
     xs = as_list(xs)
     vs = _directions(xs, vs)
@@ -208,6 +230,11 @@ def forward_gradients(ys, xs, vs, name="forward_gradients", **options):
 
     Raises:
       ValueError: another number of `vs`, or one that has not the shape and dtype of its x.
+
+    Example:
+      x = tf.constant([1.0, 2.0])
+      print(tf.Session().run(tf.forward_gradients(tf.square(x), x, tf.constant([1.0, 0.5]))[0]))
+      #> [2. 2.]
     """
     ys, xs = as_list(ys), as_list(xs)
     with get_default_graph().name_scope(name):
@@ -241,6 +268,13 @@ def view_gradients(ys, xs, views, **options):
     Raises:
       TypeError: something in `views` is no View.
       ValueError: two views have one name.
+
+    Example:
+      x = tf.constant([-1.0, 2.0])
+      doubled = tf.View("doubled", {"Relu": lambda op, dy: 2.0 * dy})
+      passes = tf.Session().run(tf.view_gradients(tf.nn.relu(x), x, [None, doubled]))
+      print(*passes["true"], *passes["doubled"])
+      #> [0. 1.] [2. 2.]
     """
     views = ([View(name, overrides) for name, overrides in views.items()] if isinstance(views, dict) else
              [as_view(None, "true") if v is None else v for v in as_list(views)])

@@ -76,6 +76,14 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
       OverrideError (ValueError): an override of this call caught no operation, a rule of `accumulate` had nothing to add up,
         or a group leaks.
       TypeError, ValueError: arguments that do not fit together.
+
+    Example:
+      x = tf.constant([1.0, -2.0])
+      y = tf.reduce_sum(tf.square(x))
+      slopes = tf.gradients(y, x)[0]
+      halves = tf.gradients(y, x, overrides={"Square": lambda op, dy: dy * op.inputs[0]})[0]
+      print(*tf.Session().run([slopes, halves]))
+      #> [ 2. -4.] [ 1. -2.]
     """
     ys, xs = as_list(ys), as_list(xs)
     stops = [] if stop_gradients is None else as_list(stop_gradients)

@@ -30,6 +30,13 @@ class Override:
       caught: how many operations it has differentiated so far.
       asked: whether any gradients were built while its block was open.
       optional: it may catch nothing without complaint: part of a preset that covers more than this graph has.
+
+    Example:
+      x = tf.constant([-1.0, 2.0])
+      rule = tf.Override("Relu", lambda op, dy: 2.0 * dy)
+      slopes = tf.gradients(tf.nn.relu(x), x, overrides=[rule])[0]
+      print(rule.caught, tf.Session().run(slopes))
+      #> 1 [2. 2.]
     """
 
     def __init__(self, selector, rule, order="all", layer="override", graph=None, optional=False):
@@ -140,6 +147,14 @@ class overriding(Shown, Block):
       order: "all", 1, 2 ...: the order of differentiation they hold for.
 
     Warns (RegradWarning) on leaving when an override caught nothing.
+
+    Example:
+      x = tf.constant([-1.0, 2.0])
+      y = tf.nn.relu(x)
+      with tf.overriding({"Relu": lambda op, dy: 3.0 * dy}):
+          slopes = tf.gradients(y, x)[0]
+      print(tf.Session().run(slopes))
+      #> [3. 3.]
     """
 
     def __init__(self, overrides, order="all"):
@@ -177,6 +192,15 @@ def attach(selector, rule, graph=None, order="all"):
 
     Raises:
       OverrideError: (a ValueError) the selector means no operation of the graph; the message has what is there.
+
+    Example:
+      x = tf.constant([-1.0, 2.0])
+      y = tf.nn.relu(x)
+      handle = tf.attach("Relu", lambda op, dy: 3.0 * dy)
+      changed = tf.gradients(y, x)[0]
+      handle.detach()
+      print(*tf.Session().run([changed, tf.gradients(y, x)[0]]))
+      #> [3. 3.] [0. 1.]
     """
     graph = graph or _graph_of(selector)
     override = Override(selector, rule, order, "attached", graph)
@@ -241,7 +265,15 @@ class Attached(Record):
 
 
 def set_graph_rule(selector, rule, graph=None, order="all"):
-    """Gives a whole graph a rule, for operations that exist and those to come; returns a handle with `remove()`."""
+    """Gives a whole graph a rule, for operations that exist and those to come; returns a handle with `remove()`.
+
+    Example:
+      handle = tf.set_graph_rule("Relu", lambda op, dy: 3.0 * dy)
+      x = tf.constant([-1.0, 2.0])
+      print(tf.Session().run(tf.gradients(tf.nn.relu(x), x)[0]))
+      handle.remove()
+      #> [3. 3.]
+    """
     graph = graph or get_default_graph()
     override = Override(selector, rule, order, "rule of the graph", graph)
     _warn_of_later_runs("set_graph_rule", override.selector, graph)
@@ -268,6 +300,15 @@ def grouped(rule, name=None, order="all"):
     Raises:
       OverrideError: (when gradients are built) a tensor made inside is used outside without being returned, or a path enters
         by a tensor that is no argument. The message names it.
+
+    Example:
+      @tf.grouped(lambda group, dy, default: [tf.clip_by_value(g, -1.0, 1.0) for g in default()])
+      def cube(x):
+          return x * x * x
+
+      x = tf.constant([0.5, 3.0])
+      print(tf.Session().run(tf.gradients(cube(x), x)[0]))
+      #> [0.75 1.  ]
     """
     from regrad.autodiff.custom import build_apart
 
@@ -326,6 +367,12 @@ class View:
       name: the view's name, also of the name scope of its gradients.
       overrides: its Overrides.
       grad_ys: the gradients arriving at the ys (one tensor, or a list as long as they), where a call gives none itself.
+
+    Example:
+      x = tf.constant([-1.0, 2.0])
+      doubled = tf.View("doubled", {"Relu": lambda op, dy: 2.0 * dy})
+      print(tf.Session().run(tf.gradients(tf.nn.relu(x), x, view=doubled)[0]))
+      #> [2. 2.]
     """
 
     def __init__(self, name, overrides=None, order="all", grad_ys=None):

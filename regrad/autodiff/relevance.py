@@ -392,8 +392,10 @@ def deeplift_rescale(references, epsilon=1e-6):
       ValueError: (when gradients are built) an operation inside a loop or branch, which is not built again.
 
     Example:
-      slopes = tf.gradients(logit, x, overrides={"Relu": rules.deeplift_rescale({x: zeros})})[0]
-      contributions = (x - zeros) * slopes
+      x, reference = tf.constant([-1.0, 3.0]), tf.constant([1.0, 1.0])
+      slopes = tf.gradients(tf.nn.relu(x), x, overrides={"Relu": tf.rules.deeplift_rescale({x: reference})})[0]
+      print(tf.Session().run((x - reference) * slopes))
+      #> [-1.  2.]
     """
     values = {t: convert_to_tensor(v, dtype=t.dtype) for t, v in references.items()}
 

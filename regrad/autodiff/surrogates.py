@@ -114,6 +114,12 @@ def straight_through(f, derivative=None, name=None):
     Args:
       f: function of one tensor that returns one of the same shape: `tf.round`, `tf.sign` ...
       derivative: function of the input; see `clipped`, `tanh`, `fast_sigmoid` ... in `regrad.rules`.
+
+    Example:
+      x = tf.constant([0.4, 1.6])
+      y = tf.straight_through(tf.round)(x)
+      print(*tf.Session().run([y, tf.gradients(y, x)[0]]))
+      #> [0. 2.] [1. 1.]
     """
     if not callable(f) or derivative is not None and not callable(derivative):
         raise TypeError(f"straight_through: f and derivative are functions of a tensor, got {f!r} and {derivative!r}; "
@@ -145,6 +151,12 @@ def spike(x, derivative=None, threshold=0.0, name=None):
     """Returns 1 where x > threshold, else 0, with a surrogate derivative (by default `fast_sigmoid()`).
 
     Neftci et al. 2019, "Surrogate gradient learning in spiking neural networks", arXiv 1901.09948.
+
+    Example:
+      x = tf.constant([-1.0, 0.0, 2.0])
+      y = tf.spike(x, tf.rules.clipped())
+      print(*tf.Session().run([y, tf.gradients(y, x)[0]]))
+      #> [0. 0. 1.] [1. 1. 0.]
     """
     if derivative is not None and not callable(derivative):
         raise TypeError("spike: derivative is a function of x - threshold, such as rules.fast_sigmoid(10.0); got "

@@ -227,12 +227,24 @@ def reverse_gradient(x, strength=1.0, name=None):
 
     Args:
       strength: a number, a scalar tensor, or a schedule: a function of the global step.
+
+    Example:
+      x = tf.constant([1.0, 2.0])
+      y = tf.reverse_gradient(x, strength=0.5)
+      print(*tf.Session().run([y, tf.gradients(y, x)[0]]))
+      #> [1. 2.] [-0.5 -0.5]
     """
     return block(x, reverse(strength), name or "reverse_gradient")
 
 
 def scale_gradient(x, factor, name=None):
-    """Returns `x`; its gradient is multiplied by `factor`."""
+    """Returns `x`; its gradient is multiplied by `factor`.
+
+    Example:
+      x = tf.constant([1.0, 2.0])
+      print(tf.Session().run(tf.gradients(tf.scale_gradient(x, 10.0), x)[0]))
+      #> [10. 10.]
+    """
     return block(x, scale(factor), name or "scale_gradient")
 
 
@@ -242,6 +254,12 @@ def clip_gradient(x, low=None, high=None, norm=None, percentile=None, axis=None,
 
     Raises:
       ValueError: not exactly one of the three ways is asked for.
+
+    Example:
+      x = tf.constant([1.0, 2.0])
+      y = tf.clip_gradient(x, -1.0, 1.0) * [0.5, 7.0]
+      print(tf.Session().run(tf.gradients(y, x)[0]))
+      #> [0.5 1. ]
     """
     ways = [w for w in (low, norm, percentile) if w is not None]
     if len(ways) != 1:
@@ -251,17 +269,36 @@ def clip_gradient(x, low=None, high=None, norm=None, percentile=None, axis=None,
 
 
 def zero_gradient(x, name=None):
-    """Returns `x`; its gradient is zeros, where `stop_gradient` makes it None."""
+    """Returns `x`; its gradient is zeros, where `stop_gradient` makes it None.
+
+    Example:
+      x = tf.constant([1.0, 2.0])
+      print(tf.Session().run(tf.gradients(tf.zero_gradient(x), x)[0]))
+      #> [0. 0.]
+    """
     return block(x, zero(), name or "zero_gradient")
 
 
 def mask_gradient(x, keep, name=None):
-    """Returns `x`; its gradient is kept only where `keep` is true."""
+    """Returns `x`; its gradient is kept only where `keep` is true.
+
+    Example:
+      x = tf.constant([1.0, 2.0])
+      print(tf.Session().run(tf.gradients(tf.mask_gradient(x, [True, False]), x)[0]))
+      #> [1. 0.]
+    """
     return block(x, mask(keep), name or "mask_gradient")
 
 
 def normalize_gradient(x, axis=None, name=None):
-    """Returns `x`; its gradient is scaled to norm 1."""
+    """Returns `x`; its gradient is scaled to norm 1.
+
+    Example:
+      x = tf.constant([1.0, 2.0])
+      y = tf.normalize_gradient(x) * [0.0, 7.0]
+      print(tf.Session().run(tf.gradients(y, x)[0]))
+      #> [0. 1.]
+    """
     return block(x, normalize(axis), name or "normalize_gradient")
 
 
@@ -277,6 +314,12 @@ def substitute(forward, backward_of, name=None):
 
     Both functions return a tensor of one shape. It is backward(x) + stop_gradient(forward(x) - backward(x)) without the
     rounding error of the sum: the forward value is exact.
+
+    Example:
+      x = tf.constant([-2.0, 0.5])
+      y = tf.substitute(forward=tf.sign, backward_of=tf.square)(x)
+      print(*tf.Session().run([y, tf.gradients(y, x)[0]]))
+      #> [-1.  1.] [-4.  1.]
     """
 
     for role, function in (("forward", forward), ("backward_of", backward_of)):

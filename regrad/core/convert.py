@@ -59,6 +59,11 @@ def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_
     Raises:
       TypeError: no conversion for that type, or a Python number of the wrong kind.
       ValueError: a tensor of another dtype.
+
+    Example:
+      x = tf.convert_to_tensor(np.array([1.0, 2.0]), dtype=tf.float32)
+      print(x.dtype.name, x.shape)
+      #> float32 (2,)
     """
     if dtype is not None:
         dtype = as_dtype(dtype)
@@ -519,6 +524,11 @@ def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
     Raises:
       TypeError: `verify_shape` fails, or `value` cannot have that dtype.
       ValueError: more elements than `shape` holds.
+
+    Example:
+      print(tf.Session().run(tf.constant(7.0, shape=[2, 2])))
+      #> [[7. 7.]
+      #>  [7. 7.]]
     """
     dtype = None if dtype is None else as_dtype(dtype)
     if isinstance(value, Tensor):

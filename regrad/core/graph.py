@@ -37,7 +37,15 @@ kept: list | None = None  # `regrad doctor` puts a list here, to which every gra
 
 
 class Graph:
-    """A set of operations under unique names, plus the scopes in force while more are added."""
+    """A set of operations under unique names, plus the scopes in force while more are added.
+
+    Example:
+      graph = tf.Graph()
+      with graph.as_default():
+          y = tf.constant(2.0) * 3.0
+      print(tf.Session(graph=graph).run(y))
+      #> 6.0
+    """
 
     def __init__(self, frame=None):
         self._ops = []
@@ -571,7 +579,13 @@ _global_graph = None
 
 
 def get_default_graph():
-    """Returns the innermost graph made default in this thread, else the process's own default graph."""
+    """Returns the innermost graph made default in this thread, else the process's own default graph.
+
+    Example:
+      with tf.Graph().as_default() as graph:
+          print(tf.get_default_graph() is graph)
+      #> True
+    """
     graph = context.graphs.top()
     if graph is None:
         global _global_graph

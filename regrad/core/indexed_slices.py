@@ -18,6 +18,12 @@ class IndexedSlices:
       values: tensor [n, ...].
       indices: int32 or int64 tensor [n].
       dense_shape: vector tensor, the shape of the dense tensor, or None when unknown.
+
+    Example:
+      params = tf.Variable(tf.zeros([100, 2]))
+      rows = tf.gradients(tf.gather(params, [7, 3]), params)[0]
+      print(type(rows).__name__, tf.Session().run(rows.indices))
+      #> IndexedSlices [7 3]
     """
 
     __slots__ = ("values", "indices", "dense_shape")

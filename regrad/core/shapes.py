@@ -240,6 +240,11 @@ class TensorShape:
 
     `TensorShape([2, None])`, `TensorShape(None)`. Indexing gives `Dimension`s (after `tf.enable_v2_tensorshape()` ints and
     None), slicing gives TensorShapes.
+
+    Example:
+      shape = tf.TensorShape([None, 3])
+      print(shape, shape.ndims, shape.is_compatible_with([5, 3]))
+      #> (?, 3) 2 True
     """
 
     __slots__ = ("dims_",)

@@ -35,6 +35,14 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     Raises:
       TypeError: `graph_def` is no GraphDef of Regrad, `functions` no mapping to functions.
       ValueError: a name in `input_map` or `return_elements` is not there.
+
+    Example:
+      with tf.Graph().as_default() as saved:
+          tf.identity(tf.placeholder(tf.float32, [], name="x") * 2.0, name="y")
+      x = tf.constant(3.0)
+      y, = tf.import_graph_def(saved.as_graph_def(), input_map={"x": x}, return_elements=["y:0"])
+      print(*tf.Session().run([y, tf.gradients(y, x)[0]]))
+      #> 6.0 2.0
     """
     if type(graph_def).__name__ == "ProtoGraphDef":
         graph_def = GraphDef.FromString(graph_def.SerializeToString())

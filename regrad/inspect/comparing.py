@@ -100,6 +100,12 @@ def compare(view_a, view_b, ys, xs, feed_dict=None, session=None, **options):
 
     Returns:
       A `Comparison`: cosine, ratio of norms, and share of equal signs.
+
+    Example:
+      x = tf.constant([1.0, 2.0])
+      report = tf.compare(None, {"Square": lambda op, dy: -dy * op.inputs[0]}, tf.square(x), x)
+      print(round(report.xs[0].cosine, 4), round(report.xs[0].ratio, 4))
+      #> -1.0 0.5
     """
     views = [as_view(view_a, "first"), as_view(view_b, "second")]
     names = [v.name for v in views]

@@ -203,6 +203,11 @@ def diagnose(ys, xs, feed_dict=None, session=None, vanishing=1e-6, exploding=1e6
 
     Returns:
       A `Diagnosis`: `print` it; it is true when all is well.
+
+    Example:
+      x = tf.constant([1.0, 2.0])
+      print(bool(tf.diagnose(tf.square(x), x)), bool(tf.diagnose(1e-9 * tf.square(x), x)))
+      #> True False
     """
     limits = (gain, 1 / gain)
 

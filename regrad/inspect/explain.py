@@ -289,6 +289,12 @@ def explain_gradients(ys, xs, grad_ys=None, stop_gradients=None, overrides=None,
 
     Raises:
       TypeError, ValueError: ys or xs are no tensors, or belong to several graphs.
+
+    Example:
+      x = tf.constant([1.0, -2.0], name="x")
+      told = tf.explain_gradients(tf.reduce_sum(tf.nn.relu(x)), x)
+      print([step.op.type for step in told.steps])
+      #> ['Sum', 'Relu']
     """
     ys = [element(values_of_slices(y), "y") for y in as_list(ys)]
     xs = [element(x, "x") for x in as_list(xs)]
@@ -327,6 +333,11 @@ def why_none(ys, x, **options):
     """Returns, in words, why `gradients(ys, x, ...)` gives None for `x`: each place where a path ends, with its cure.
 
     Of an x that gets a gradient it names the paths that end all the same: what they would add counts as 0.
+
+    Example:
+      x = tf.constant([1.0, 2.0], name="x")
+      print(str(tf.why_none(tf.stop_gradient(x), x)).splitlines()[0])
+      #> x:0 gets None: every path to it ends
     """
     told = explain_gradients(ys, x, **options)
     target = told.targets[0]

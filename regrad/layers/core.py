@@ -84,6 +84,14 @@ class Dense(Layer):
       kernel_constraint, bias_constraint: functions that optimizers apply to new values.
       trainable: whether the variables "kernel" ([inputs, units]) and "bias" ([units]) are.
       name: the layer's name.
+
+    Example:
+      layer = tf.layers.Dense(2, kernel_initializer=tf.ones_initializer())
+      y = layer(tf.constant([[1.0, 2.0, 3.0]]))
+      with tf.Session() as sess:
+          sess.run(tf.global_variables_initializer())
+          print(sess.run(y))
+      #> [[6. 6.]]
     """
 
     def __init__(self, units, activation=None, use_bias=True, kernel_initializer=None, bias_initializer=Zeros(),  # noqa: B008

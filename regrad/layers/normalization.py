@@ -36,6 +36,13 @@ class BatchNormalization(Layer):
       adjustment: function of the shape of the inputs that returns (scale, bias), applied to the normalised values while
         training.
       trainable, name: as for `Dense`.
+
+    Example:
+      y = tf.layers.BatchNormalization(epsilon=0.0)(tf.constant([[1.0], [3.0]]), training=True)
+      with tf.Session() as sess:
+          sess.run(tf.global_variables_initializer())
+          print(sess.run(y).ravel())
+      #> [-1.  1.]
     """
 
     def __init__(self, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True, beta_initializer=Zeros(),  # noqa: B008

@@ -24,6 +24,12 @@ def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_
 
     Raises:
       ValueError: `params` is empty, or `partition_strategy` is another word.
+
+    Example:
+      print(tf.Session().run(tf.nn.embedding_lookup(tf.constant([[1.0, 2.0], [3.0, 4.0]]), [1, 1, 0])))
+      #> [[3. 4.]
+      #>  [3. 4.]
+      #>  [1. 2.]]
     """
     if params is None or isinstance(params, (list, tuple)) and not params:
         raise ValueError(f"Need at least one param: params is {params!r}.")

@@ -28,6 +28,11 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
 
     Raises:
       ValueError: `x` is not floating, or the rate is not in [0, 1).
+
+    Example:
+      kept = tf.Session().run(tf.nn.dropout(tf.ones([100]), keep_prob=0.5, seed=1))
+      print(np.unique(kept))
+      #> [0. 2.]
     """
     if isinstance(keep_prob, (str, list, tuple)):
         raise ValueError(f"keep_prob must be a scalar tensor or a float in the range (0, 1], got {keep_prob!r}")

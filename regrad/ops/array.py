@@ -50,7 +50,12 @@ for _op in (identity_op, stopgradient_op):
 
 
 def identity(input, name=None):
-    """Returns a tensor that equals `input`: a node of its own, to be named or overridden. What is sparse stays so."""
+    """Returns a tensor that equals `input`: a node of its own, to be named or overridden. What is sparse stays so.
+
+    Example:
+      print(tf.Session().run(tf.identity([1, 2], name="the_answer")))
+      #> [1 2]
+    """
     if type(input) is not Tensor and hasattr(input, "dense_shape") and hasattr(input, "indices"):
         return _identity_of_parts(input, name)
     return identity_op(input, name=name)
@@ -86,7 +91,13 @@ def guarantee_const(input, name=None):
 
 
 def stop_gradient(input, name=None):
-    """Returns `input`; gradients do not flow through this tensor."""
+    """Returns `input`; gradients do not flow through this tensor.
+
+    Example:
+      x = tf.constant([1.0, 2.0])
+      print(tf.Session().run(tf.gradients(x * tf.stop_gradient(x), x)[0]))
+      #> [1. 2.]
+    """
     return stopgradient_op(input, name=name)
 
 
@@ -206,7 +217,13 @@ def _sparse_dims(input, dtype):
 
 
 def shape(input, name=None, out_type=dtypes.int32):
-    """Returns the shape at run time, an int32 (or int64) vector; a constant where it is known statically."""
+    """Returns the shape at run time, an int32 (or int64) vector; a constant where it is known statically.
+
+    Example:
+      x = tf.placeholder(tf.float32, [None, 3])
+      print(x.shape, tf.Session().run(tf.shape(x), {x: [[1.0, 2.0, 3.0]]}))
+      #> (?, 3) [1 3]
+    """
     sparse = _sparse_dims(input, out_type)
     if sparse is not None:
         return sparse
@@ -273,7 +290,13 @@ oneslike_op = define_op("OnesLike", "x", infer=same, shape_only=(0,), types={"T"
 
 
 def fill(dims, value, name=None):
-    """Returns a tensor of shape `dims` (a vector of sizes) whose elements are all the scalar `value`."""
+    """Returns a tensor of shape `dims` (a vector of sizes) whose elements are all the scalar `value`.
+
+    Example:
+      print(tf.Session().run(tf.fill([2, 2], 7)))
+      #> [[7 7]
+      #>  [7 7]]
+    """
     return fill_op(dims, value, name=name)
 
 
@@ -300,17 +323,32 @@ def _filled(shape, value, dtype, name):
 
 
 def zeros(shape, dtype=dtypes.float32, name=None):
-    """Returns zeros (empty strings, False) of `shape`: sizes, or one size."""
+    """Returns zeros (empty strings, False) of `shape`: sizes, or one size.
+
+    Example:
+      print(tf.Session().run(tf.zeros([2], tf.int32)))
+      #> [0 0]
+    """
     return _filled(shape, 0, dtype, name or "zeros")
 
 
 def ones(shape, dtype=dtypes.float32, name=None):
-    """Returns ones (True) of `shape`: sizes, or one size."""
+    """Returns ones (True) of `shape`: sizes, or one size.
+
+    Example:
+      print(tf.Session().run(tf.ones([2])))
+      #> [1. 1.]
+    """
     return _filled(shape, 1, dtype, name or "ones")
 
 
 def zeros_like(tensor, dtype=None, name=None, optimize=True):
-    """Returns zeros of the shape of `tensor`, in its dtype or in `dtype`."""
+    """Returns zeros of the shape of `tensor`, in its dtype or in `dtype`.
+
+    Example:
+      print(tf.Session().run(tf.zeros_like([[1, 2]])))
+      #> [[0 0]]
+    """
     x = convert_to_tensor(tensor, name="tensor")
     if dtype is not None and as_dtype(dtype) is not x.dtype:
         return zeros(shape(x), dtype, name=name or "zeros_like")
@@ -318,7 +356,12 @@ def zeros_like(tensor, dtype=None, name=None, optimize=True):
 
 
 def ones_like(tensor, dtype=None, name=None, optimize=True):
-    """Returns ones of the shape of `tensor`, in its dtype or in `dtype`."""
+    """Returns ones of the shape of `tensor`, in its dtype or in `dtype`.
+
+    Example:
+      print(tf.Session().run(tf.ones_like([[1, 2]], dtype=tf.float32)))
+      #> [[1. 1.]]
+    """
     x = convert_to_tensor(tensor, name="tensor")
     if dtype is not None and as_dtype(dtype) is not x.dtype:
         return ones(shape(x), dtype, name=name or "ones_like")
@@ -546,6 +589,11 @@ def reshape(tensor, shape, name=None):
 
     Raises:
       ValueError: the numbers of elements differ.
+
+    Example:
+      print(tf.Session().run(tf.reshape([1, 2, 3, 4], [2, -1])))
+      #> [[1 2]
+      #>  [3 4]]
     """
     return reshape_op(tensor, shape, name=name)
 
@@ -586,7 +634,12 @@ expanddims_op = define_op("ExpandDims", "input: T, dim: Tdim", types={"Tdim": IN
 
 
 def expand_dims(input, axis=None, name=None, dim=None):
-    """Returns `input` with an axis of size 1 inserted at `axis` (negative counts from the end)."""
+    """Returns `input` with an axis of size 1 inserted at `axis` (negative counts from the end).
+
+    Example:
+      print(tf.expand_dims([1, 2, 3], 0).shape, tf.expand_dims([1, 2, 3], -1).shape)
+      #> (1, 3) (3, 1)
+    """
     axis = one_of("axis", axis, "dim", dim)
     if axis is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
@@ -625,7 +678,12 @@ for _op in (reshape_op, expanddims_op, squeeze_op):
 
 
 def squeeze(input, axis=None, name=None, squeeze_dims=None):
-    """Returns `input` without its axes of size 1, or without those of them named in `axis`."""
+    """Returns `input` without its axes of size 1, or without those of them named in `axis`.
+
+    Example:
+      print(tf.squeeze(tf.ones([1, 3, 1])).shape, tf.squeeze(tf.ones([1, 3, 1]), axis=[0]).shape)
+      #> (3,) (3, 1)
+    """
     axis = one_of("axis", axis, "squeeze_dims", squeeze_dims)
     axis = () if axis is None else (axis,) if np.isscalar(axis) else tuple(axis)
     return squeeze_op(input, squeeze_dims=tuple(int(a) for a in axis), name=name)
@@ -661,7 +719,13 @@ conjugatetranspose_op = define_op("ConjugateTranspose", "x: T, perm: Tperm", typ
 
 
 def transpose(a, perm=None, name="transpose", conjugate=False):
-    """Returns `a` with its axes in the order `perm`; reversed by default. `conjugate` also conjugates."""
+    """Returns `a` with its axes in the order `perm`; reversed by default. `conjugate` also conjugates.
+
+    Example:
+      print(tf.Session().run(tf.transpose([[1, 2], [3, 4]])))
+      #> [[1 3]
+      #>  [2 4]]
+    """
     with get_default_graph().name_scope(name) as scope:
         a = convert_to_tensor(a, name="a")
         op = conjugatetranspose_op if conjugate and a.dtype.is_complex else transpose_op
@@ -745,6 +809,11 @@ def stack(values, axis=0, name="stack"):
 
     Raises:
       ValueError: shapes differ, or `axis` is out of range.
+
+    Example:
+      print(tf.Session().run(tf.stack([[1, 2], [3, 4]], axis=1)))
+      #> [[1 3]
+      #>  [2 4]]
     """
     if not hasattr(values, "_as_graph_element") and not isinstance(values, np.ndarray):
         values = list(values)
@@ -823,6 +892,11 @@ def concat(values, axis=None, name="concat", concat_dim=None):
     Args:
       values: tensors of one dtype whose sizes agree along all axes but `axis`.
       axis: int or scalar tensor; negative counts from the end.
+
+    Example:
+      print(tf.Session().run(tf.concat([[[1, 2]], [[3, 4]]], axis=0)))
+      #> [[1 2]
+      #>  [3 4]]
     """
     axis = one_of("axis", axis, "concat_dim", concat_dim)
     if isinstance(axis, (list, tuple)):
@@ -859,6 +933,10 @@ def unstack(value, num=None, axis=0, name="unstack"):
 
     Raises:
       ValueError: `num` is not given and the size of the axis is not known, or `axis` is out of range.
+
+    Example:
+      print(*tf.Session().run(tf.unstack([[1, 2], [3, 4]], axis=1)))
+      #> [1 3] [2 4]
     """
     value = convert_to_tensor(value)
     if num is None:
@@ -924,7 +1002,12 @@ splitv_op = define_op("SplitV", "value: T, size_splits: Tlen, split_dim: int32",
 
 
 def split(value, num_or_size_splits, axis=0, num=None, name="split"):
-    """Returns `value` cut along `axis` into equal parts (an int) or parts of given sizes (one may be -1)."""
+    """Returns `value` cut along `axis` into equal parts (an int) or parts of given sizes (one may be -1).
+
+    Example:
+      print(*tf.Session().run(tf.split([1, 2, 3, 4], 2)))
+      #> [1 2] [3 4]
+    """
     if isinstance(value, int) and is_tensor(axis):
         raise TypeError("tf.split(value, num_or_size_splits, axis) takes the tensor first (before TensorFlow 1.0 the axis came "
                         "first).")
@@ -954,12 +1037,23 @@ def placeholder(dtype, shape=None, name=None):
     Args:
       dtype: its DType.
       shape: its static shape; None for any, None inside for any size.
+
+    Example:
+      x = tf.placeholder(tf.float32, [None])
+      print(tf.Session().run(2.0 * x, {x: [1.0, 2.0]}))
+      #> [2. 4.]
     """
     return placeholder_op(dtype=as_dtype(dtype), shape=as_dims(shape), name=name)
 
 
 def placeholder_with_default(input, shape, name=None):
-    """Returns a tensor that is `input` unless something else, compatible with `shape`, is fed."""
+    """Returns a tensor that is `input` unless something else, compatible with `shape`, is fed.
+
+    Example:
+      x = tf.placeholder_with_default(1.0, [])
+      print(tf.Session().run(x), tf.Session().run(x, {x: 5.0}))
+      #> 1.0 5.0
+    """
     out = placeholderdefault_op(input, shape=as_dims(shape), name=name)
     out.dims = as_dims(shape)  # what is fed need not have the shape of the default
     return out

@@ -25,6 +25,10 @@ def clip_by_value(t, clip_value_min, clip_value_max, name=None):
 
     Raises:
       ValueError: broadcasting the bounds would make the result larger than `t`.
+
+    Example:
+      print(tf.Session().run(tf.clip_by_value([-3.0, 0.5, 3.0], -1.0, 1.0)))
+      #> [-1.   0.5  1. ]
     """
     with get_default_graph().name_scope(name or "clip_by_value") as scope:
         values = convert_to_tensor(t.values if isinstance(t, IndexedSlices) else t, name="t")
@@ -84,6 +88,11 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     Args:
       t_list: list of tensors, IndexedSlices and None.
       use_norm: the global norm, if it is known already.
+
+    Example:
+      clipped, length = tf.clip_by_global_norm([[3.0], [4.0]], 2.5)
+      print(*tf.Session().run(clipped + [length]))
+      #> [1.5] [2.] 5.0
     """
     if not isinstance(t_list, (list, tuple)):
         raise TypeError("t_list should be a sequence")

@@ -24,7 +24,12 @@ greaterequal_op = _comparison("GreaterEqual", "greater_equal", REAL)
 
 
 def equal(x, y, name=None):
-    """Returns x == y element-wise as bool, with broadcasting."""
+    """Returns x == y element-wise as bool, with broadcasting.
+
+    Example:
+      print(tf.Session().run(tf.equal([1, 2], [1, 3])))
+      #> [ True False]
+    """
     return equal_op(x, y, name=name)
 
 
@@ -132,6 +137,10 @@ def where(condition, x=None, y=None, name=None):
 
     Raises:
       ValueError: only one of `x` and `y` is given.
+
+    Example:
+      print(*tf.Session().run([tf.where([True, False], [1, 2], [-1, -2]), tf.where([False, True])]))
+      #> [ 1 -2] [[1]]
     """
     if (x is None) != (y is None):
         raise ValueError("x and y must both be non-None or both be None.")

@@ -11,7 +11,16 @@ _SEQUENCES = (list, tuple)  # the builtin: this module has a `tuple` of its own
 
 
 def no_op(name=None):
-    """Returns an operation that does nothing, for its control inputs."""
+    """Returns an operation that does nothing, for its control inputs.
+
+    Example:
+      v = tf.Variable(1.0)
+      with tf.control_dependencies([v.initializer]):
+          ready = tf.no_op()
+      with tf.Session() as sess:
+          print(sess.run(ready), sess.run(v))
+      #> None 1.0
+    """
     return noop_op(name=name)
 
 
@@ -19,6 +28,13 @@ def group(*inputs, name=None):
     """Returns an operation that is done when all of `inputs` (operations, tensors, nested lists) are.
 
     Where their devices differ, it waits for one operation on each device, which waits for those there.
+
+    Example:
+      v, w = tf.Variable(1.0), tf.Variable(2.0)
+      with tf.Session() as sess:
+          sess.run(tf.group(v.initializer, w.initializer))
+          print(*sess.run([v, w]))
+      #> 1.0 2.0
     """
     flat = _flatten(inputs)
     graph = get_default_graph() if not flat else flat[0].graph

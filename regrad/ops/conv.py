@@ -215,6 +215,12 @@ def conv2d(input, filter=None, strides=None, padding=None, use_cudnn_on_gpu=True
 
     Raises:
       ShapeError: (a ValueError) ranks, channels or sizes do not fit.
+
+    Example:
+      image = tf.reshape([1.0, 2.0, 3.0, 4.0], [1, 1, 4, 1])
+      pairs = tf.nn.conv2d(image, tf.ones([1, 2, 1, 1]), strides=[1, 1, 1, 1], padding="VALID")
+      print(tf.Session().run(pairs).ravel())
+      #> [3. 5. 7.]
     """
     filter = one_of("filter", filter, "filters", filters)
     return conv2d_op(input, filter, name=name, **_attrs(2, strides, padding, data_format, dilations))

@@ -67,6 +67,10 @@ def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
       axis: int or scalar tensor.
       exclusive: leave each element out of its own sum: [0, a, a + b].
       reverse: sum from the end: [a + b + c, b + c, c].
+
+    Example:
+      print(tf.Session().run(tf.cumsum([1, 2, 3])))
+      #> [1 3 6]
     """
     return _call(cumsum_op, "Cumsum", x, axis, exclusive, reverse, name)
 

@@ -114,6 +114,10 @@ def einsum(equation, *inputs, **kwargs):
 
     Raises:
       ValueError: the equation is malformed, or does not fit the tensors.
+
+    Example:
+      print(tf.Session().run(tf.einsum("ij,j->i", [[1, 2], [3, 4]], [10, 1])))
+      #> [12 34]
     """
     name = kwargs.pop("name", None)
     kwargs.pop("optimize", None)
@@ -139,6 +143,10 @@ def tensordot(a, b, axes, name=None):
 
     Raises:
       ValueError: `axes` does not fit.
+
+    Example:
+      print(tf.Session().run(tf.tensordot([1, 2, 3], [4, 5, 6], axes=1)))
+      #> 32
     """
     with get_default_graph().name_scope(name or "Tensordot") as scope:
         a = convert_to_tensor(a, name="a")

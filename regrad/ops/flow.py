@@ -261,6 +261,12 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
     Raises:
       TypeError: `pred` is a Python bool, or a branch is not callable.
       ValueError: the branches return different structures or dtypes.
+
+    Example:
+      x = tf.placeholder(tf.float32)
+      y = tf.cond(x > 0.0, lambda: x * 2.0, lambda: -x)
+      print(*[tf.Session().run(y, {x: value}) for value in (3.0, -3.0)])
+      #> 6.0 3.0
     """
     for new, old, what, older in ((true_fn, fn1, "true_fn", "fn1"), (false_fn, fn2, "false_fn", "fn2")):
         if new is not None and old is not None:
@@ -843,6 +849,11 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
     Raises:
       TypeError: cond or body is not callable; a dtype changes.
       ValueError: no loop variables, another structure, or a shape that changes without an invariant.
+
+    Example:
+      i, total = tf.while_loop(lambda i, total: i < 5, lambda i, total: (i + 1, total + i), [0, 0])
+      print(*tf.Session().run([i, total]))
+      #> 5 10
     """
     if not callable(cond):
         raise TypeError(f"while_loop: cond must be callable, a function of the loop variables; got {cond!r}.")

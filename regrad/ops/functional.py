@@ -97,6 +97,10 @@ def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap
     Raises:
       TypeError: `fn` is not callable, or returns another dtype than promised, or a tuple for a list.
       ValueError: first sizes that differ, scalars, or another structure returned than promised.
+
+    Example:
+      print(tf.Session().run(tf.map_fn(lambda row: row * row, tf.constant([1, 2, 3]))))
+      #> [1 4 9]
     """
     fn = _function("map_fn", fn)
     with get_default_graph().name_scope(name or "map"):
@@ -153,6 +157,10 @@ def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, sw
 
     Returns:
       The structure of the state with tensors of shape [number of rows, ...].
+
+    Example:
+      print(tf.Session().run(tf.scan(lambda total, x: total + x, tf.constant([1, 2, 3]))))
+      #> [1 3 6]
     """
     fn = _function("scan", fn)
     with get_default_graph().name_scope(name or "scan"):

@@ -43,6 +43,10 @@ def range(start, limit=None, delta=1, dtype=None, name="range"):
     """Returns start, start + delta ... below `limit`; `range(n)` counts from 0.
 
     The dtype is `dtype`, or the first of int32, int64, float32, float64 that holds all three arguments.
+
+    Example:
+      print(*tf.Session().run([tf.range(3), tf.range(1, 10, 4)]))
+      #> [0 1 2] [1 5 9]
     """
     if limit is None:
         start, limit = 0, start

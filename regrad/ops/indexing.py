@@ -463,6 +463,11 @@ def slice_(input_, begin, size, name=None):
     Args:
       input_: any tensor.
       begin, size: int32 or int64 vectors, one entry per axis.
+
+    Example:
+      print(tf.Session().run(tf.slice([[1, 2, 3], [4, 5, 6]], [0, 1], [-1, 2])))
+      #> [[2 3]
+      #>  [5 6]]
     """
     input_ = convert_to_tensor(input_)
     begin = _index_vector(begin)
@@ -685,6 +690,11 @@ def gather(params, indices, validate_indices=None, name=None, axis=None, batch_d
 
     Raises:
       InvalidArgumentError: an index is out of range.
+
+    Example:
+      print(tf.Session().run(tf.gather([[1, 2], [3, 4], [5, 6]], [2, 0])))
+      #> [[5 6]
+      #>  [1 2]]
     """
     axis = batch_dims if axis is None else axis
     return gather_op(params, indices, axis, batch_dims=int(batch_dims), name=name)
@@ -754,6 +764,10 @@ def gather_nd(params, indices, name=None, batch_dims=0):
 
     Raises:
       InvalidArgumentError: a coordinate is out of range.
+
+    Example:
+      print(tf.Session().run(tf.gather_nd([[1, 2], [3, 4]], [[0, 1], [1, 0]])))
+      #> [2 3]
     """
     if not batch_dims:
         return gathernd_op(params, indices, name=name)
@@ -1078,6 +1092,11 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
 
     Raises:
       TypeError: the dtypes of `on_value`, `off_value` and `dtype` do not agree.
+
+    Example:
+      print(tf.Session().run(tf.one_hot([2, 0], 3)))
+      #> [[0. 0. 1.]
+      #>  [1. 0. 0.]]
     """
     with get_default_graph().name_scope(name or "one_hot") as scope:
         dtype = None if dtype is None else dtypes.as_dtype(dtype)

@@ -58,6 +58,11 @@ def tile(input, multiples, name=None):
     Args:
       input: tensor.
       multiples: int32 or int64 vector with one entry per axis.
+
+    Example:
+      print(tf.Session().run(tf.tile([[1, 2]], [2, 2])))
+      #> [[1 2 1 2]
+      #>  [1 2 1 2]]
     """
     return tile_op(input, multiples, name=name)
 
@@ -211,6 +216,10 @@ def pad(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
 
     Raises:
       ValueError: another mode, a negative padding, or a mirrored one that is larger than the tensor.
+
+    Example:
+      print(tf.Session().run(tf.pad([1, 2], [[1, 2]])))
+      #> [0 1 2 0 0]
     """
     mode = mode.upper()
     if mode == "CONSTANT":
@@ -284,7 +293,12 @@ reverse_op = define_op("ReverseV2", "tensor: T, axis: Tidx", types={"Tidx": INDE
 
 
 def reverse(tensor, axis, name=None):
-    """Returns `tensor` with the order of its elements reversed along the axes in the vector `axis`."""
+    """Returns `tensor` with the order of its elements reversed along the axes in the vector `axis`.
+
+    Example:
+      print(tf.Session().run(tf.reverse([1, 2, 3], axis=[0])))
+      #> [3 2 1]
+    """
     return reverse_op(tensor, axis, name=name)
 
 

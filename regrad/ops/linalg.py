@@ -781,6 +781,10 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims
 
     Raises:
       ValueError: an `ord` or `axis` that does not exist.
+
+    Example:
+      print(tf.Session().run(tf.norm([3.0, 4.0])))
+      #> 5.0
     """
     keepdims = bool(array.one_of("keepdims", keepdims, "keep_dims", keep_dims))
     is_matrix = isinstance(axis, (list, tuple)) and len(axis) == 2

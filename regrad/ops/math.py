@@ -68,12 +68,22 @@ neg_op = unary("Neg", "negative", SIGNED, partial=True)
 
 
 def add(x, y, name=None):
-    """Returns x + y element-wise, with broadcasting; strings are concatenated."""
+    """Returns x + y element-wise, with broadcasting; strings are concatenated.
+
+    Example:
+      print(tf.Session().run(tf.add([1, 2], 10)))
+      #> [11 12]
+    """
     return add_op(x, y, name=name)
 
 
 def subtract(x, y, name=None):
-    """Returns x - y element-wise, with broadcasting."""
+    """Returns x - y element-wise, with broadcasting.
+
+    Example:
+      print(tf.Session().run(tf.subtract([1, 2], 10)))
+      #> [-9 -8]
+    """
     return sub_op(x, y, name=name)
 
 
@@ -83,13 +93,22 @@ def multiply(x, y, name=None):
     Raises:
       TypeError: the dtypes differ.
       ShapeError: (a ValueError) the shapes do not broadcast.
+
+    Example:
+      print(tf.Session().run(tf.multiply([1, 2], 10)))
+      #> [10 20]
     """
     return mul_op(x, y, name=name)
 
 
 @of_values
 def negative(x, name=None):
-    """Returns -x element-wise; what is sparse stays so."""
+    """Returns -x element-wise; what is sparse stays so.
+
+    Example:
+      print(tf.Session().run(tf.negative([1, -2])))
+      #> [-1  2]
+    """
     return neg_op(x, name=name)
 
 
@@ -117,6 +136,10 @@ def add_n(inputs, name=None):
     Raises:
       ValueError: the list is empty, or shapes differ.
       TypeError: dtypes differ.
+
+    Example:
+      print(tf.Session().run(tf.add_n([[1, 2], [10, 20], [100, 200]])))
+      #> [111 222]
     """
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError("inputs must be a list of at least one Tensor/IndexedSlices with the same dtype and shape")
@@ -398,7 +421,12 @@ def _squared_difference(b, d):
 
 @of_values
 def square(x, name=None):
-    """Returns x * x element-wise: same shape and dtype as `x`; what is sparse stays so."""
+    """Returns x * x element-wise: same shape and dtype as `x`; what is sparse stays so.
+
+    Example:
+      print(tf.Session().run(tf.square([1.0, -2.0])))
+      #> [1. 4.]
+    """
     return square_op(x, name=name)
 
 
@@ -409,7 +437,12 @@ def squared_difference(x, y, name=None):
 
 @of_values
 def sqrt(x, name=None):
-    """Returns the square root element-wise; NaN for negative real numbers."""
+    """Returns the square root element-wise; NaN for negative real numbers.
+
+    Example:
+      print(tf.Session().run(tf.sqrt([4.0, 9.0])))
+      #> [2. 3.]
+    """
     return sqrt_op(x, name=name)
 
 
@@ -519,7 +552,12 @@ reciprocalgrad_op = _through_output("ReciprocalGrad", _zero_safe(lambda y, dy: -
 
 
 def exp(x, name=None):
-    """Returns e ** x element-wise."""
+    """Returns e ** x element-wise.
+
+    Example:
+      print(tf.Session().run(tf.exp([0.0, -np.inf])))
+      #> [1. 0.]
+    """
     return exp_op(x, name=name)
 
 
@@ -529,7 +567,12 @@ def expm1(x, name=None):
 
 
 def log(x, name=None):
-    """Returns the natural logarithm element-wise."""
+    """Returns the natural logarithm element-wise.
+
+    Example:
+      print(tf.Session().run(tf.log([0.0, 1.0])))
+      #> [-inf   0.]
+    """
     return log_op(x, name=name)
 
 
@@ -539,7 +582,12 @@ def log1p(x, name=None):
 
 
 def sin(x, name=None):
-    """Returns the sine element-wise (radians)."""
+    """Returns the sine element-wise (radians).
+
+    Example:
+      print(tf.Session().run(tf.sin([0.0, np.pi / 2])))
+      #> [0. 1.]
+    """
     return sin_op(x, name=name)
 
 
@@ -585,7 +633,12 @@ def cosh(x, name=None):
 
 @of_values
 def tanh(x, name=None):
-    """Returns the hyperbolic tangent element-wise."""
+    """Returns the hyperbolic tangent element-wise.
+
+    Example:
+      print(tf.Session().run(tf.tanh([-np.inf, 0.0, np.inf])))
+      #> [-1.  0.  1.]
+    """
     return tanh_op(x, name=name)
 
 
@@ -605,7 +658,12 @@ def atanh(x, name=None):
 
 
 def sigmoid(x, name=None):
-    """Returns 1 / (1 + exp(-x)) element-wise."""
+    """Returns 1 / (1 + exp(-x)) element-wise.
+
+    Example:
+      print(tf.Session().run(tf.sigmoid([0.0, np.inf])))
+      #> [0.5 1. ]
+    """
     return sigmoid_op(x, name=name)
 
 
@@ -628,18 +686,33 @@ def away_from_zero(b, x):
 
 
 def maximum(x, y, name=None):
-    """Returns the larger of x and y element-wise, with broadcasting; NaN if either is."""
+    """Returns the larger of x and y element-wise, with broadcasting; NaN if either is.
+
+    Example:
+      print(tf.Session().run(tf.maximum([1.0, 5.0], 3.0)))
+      #> [3. 5.]
+    """
     return maximum_op(x, y, name=name)
 
 
 def minimum(x, y, name=None):
-    """Returns the smaller of x and y element-wise, with broadcasting; NaN if either is."""
+    """Returns the smaller of x and y element-wise, with broadcasting; NaN if either is.
+
+    Example:
+      print(tf.Session().run(tf.minimum([1.0, 5.0], 3.0)))
+      #> [1. 3.]
+    """
     return minimum_op(x, y, name=name)
 
 
 @of_values
 def abs(x, name=None):
-    """Returns |x| element-wise; a complex `x` gives its real magnitude."""
+    """Returns |x| element-wise; a complex `x` gives its real magnitude.
+
+    Example:
+      print(tf.Session().run(tf.abs([-1.5, 2.0])))
+      #> [1.5 2. ]
+    """
     with get_default_graph().name_scope(name or "Abs") as scope:
         x = convert_to_tensor(x, name="x")
         if x.dtype.is_complex:
@@ -651,7 +724,12 @@ def abs(x, name=None):
 
 @of_values
 def sign(x, name=None):
-    """Returns -1, 0 or 1 by the sign of `x`; for a complex `x`, x / |x| or 0."""
+    """Returns -1, 0 or 1 by the sign of `x`; for a complex `x`, x / |x| or 0.
+
+    Example:
+      print(tf.Session().run(tf.sign([-3.0, 0.0, 2.0])))
+      #> [-1.  0.  1.]
+    """
     return sign_op(x, name=name)
 
 
@@ -671,7 +749,12 @@ def rint(x, name=None):
 
 
 def round(x, name=None):
-    """Returns `x` rounded to the nearest integer, halves to even, in the dtype of `x`."""
+    """Returns `x` rounded to the nearest integer, halves to even, in the dtype of `x`.
+
+    Example:
+      print(tf.Session().run(tf.round([0.5, 1.5, 1.7])))
+      #> [0. 2. 2.]
+    """
     return round_op(x, name=name)
 
 
@@ -742,6 +825,10 @@ def cast(x, dtype, name=None):
 
     Raises:
       UnimplementedError: from strings to numbers, or to strings.
+
+    Example:
+      print(tf.Session().run(tf.cast([1.7, -1.7], tf.int32)))
+      #> [ 1 -1]
     """
     dtype = as_dtype(dtype)
     x = convert_to_tensor(x, name="x")

@@ -99,6 +99,11 @@ def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_
     Raises:
       ShapeError: (a ValueError) an operand has less than 2 axes, or the inner sizes differ.
       ValueError: both the transpose and the adjoint of an operand are asked for.
+
+    Example:
+      a = tf.constant([[1.0, 2.0]])
+      print(*tf.Session().run([tf.matmul(a, [[3.0], [4.0]]), tf.matmul(a, a, transpose_b=True)]))
+      #> [[11.]] [[5.]]
     """
     from regrad.ops.complex import conj
 

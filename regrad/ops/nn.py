@@ -55,7 +55,14 @@ leakyrelugrad_op = _activation_grad("LeakyReluGrad", attrs={"alpha": 0.2}, lower
 
 
 def relu(features, name=None):
-    """Returns max(features, 0), for any real dtype. The derivative at 0 is 0."""
+    """Returns max(features, 0), for any real dtype. The derivative at 0 is 0.
+
+    Example:
+      x = tf.constant([-1.0, 2.0])
+      y = tf.nn.relu(x)
+      print(*tf.Session().run([y, tf.gradients(y, x)[0]]))
+      #> [0. 2.] [0. 1.]
+    """
     return relu_op(features, name=name)
 
 
@@ -250,6 +257,10 @@ def bias_add(value, bias, data_format=None, name=None):
       value: numeric tensor of 2 or more axes.
       bias: vector of the same dtype, as long as the channel axis.
       data_format: "N...C" (the default: channels last) or "NC..." (channels second).
+
+    Example:
+      print(tf.Session().run(tf.nn.bias_add([[1.0, 2.0]], [10.0, 20.0])))
+      #> [[11. 22.]]
     """
     data_format = _bias_format(data_format)
     with get_default_graph().name_scope(name or "BiasAdd") as scope:
@@ -314,7 +325,12 @@ def _along_last_axis(op, logits, axis, name):
 
 
 def softmax(logits, axis=None, name=None, dim=None):
-    """Returns exp(logits) / sum(exp(logits)) along `axis` (the last by default), without overflow."""
+    """Returns exp(logits) / sum(exp(logits)) along `axis` (the last by default), without overflow.
+
+    Example:
+      print(tf.Session().run(tf.nn.softmax([0.0, 0.0])))
+      #> [0.5 0.5]
+    """
     return _along_last_axis(softmax_op, logits, one_of("axis", axis, "dim", dim), name)
 
 
@@ -433,6 +449,11 @@ def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name=None, d
 
     Returns:
       A tensor of the shape of `logits` without `axis`.
+
+    Example:
+      loss = tf.nn.softmax_cross_entropy_with_logits_v2(labels=[[0.5, 0.5]], logits=[[0.0, 0.0]])
+      print(np.exp(-tf.Session().run(loss)).round(4))
+      #> [0.5]
     """
     axis = one_of("axis", axis, "dim", dim)
     axis = -1 if axis is None else axis
@@ -475,6 +496,11 @@ def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits
 
     Raises:
       ValueError: arguments are positional or missing, or the shapes do not fit.
+
+    Example:
+      loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[1], logits=[[0.0, 0.0]])
+      print(np.exp(-tf.Session().run(loss)).round(4))
+      #> [0.5]
     """
     _named_arguments("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with get_default_graph().name_scope(name or "SparseSoftmaxCrossEntropyWithLogits"):

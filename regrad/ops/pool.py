@@ -480,6 +480,11 @@ def max_pool(value, ksize, strides, padding, data_format="NHWC", name=None, inpu
       input: the newer name of `value`.
 
     Gradient: all to the first of the largest elements, in row-major order.
+
+    Example:
+      image = tf.reshape([1.0, 4.0, 3.0, 2.0], [1, 1, 4, 1])
+      print(tf.Session().run(tf.nn.max_pool(image, [1, 1, 2, 1], [1, 1, 2, 1], "VALID")).ravel())
+      #> [4. 3.]
     """
     value = one_of("value", value, "input", input)
     with get_default_graph().name_scope(name or "MaxPool") as scope:
@@ -488,7 +493,13 @@ def max_pool(value, ksize, strides, padding, data_format="NHWC", name=None, inpu
 
 
 def avg_pool(value, ksize, strides, padding, data_format="NHWC", name=None, input=None):
-    """Returns the mean of each window; padding does not count. Arguments as in `max_pool`."""
+    """Returns the mean of each window; padding does not count. Arguments as in `max_pool`.
+
+    Example:
+      image = tf.reshape([1.0, 4.0, 3.0, 2.0], [1, 1, 4, 1])
+      print(tf.Session().run(tf.nn.avg_pool(image, [1, 1, 2, 1], [1, 1, 2, 1], "VALID")).ravel())
+      #> [2.5 2.5]
+    """
     value = one_of("value", value, "input", input)
     with get_default_graph().name_scope(name or "AvgPool") as scope:
         return avgpool_op(convert_to_tensor(value, name="value"), name=scope,

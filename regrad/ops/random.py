@@ -490,6 +490,11 @@ def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None
       ValueError: another dtype, or an integer dtype without `maxval`.
 
     Gradient: flows to `minval` and `maxval`, not into the draw.
+
+    Example:
+      drawn = tf.Session().run(tf.random_uniform([100], 2.0, 3.0, seed=1))
+      print(drawn.shape, 2.0 <= drawn.min() <= drawn.max() < 3.0)
+      #> (100,) True
     """
     return _drawn_evenly("random_uniform", randomuniform_op, randomuniformint_op, shape, minval, maxval, dtype, name,
                          seeds=lambda: _seeds(seed))
@@ -526,6 +531,11 @@ def random_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, 
       mean, stddev: scalars, or tensors that broadcast to `shape`; gradients flow to them.
       dtype: a floating type.
       seed: op seed; see `set_random_seed`.
+
+    Example:
+      drawn = tf.Session().run(tf.random_normal([1000], mean=5.0, seed=1))
+      print(drawn.shape, 4.5 < drawn.mean() < 5.5)
+      #> (1000,) True
     """
     return _scaled(randomstandardnormal_op, shape, mean, stddev, dtype, name or "random_normal", seeds=lambda: _seeds(seed))
 

@@ -162,12 +162,22 @@ def reduce_sum(input_tensor, axis=None, keepdims=None, name=None, reduction_indi
     Raises:
       ValueError: an axis that is not there.
       TypeError: `input_tensor` is of a dtype that has no sum.
+
+    Example:
+      x = tf.constant([[1, 2], [3, 4]])
+      print(*tf.Session().run([tf.reduce_sum(x), tf.reduce_sum(x, axis=0)]))
+      #> 10 [4 6]
     """
     return _reduce(sum_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
 def reduce_mean(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
-    """Returns the mean over `axis` (as of `reduce_sum`), in the dtype of the input: integers are truncated."""
+    """Returns the mean over `axis` (as of `reduce_sum`), in the dtype of the input: integers are truncated.
+
+    Example:
+      print(tf.Session().run(tf.reduce_mean([[1.0, 2.0], [3.0, 6.0]], axis=1)))
+      #> [1.5 4.5]
+    """
     return _reduce(mean_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -177,12 +187,22 @@ def reduce_prod(input_tensor, axis=None, keepdims=None, name=None, reduction_ind
 
 
 def reduce_max(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
-    """Returns the maximum over `axis` (as of `reduce_sum`). Gradient: equal ones share it."""
+    """Returns the maximum over `axis` (as of `reduce_sum`). Gradient: equal ones share it.
+
+    Example:
+      print(tf.Session().run(tf.reduce_max([[1, 9], [8, 2]], axis=1)))
+      #> [9 8]
+    """
     return _reduce(max_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
 def reduce_min(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
-    """Returns the minimum over `axis` (as of `reduce_sum`). Gradient: equal ones share it."""
+    """Returns the minimum over `axis` (as of `reduce_sum`). Gradient: equal ones share it.
+
+    Example:
+      print(tf.Session().run(tf.reduce_min([[1, 9], [8, 2]], axis=1)))
+      #> [1 2]
+    """
     return _reduce(min_op, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
@@ -313,7 +333,12 @@ argmin_op = _arg_extreme("ArgMin", "argmin")
 
 
 def argmax(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):
-    """Returns the index of the largest element along `axis` (0 by default), the first of equal ones."""
+    """Returns the index of the largest element along `axis` (0 by default), the first of equal ones.
+
+    Example:
+      print(tf.Session().run(tf.argmax([[1, 9], [8, 2]], axis=1)))
+      #> [1 0]
+    """
     axis = one_of("axis", axis, "dimension", dimension)
     return argmax_op(input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name)
 

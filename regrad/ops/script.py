@@ -169,6 +169,12 @@ def py_func(func, inp, Tout, stateful=True, name=None, grad=None, shape=None):
       Whatever `func` raises reaches the caller of `run`, with the op's name and line added. It is of its own class and of
         that which TF translates it to: InvalidArgumentError for ValueError and TypeError, OutOfRangeError for StopIteration,
         ResourceExhaustedError for MemoryError, UnimplementedError for NotImplementedError, else UnknownError.
+
+    Example:
+      x = tf.constant([3.0, 1.0, 2.0])
+      y = tf.py_func(np.sort, [x], tf.float32, shape=[3], grad=lambda op, dy: 2.0 * dy)
+      print(*tf.Session().run([y, tf.gradients(y, x)[0]]))
+      #> [1. 2. 3.] [2. 2. 2.]
     """
     if not callable(func):
         raise ValueError(f"py_func needs a callable, got {func!r}.")

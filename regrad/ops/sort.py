@@ -70,6 +70,10 @@ def top_k(input, k=1, sorted=True, name=None):
 
     Returns:
       (values, indices), a named tuple.
+
+    Example:
+      print(*tf.Session().run(tf.nn.top_k([1, 9, 5], k=2)))
+      #> [9 5] [1 2]
     """
     return TopKV2(*topk_op(input, k, sorted=sorted, name=name))
 

@@ -32,6 +32,12 @@ class SparseTensor:
       indices: int64 [n, rank], the positions, in row-major order.
       values: [n], the elements there.
       dense_shape: int64 [rank].
+
+    Example:
+      s = tf.SparseTensor(indices=[[0, 1], [1, 2]], values=[5, 7], dense_shape=[2, 3])
+      print(tf.Session().run(tf.sparse_tensor_to_dense(s)))
+      #> [[0 5 0]
+      #>  [0 0 7]]
     """
 
     def __init__(self, indices, values, dense_shape):

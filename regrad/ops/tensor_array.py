@@ -253,6 +253,13 @@ class TensorArray(Shown):
       clear_after_read, tensor_array_name, handle, colocate_with_first_write_call: accepted.
 
     Every method that changes the array returns the changed one; the old one stays what it was.
+
+    Example:
+      array = tf.TensorArray(tf.float32, size=2)
+      array = array.write(0, [1.0, 2.0]).write(1, [3.0, 4.0])
+      print(tf.Session().run(array.stack()))
+      #> [[1. 2.]
+      #>  [3. 4.]]
     """
 
     def __init__(self, dtype, size=None, dynamic_size=None, clear_after_read=None, tensor_array_name=None, handle=None,

@@ -93,7 +93,17 @@ def _dense_only(optimizer, grad, var):
 
 @_one_op
 class GradientDescentOptimizer(Optimizer):
-    """var -= learning_rate * grad."""
+    """var -= learning_rate * grad.
+
+    Example:
+      w = tf.Variable(1.0)
+      step = tf.train.GradientDescentOptimizer(0.25).minimize(tf.square(w))
+      with tf.Session() as sess:
+          sess.run(tf.global_variables_initializer())
+          sess.run(step)
+          print(sess.run(w))
+      #> 0.5
+    """
 
     op_type = "ApplyGradientDescent"
     operands = "alpha grad"
@@ -111,7 +121,17 @@ class GradientDescentOptimizer(Optimizer):
 
 @_one_op
 class MomentumOptimizer(Optimizer):
-    """accum = momentum * accum + grad; var -= learning_rate * accum (with `use_nesterov`, of the gradient ahead)."""
+    """accum = momentum * accum + grad; var -= learning_rate * accum (with `use_nesterov`, of the gradient ahead).
+
+    Example:
+      w = tf.Variable(1.0)
+      step = tf.train.MomentumOptimizer(0.25, momentum=0.5).minimize(tf.square(w))
+      with tf.Session() as sess:
+          sess.run(tf.global_variables_initializer())
+          sess.run(step)
+          print(sess.run(w))
+      #> 0.5
+    """
 
     op_type = "ApplyMomentum"
     slots = (("momentum", "{}"),)
@@ -134,6 +154,15 @@ class AdamOptimizer(Optimizer):
     lr_t = learning_rate sqrt(1 - beta2^t) / (1 - beta1^t); m and v are running means of g and g^2;
     var -= lr_t m / (sqrt(v) + epsilon). A sparse gradient counts as zero in the other rows: their m and v decay too, and
     they move by m, as in TensorFlow.
+
+    Example:
+      w = tf.Variable(1.0)
+      step = tf.train.AdamOptimizer(0.25).minimize(tf.square(w))
+      with tf.Session() as sess:
+          sess.run(tf.global_variables_initializer())
+          sess.run(step)
+          print(round(float(sess.run(w)), 4))
+      #> 0.75
     """
 
     op_type = "ApplyAdam"

@@ -47,6 +47,17 @@ class Saver(Shown):
         saver.restore(sess, tf.train.latest_checkpoint("run"))
 
     Its files are TensorFlow's (`regrad/core/bundle.py`), and so are its operations, which `saver_def` names.
+
+    Example:
+      v = tf.Variable(1.0)
+      saver = tf.train.Saver()
+      with tf.Session() as sess:
+          sess.run(v.initializer)
+          path = saver.save(sess, "./model")
+          sess.run(v.assign(5.0))
+          saver.restore(sess, path)
+          print(path, sess.run(v))
+      #> ./model 1.0
     """
 
     def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5, keep_checkpoint_every_n_hours=10000.0,

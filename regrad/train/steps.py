@@ -53,7 +53,13 @@ def create_global_step(graph=None):
 
 
 def get_or_create_global_step(graph=None):
-    """Returns the graph's global step, made now if there is none."""
+    """Returns the graph's global step, made now if there is none.
+
+    Example:
+      step = tf.train.get_or_create_global_step()
+      print(step.name, step is tf.train.get_or_create_global_step())
+      #> global_step:0 True
+    """
     graph = root_graph(graph or get_default_graph())
     step = get_global_step(graph)
     return create_global_step(graph) if step is None else step

@@ -55,6 +55,11 @@ def assign(ref, value, validate_shape=None, use_locking=None, name=None):
     Raises:
       TypeError: `ref` is no variable, or the dtypes differ.
       ValueError: the shapes differ.
+
+    Example:
+      v = tf.Variable(1.0)
+      print(tf.Session().run(tf.assign(v, 5.0)))
+      #> 5.0
     """
     if isinstance(ref, Tensor) and hasattr(ref, "assign"):
         return ref.assign(value, name=name)
@@ -63,7 +68,15 @@ def assign(ref, value, validate_shape=None, use_locking=None, name=None):
 
 
 def assign_add(ref, value, use_locking=None, name=None):
-    """Returns a tensor of the variable plus `value`, whose computing makes it the variable's value."""
+    """Returns a tensor of the variable plus `value`, whose computing makes it the variable's value.
+
+    Example:
+      v = tf.Variable(1.0)
+      with tf.Session() as sess:
+          sess.run(v.initializer)
+          print(sess.run(tf.assign_add(v, 5.0)), sess.run(v))
+      #> 6.0 6.0
+    """
     return _assigned(state.assignadd_op, ref, value, name=name, use_locking=bool(use_locking))
 
 

@@ -59,7 +59,12 @@ def _sizes(shape):
 
 
 class Zeros(Initializer):
-    """Zeros (False, empty strings)."""
+    """Zeros (False, empty strings).
+
+    Example:
+      print(tf.Session().run(tf.zeros_initializer()([2])))
+      #> [0. 0.]
+    """
 
     def __init__(self, dtype=float32):
         self.dtype = as_dtype(dtype)
@@ -71,7 +76,12 @@ class Zeros(Initializer):
 
 
 class Ones(Initializer):
-    """Ones (True)."""
+    """Ones (True).
+
+    Example:
+      print(tf.Session().run(tf.ones_initializer()([2])))
+      #> [1. 1.]
+    """
 
     def __init__(self, dtype=float32):
         self.dtype = as_dtype(dtype)
@@ -89,6 +99,13 @@ class Constant(Initializer):
       value: Python number, list or NumPy array.
       dtype: default DType.
       verify_shape: refuse a `value` that has not exactly the wanted shape.
+
+    Example:
+      w = tf.get_variable("w", [2], initializer=tf.constant_initializer(0.5))
+      with tf.Session() as sess:
+          sess.run(w.initializer)
+          print(sess.run(w))
+      #> [0.5 0.5]
     """
 
     def __init__(self, value=0, dtype=float32, verify_shape=False):

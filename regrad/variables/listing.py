@@ -14,7 +14,13 @@ from regrad.ops.control import group, no_op
 
 
 def global_variables(scope=None):
-    """Returns the variables shared by all users of the graph; with `scope`, those whose names match that prefix."""
+    """Returns the variables shared by all users of the graph; with `scope`, those whose names match that prefix.
+
+    Example:
+      w, steps = tf.Variable(1.0, name="w"), tf.Variable(0, trainable=False, name="steps")
+      print([v.name for v in tf.global_variables()])
+      #> ['w:0', 'steps:0']
+    """
     return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
@@ -29,7 +35,13 @@ def model_variables(scope=None):
 
 
 def trainable_variables(scope=None):
-    """Returns the variables that optimizers change by default."""
+    """Returns the variables that optimizers change by default.
+
+    Example:
+      w, steps = tf.Variable(1.0, name="w"), tf.Variable(0, trainable=False, name="steps")
+      print([v.name for v in tf.trainable_variables()])
+      #> ['w:0']
+    """
     return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
@@ -53,7 +65,15 @@ def _flat(var_list):
 
 
 def global_variables_initializer():
-    """Returns an operation that initialises all global variables."""
+    """Returns an operation that initialises all global variables.
+
+    Example:
+      v = tf.Variable(3.0)
+      with tf.Session() as sess:
+          sess.run(tf.global_variables_initializer())
+          print(sess.run(v))
+      #> 3.0
+    """
     return variables_initializer(global_variables())
 
 

@@ -463,6 +463,13 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
     Raises:
       ValueError: it exists and the scope does not share, or the other way round, or shape or dtype differ from those
         of the variable to be shared; the shape is missing or not fully known.
+
+    Example:
+      w = tf.get_variable("w", [2], initializer=tf.ones_initializer())
+      with tf.Session() as sess:
+          sess.run(tf.global_variables_initializer())
+          print(w.name, sess.run(w))
+      #> w:0 [1. 1.]
     """
     return get_variable_scope().get_variable(
         _store(), name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, trainable=trainable,
@@ -596,6 +603,12 @@ class variable_scope(Shown):
     Raises:
       ValueError: neither name is given, or `reuse` with a default name.
       TypeError: `name_or_scope` is neither string nor VariableScope.
+
+    Example:
+      with tf.variable_scope("layer", reuse=tf.AUTO_REUSE):
+          w, again = tf.get_variable("w", [1]), tf.get_variable("w", [1])
+      print(w.name, w is again)
+      #> layer/w:0 True
     """
 
     def __init__(self, name_or_scope, default_name=None, values=None, initializer=None, regularizer=None,

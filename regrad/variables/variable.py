@@ -116,6 +116,13 @@ class Variable(Symbolic, metaclass=_Created):
       initial_value: the tensor of that value.
       trainable: whether optimizers change it by default.
       constraint: function that optimizers apply to the new value, or None.
+
+    Example:
+      v = tf.Variable([1.0, 2.0])
+      with tf.Session() as sess:
+          sess.run(v.initializer)
+          print(sess.run(v.assign_add([10.0, 10.0])))
+      #> [11. 12.]
     """
 
     __array_priority__ = 100
