@@ -158,6 +158,9 @@ class _Scope(Selector):
         for s in scopes:
             if not isinstance(s, str):
                 raise TypeError(f"sel.scope: name scopes are strings, got {s!r}.")
+            if any(c in s for c in "*?["):
+                raise ValueError(f"sel.scope: a scope is given by its whole name, got the pattern {s!r}; "
+                                 f"sel.name({s.rstrip('/') + '/*'!r}) means what lies in scopes by a pattern.")
         self.scopes = tuple(s.rstrip("/") for s in scopes)
 
     def pick(self, ops):
@@ -368,7 +371,7 @@ def name(*patterns):
 
 
 def scope(*names):
-    """Returns a selector of what was built inside name scopes."""
+    """Returns a selector of what was built inside name scopes; ValueError for a pattern: `sel.name("b*/*")` takes it."""
     return _Scope(*names)
 
 

@@ -1,5 +1,6 @@
 """Overriding: every way of saying it, the order of the ways, and that an override applies or complains."""
 
+import re
 import warnings
 
 import numpy as np
@@ -286,6 +287,14 @@ def test_selectors_are_data(net):
     assert s.count(net.graph) == 3
     assert repr(sel.last(sel.type("Tanh"))) == "sel.last(sel.type('Tanh'))"
     assert tf.get_gradient_function(net.h.op).name == "Tanh"
+
+
+@pytest.mark.parametrize("pattern", ["hea*", "hea?/", "[gh]ead"])
+def test_a_scope_given_as_a_pattern_is_refused_with_the_selector_that_takes_it(pattern, net):
+    with pytest.raises(ValueError, match="whole name") as refused:
+        sel.scope(pattern)
+    (advice,) = re.findall(r"sel\.name\('(.*)'\)", str(refused.value))
+    assert sel.name(advice).select(net.graph) == sel.scope("head").select(net.graph)
 
 
 # -- groups by scope and by function -------------------------------------------------------------------
