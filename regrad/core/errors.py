@@ -174,6 +174,9 @@ class Damaged(DataLossError, ValueError):
     file = None
 
 
+Damaged.__name__ = Damaged.__qualname__ = DataLossError.__name__  # the name that programs know stands in tracebacks
+
+
 class UnauthenticatedError(OpError):
     """The caller is not authenticated."""
 

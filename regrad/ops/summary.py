@@ -9,7 +9,7 @@ import numpy as np
 from regrad.core import dtypes
 from regrad.core.convert import convert_to_tensor
 from regrad.core.dtypes import REAL
-from regrad.core.errors import BadValue, InvalidArgumentError, ShapeError
+from regrad.core.errors import BadValue, Damaged, InvalidArgumentError, ShapeError
 from regrad.core.gradient_registry import NotDifferentiable
 from regrad.core.graph import get_default_graph
 from regrad.core.graph_keys import GraphKeys
@@ -155,10 +155,20 @@ audiosummary_op = define_op("AudioSummaryV2", "tag: string, tensor: float32, sam
                             infer=_audio_infer, lower=_audio_lower, attrs={"max_outputs": 3})
 
 
+@contextlib.contextmanager
+def _parsing(what):
+    """Context manager: bytes that are no message are an operand that the op refuses, as in TensorFlow, not a damaged file."""
+    try:
+        yield
+    except Damaged as error:
+        raise InvalidArgumentError(f"Could not parse {what}: {error.message}") from None
+
+
 def _tensor_lower(b, tag, tensor, serialized_summary_metadata):
     value = Summary.Value(tag=_name(tag), tensor=content_proto(np.asarray(tensor)))
     value.metadata.SetInParent()
-    value.metadata.ParseFromString(serialized_summary_metadata.item())
+    with _parsing("the serialized_summary_metadata"):
+        value.metadata.ParseFromString(serialized_summary_metadata.item())
     return _packed(value)
 
 
@@ -171,7 +181,9 @@ def _merge_lower(b, inputs):
     merged, seen = Summary(), set()
     for packed in inputs:
         for text in packed.flat:
-            for value in Summary.FromString(text).value:
+            with _parsing("one of the summary inputs"):
+                summary = Summary.FromString(text)
+            for value in summary.value:
                 if value.tag in seen:
                     raise InvalidArgumentError(f"Duplicate tag {value.tag} found in summary inputs")
                 seen.add(value.tag)

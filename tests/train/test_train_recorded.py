@@ -37,7 +37,8 @@ def test_learning_rate(name):
     ours, theirs = recorded.rate(tf, recorded.RATES[name]), EXPECTED[f"rate_{name}"]
 
     assert ours.dtype == theirs.dtype
-    np.testing.assert_allclose(ours, theirs, rtol=3e-7)
+    # TensorFlow multiplies by the reciprocal of a constant: the difference that restarts leave of a step shows the rounding.
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6 if "restarts" in name else 3e-7)
 
 
 @pytest.mark.parametrize("name", recorded.AVERAGES)
