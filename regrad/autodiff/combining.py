@@ -8,7 +8,7 @@ from regrad.core.errors import RuleError
 from regrad.core.graph import get_default_graph
 from regrad.core.opdef import spec_text
 from regrad.core.shapes import compatible
-from regrad.core.source import of_function
+from regrad.core.source import call, of_function
 from regrad.ops import array, compare, math
 from regrad.ops.diag import diag_part
 from regrad.ops.indexing import gather, one_hot
@@ -64,7 +64,7 @@ def combine_gradients(losses, variables, rule, name="combine_gradients", **optio
         like = {j: next(convert_to_tensor(grads[j]) for grads in found if grads[j] is not None) for j in reached}
         dense = [[array.zeros_like(like[j]) if grads[j] is None else convert_to_tensor(grads[j]) for j in reached]
                  for grads in found]
-        combined = as_list(rule(dense)) if reached else []
+        combined = as_list(call(rule, dense, role="rule(grads) of combine_gradients")) if reached else []
         if len(combined) != len(reached):
             raise RuleError(f"combine_gradients: the rule at {of_function(rule)} gave {len(combined)} gradients for the "
                             f"{len(reached)} variables that gradients reach.")

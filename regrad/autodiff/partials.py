@@ -125,7 +125,9 @@ class Partials:
         rule = self.accumulate.rule_for(tensor, terms) if self.accumulate else None
         if len(terms) > 1:
             if rule is not None:
-                total = _checked_sum(rule([convert_to_tensor(g) for g in terms], tensor), rule, tensor)
+                terms = [convert_to_tensor(g) for g in terms]
+                total = source.call(rule, terms, tensor, role="rule(terms, tensor) of accumulate")
+                total = _checked_sum(total, rule, tensor)
             elif self.colocate:  # with the terms, or where they come from several devices with what they belong to
                 near = terms[-1].op if len({g.device for g in terms}) == 1 else tensor.op
                 with near.graph.colocate_with(near, ignore_existing=True):

@@ -17,6 +17,7 @@ an overview"; the presets are those of Zennit (Anders et al. 2021, arXiv 2106.13
 
 from regrad.autodiff import selectors as sel
 from regrad.autodiff.overrides import Override
+from regrad.autodiff.partials import element
 from regrad.autodiff.relevance_layers import (
     BATCH_NORM,
     CONVOLUTION,
@@ -32,8 +33,9 @@ from regrad.autodiff.relevance_layers import (
     on_path,
     vjp,
 )
-from regrad.autodiff.rules import Rule, ready_made
+from regrad.autodiff.rules import Rule, apply_rule, as_grads, ready_made, rule_name
 from regrad.core.convert import convert_to_tensor
+from regrad.core.copying import copy_op
 from regrad.ops import array, compare, math
 from regrad.ops.reduce import reduce_sum
 
@@ -397,15 +399,19 @@ def deeplift_rescale(references, epsilon=1e-6):
       print(tf.Session().run((x - reference) * slopes))
       #> [-1.  2.]
     """
-    values = {t: convert_to_tensor(v, dtype=t.dtype) for t, v in references.items()}
+    values = _values(references)
 
     def rule(op, dy, *_, default):
         x, y = op.inputs[0], op.outputs[0]
         if not any(t.graph is op.graph for t in values):
             raise ValueError(f"deeplift_rescale: {op.describe()} is not in the graph of the references; what is inside a "
                              "loop or branch has no reference run.")
-        dx = x - replay(x, values)
-        rise = y - replay(y, values)
+        used = set()
+        dx = x - _replay(x, values, used)
+        rise = y - _replay(y, values, used)
+        if not used:
+            raise ValueError(f"deeplift_rescale: {op.describe()} depends on none of the references "
+                             f"({', '.join(t.name for t in values)}): it would keep its usual gradient.")
         flat = math.abs(dx) < array.ones_like(dx) * epsilon
         slope = rise / compare.select(flat, array.ones_like(dx), dx)
         return [compare.select(flat, convert_to_tensor(default()[0]), dy * slope)] + [None] * (len(op.inputs) - 1)
@@ -414,18 +420,73 @@ def deeplift_rescale(references, epsilon=1e-6):
 
 
 def replay(tensor, values):
-    """Returns what `tensor` is when some tensors have other values; `values` {tensor: value} grows by what is built.
+    """Returns what a tensor is when some tensors or variables have other values.
 
-    Operations that do not depend on the tensors of `values` are shared, not built again.
+    Operations that do not depend on the keys of `values` are shared, not built again; those that do keep their overrides. So a
+    finished model is run at other inputs or at other weights, with gradients by those:
+
+        moved = {w: tf.stop_gradient(w + 0.05 * g / tf.norm(g)) for w, g in zip(weights, tf.gradients(loss, weights))}
+        sharpness_aware = tf.gradients(rules.replay(loss, moved), list(moved.values()))
+
+    Args:
+      tensor: a tensor.
+      values: {tensor or variable: value}; a variable stands for all reads of it.
+
+    Returns:
+      A tensor of the dtype of `tensor`.
+
+    Raises:
+      ValueError: `tensor` does not depend on a key of `values`, or depends on it only through another key.
     """
+    given = _values(values)
+    used, made = set(), dict(given)
+    again_at = _replay(tensor, made, used)
+    unused = [t.name for t in given if t not in used]
+    if unused:
+        raise ValueError(f"replay: {tensor.name} does not depend on {', '.join(unused)}, or only through another key of "
+                         "values; give the tensors and variables that it is made of, and leave out the others.")
+    rules = tensor.graph.gradient_rules
+    for override in list(rules):
+        group = override.selector
+        if override.layer == "grouped" and any(t in made and t not in given for t in group.outputs):
+            outputs = [_replay(t, made, used) for t in group.outputs]
+            ops = [made[op.outputs[0]].op for op in group.ops if op.outputs and op.outputs[0] in made]
+            again_group = sel.Group([made.get(t, t) for t in group.inputs], outputs, group.name, ops)
+            rules.append(Override(again_group, override.rule, override.order, "grouped"))
+    return again_at
+
+
+def _values(given):
+    """Returns {tensor: value as a tensor}; a variable is its storage, which all reads of it start from."""
+    return {element(t, "values"): convert_to_tensor(v, dtype=t.dtype) for t, v in given.items()}
+
+
+def _replay(tensor, values, used):
+    """Returns `tensor` under other `values`, to which what is built is added; `used` grows by those that it depends on."""
+    if tensor in values:
+        used.add(tensor)
+        return values[tensor]
     ops, stack = {tensor.op}, [tensor.op]
     while stack:
         for t in stack.pop().inputs:
-            if t.op not in ops and t not in values:
+            if t in values:
+                used.add(t)
+            elif t.op not in ops:
                 ops.add(t.op)
                 stack.append(t.op)
     for op in sorted(ops, key=lambda op: op.id):
         if any(t in values for t in op.inputs) and not all(t in values for t in op.outputs):
-            made = again(op, [values.get(t, t) for t in op.inputs])
+            made = copy_op(op, op.graph, [values.get(t, t) for t in op.inputs], f"replay/{op.name}")
+            if op.attached_rules:
+                made.attached_rules = [r if isinstance(r, Override) else _replayed(r, op, values) for r in op.attached_rules]
             values.update((t, new) for t, new in zip(op.outputs, made.outputs) if t not in values)
     return values.get(tensor, tensor)
+
+
+def _replayed(rule, op, values):
+    """Returns the rule given with `op`, for its copy: what such a function has kept has its other value, too."""
+    def replayed(copy, *grads, default):
+        given = as_grads(apply_rule(rule, op, grads, default))
+        return [None if g is None else _replay(convert_to_tensor(g), values, set()) for g in given]
+
+    return Rule(replayed, rule_name(rule))

@@ -193,6 +193,12 @@ def test_a_rule_of_several_losses_sees_all_variables_and_what_it_gives_is_checke
         tf.combine_gradients(losses, variables, lambda grads: grads[0][0])
     with pytest.raises(ValueError, match="has the shape and dtype"):
         tf.combine_gradients(losses, variables, lambda grads: [g[:1] for g in grads[0]])
+    with pytest.raises(TypeError) as misfit:
+        tf.combine_gradients(losses, variables, lambda grads, variables: grads[0])
+    assert "rule(grads) of combine_gradients is called with 1 argument;" in misfit.value.__notes__[0]
+    with pytest.raises(TypeError) as misfit:
+        tf.gradients(losses, variables, accumulate={"all": lambda terms: terms[0]})
+    assert "rule(terms, tensor) of accumulate is called with 2 arguments;" in misfit.value.__notes__[0]
     with pytest.raises(ValueError, match="no losses"):
         tf.pcgrad([], variables)
     with pytest.raises(tf.OverrideError, match="combine_gradients.* caught no operation"):

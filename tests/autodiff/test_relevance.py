@@ -252,3 +252,93 @@ REFUSALS = [
 def test_refusals(act, error, words):
     with pytest.raises(error, match=words):
         act(tf.constant(X))
+
+
+# -- a finished model at other values ---------------------------------------------------------------------------
+
+
+def _kept(v):
+    z = tf.sin(v * 2.0)
+    return z, lambda dz: dz * z * v  # what the function has kept of its run
+
+
+def _mapped(x):
+    with tf.get_default_graph().gradient_override_map({"Tanh": "ReplayHalved"}):
+        return tf.tanh(x)
+
+
+def _attached(x):
+    y = tf.tanh(x)
+    tf.attach(y, rules.default >> rules.scale(3.0))
+    return y
+
+
+@tf.RegisterGradient("ReplayHalved")
+def _halved(op, dy):
+    return 0.5 * dy
+
+
+def _host(x):
+    return tf.py_func(np.sin, [x], tf.float64, grad=lambda op, dy: 2.0 * dy * tf.cos(op.inputs[0]), shape=[None, 2])
+
+
+MODELS = {
+    "no override": tf.tanh, "a block of gradient_override_map": _mapped, "tf.attach": _attached, "py_func": _host,
+    "custom_gradient": tf.custom_gradient(_kept), "reverse_gradient": lambda x: tf.tanh(tf.reverse_gradient(x, 2.0)),
+    "straight_through": lambda x: tf.straight_through(tf.round)(x) * x, "substitute": tf.substitute(tf.sign, tf.tanh),
+    "recompute_grad": tf.recompute_grad(tf.custom_gradient(_kept)),
+    "grouped": lambda x: tf.grouped(lambda group, dy, _: dy * group.inputs[0])(lambda v: (tf.tanh(v), tf.exp(v)))(x)[0],
+    "a gradient": lambda x: tf.gradients(tf.custom_gradient(_kept)(x) ** 2.0, x)[0],
+    "a loop": lambda x: tf.while_loop(lambda i, v: i < 2, lambda i, v: (i + 1, tf.reverse_gradient(tf.sin(v), 3.0)), (0, x))[1],
+    "a branch": lambda x: tf.cond(tf.reduce_sum(x) > 0.0, lambda: tf.reverse_gradient(x, 3.0), lambda: x * 2.0),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_replayed_model_has_its_values_and_its_gradients(name):
+    x, z = tf.placeholder(tf.float64, [None, 2]), tf.constant(X[:, :2])
+    y = MODELS[name](x)
+    again = rules.replay(y, {x: z})
+    a, b = run([[y, tf.gradients(y, x)[0]], [again, tf.gradients(again, z)[0]]], {x: X[:, :2]})
+    np.testing.assert_allclose(a, b)
+
+
+READERS = {
+    "a product": lambda w: tf.tanh(tf.matmul(X, w)),
+    "rows": lambda w: tf.nn.embedding_lookup(w, [1, 0, 1]),
+    "a loop": lambda w: tf.while_loop(lambda i, v: i < 2, lambda i, v: (i + 1, v * tf.gather(w, i)), (0, tf.constant(W[0])))[1],
+    "map_fn": lambda w: tf.map_fn(lambda row: tf.reduce_sum(row[:, None] * w), tf.constant(X)),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_model_is_replayed_at_other_values_of_a_variable(name):
+    w, moved, other = tf.Variable(W), tf.constant(W[::-1].copy()), tf.Variable(W[::-1].copy())
+    values = {w: moved}
+    again, expected = rules.replay(READERS[name](w), values), READERS[name](other)
+    grads = [tf.convert_to_tensor(tf.gradients(y, at)[0]) for y, at in ((again, moved), (expected, other))]
+    assert list(values) == [w]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for a, b in (session.run([again, expected]), session.run(grads)):
+            np.testing.assert_allclose(a, b)
+
+
+def test_a_value_that_changes_nothing_is_refused():
+    x, unused, w = tf.placeholder(tf.float64, [None, 5]), tf.placeholder(tf.float64, [2], name="unused"), tf.Variable(W)
+    y = tf.nn.relu(tf.matmul(x, w))
+    with pytest.raises(ValueError, match="does not depend on unused:0"):
+        rules.replay(y, {x: X, unused: [0.0, 0.0]})
+    with pytest.raises(TypeError, match="values must be a tensor or variable"):
+        rules.replay(y, {"x:0": X})
+    with pytest.raises(ValueError, match="depends on none of the references"):
+        tf.gradients(y, x, overrides={"Relu": rules.deeplift_rescale({unused: [0.0, 0.0]})})
+
+
+def test_references_of_a_variable_count():
+    w = tf.Variable(np.array([2.0, -1.0]))
+    y = tf.tanh(w)
+    slope = tf.gradients(y, w, overrides={"Tanh": rules.deeplift_rescale({w: [0.0, 0.5]})})[0]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_allclose(session.run(slope), (np.tanh([2.0, -1.0]) - np.tanh([0.0, 0.5])) / [2.0, -1.5])
