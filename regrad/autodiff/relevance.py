@@ -477,6 +477,7 @@ def _replay(tensor, values, used):
     for op in sorted(ops, key=lambda op: op.id):
         if any(t in values for t in op.inputs) and not all(t in values for t in op.outputs):
             made = copy_op(op, op.graph, [values.get(t, t) for t in op.inputs], f"replay/{op.name}")
+            made.forward_op = op.forward_op  # what is a gradient stays one: of its order, and for through_gradients
             if op.attached_rules:
                 made.attached_rules = [r if isinstance(r, Override) else _replayed(r, op, values) for r in op.attached_rules]
             values.update((t, new) for t, new in zip(op.outputs, made.outputs) if t not in values)

@@ -303,6 +303,16 @@ def test_a_replayed_model_has_its_values_and_its_gradients(name):
     np.testing.assert_allclose(a, b)
 
 
+def test_a_replayed_gradient_is_a_gradient():
+    x, z = tf.constant(2.0, tf.float64), tf.constant(3.0, tf.float64)
+    moved = lambda x: tf.square(x - 0.1 * tf.gradients(x ** 3.0, x)[0])
+    again, expected = rules.replay(moved(x), {x: z}), moved(z)
+    double = {"Pow": rules.default >> rules.scale(2.0)}
+    for options in ({"through_gradients": False}, {"overrides": double, "order": 2}):
+        a, b = run([tf.gradients(y, z, **options)[0] for y in (again, expected)])
+        np.testing.assert_allclose(a, b, err_msg=str(options))
+
+
 READERS = {
     "a product": lambda w: tf.tanh(tf.matmul(X, w)),
     "rows": lambda w: tf.nn.embedding_lookup(w, [1, 0, 1]),
