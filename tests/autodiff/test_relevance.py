@@ -304,8 +304,10 @@ def test_a_replayed_model_has_its_values_and_its_gradients(name):
 
 
 def test_a_replayed_gradient_is_a_gradient():
+    def moved(x):
+        return tf.square(x - 0.1 * tf.gradients(x ** 3.0, x)[0])
+
     x, z = tf.constant(2.0, tf.float64), tf.constant(3.0, tf.float64)
-    moved = lambda x: tf.square(x - 0.1 * tf.gradients(x ** 3.0, x)[0])
     again, expected = rules.replay(moved(x), {x: z}), moved(z)
     double = {"Pow": rules.default >> rules.scale(2.0)}
     for options in ({"through_gradients": False}, {"overrides": double, "order": 2}):
