@@ -2,6 +2,7 @@
 
 import inspect
 import pathlib
+import pydoc
 import re
 import subprocess
 import sys
@@ -78,3 +79,12 @@ def test_the_docstring_points_on():
 def test_importing_information_loads_no_jax():
     program = "import regrad as tf, sys; tf.show_versions; assert 'jax' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_help_is_a_page_that_says_where_to_begin():
+    page = pydoc.plain(pydoc.render_doc(tf))
+    assert page.count("\n") < 120 and "tf.gradients" in page and "dir(tf)" in page
+    assert "relu(" in pydoc.plain(pydoc.render_doc(tf.nn)) and "gradients" in tf.__all__
+    names = {}
+    exec("from regrad import *", names)
+    assert names["gradients"] is tf.gradients

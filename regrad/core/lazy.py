@@ -17,6 +17,14 @@ class _Namespace(types.ModuleType):
             complete(value)
         super().__setattr__(name, value)
 
+    @property
+    def __all__(self):
+        """The public names; none for `help(regrad)`, which would list two thousand behind the page that says where to begin."""
+        names = vars(self).get("__all__")
+        if names is None:
+            raise AttributeError(f"module {self.__name__!r} has no attribute '__all__'")
+        return [] if self.__name__ == "regrad" and sys._getframe(1).f_globals.get("__name__") == "pydoc" else names
+
 
 def _is_below(value, package):
     return isinstance(value, types.ModuleType) and value.__name__.startswith(package + ".")
