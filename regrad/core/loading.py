@@ -18,7 +18,8 @@ def refuse_writing(op, what):
     seen = set(stack)
     while stack:
         one = stack.pop()
-        if (one.opdef.facts.stored.writes_files or _never)(one):
+        writes = one.opdef.facts.stored.writes_files
+        if writes and writes(one):
             raise PermissionDeniedError(None, one, (
                 f"{what}, '{op.name}', would write files by '{one.name}' ({one.type}). Loading runs nothing that writes files: "
                 "it is refused, and nothing of it was run. If the file is trusted, import its graph, and run the operation."))
@@ -43,7 +44,3 @@ def _element_functions(op):
             yield value
         elif type(value).__module__.startswith("regrad.data."):
             stack += vars(value).values()
-
-
-def _never(op):
-    return False

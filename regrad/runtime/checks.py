@@ -20,8 +20,7 @@ from regrad.core.opdef import Bounds, Known, Ranged, Spec, declared_attrs, refus
 from regrad.core.traversal import body_graphs, operations_within
 from regrad.runtime import config
 
-_PASSING = {"Identity", "StopGradient", "Reshape", "ExpandDims", "Squeeze", "Cast"}  # what give the numbers they are given
-_JOINING = {**dict.fromkeys(_PASSING, slice(0, 1)), "Transpose": slice(0, 1), "Pack": slice(None), "ConcatV2": slice(0, -1)}
+_JOINING = {"Transpose": slice(0, 1), "Pack": slice(None), "ConcatV2": slice(0, -1)}
 _MOST = 64  # values that an index is put together from, and steps back to them
 
 
@@ -128,7 +127,7 @@ def may_be_refused(op):
 
 def _origin(v, maker, infos):
     """Returns the value from outside whose integers, all of them and in order, are those of `v`; None if there is none."""
-    while v in maker and maker[v].op.type in _PASSING:
+    while v in maker and maker[v].opdef.facts.passes_value:
         v = maker[v].ins[0]
     return v if v not in maker and infos[v].dtype.is_integer and not isinstance(infos[v], Known) else None
 
@@ -140,7 +139,9 @@ def _roots(v, maker, infos, spare):
         v = stack.pop()
         node, parts = maker.get(v), ()
         if node is not None and len(stack) < _MOST:
-            if node.op.type in _JOINING:
+            if node.opdef.facts.passes_value:
+                parts = node.ins[:1]
+            elif node.op.type in _JOINING:
                 parts = node.ins[_JOINING[node.op.type]]
             elif node.op.type == "SumRepeatedRows" and spare == "largest":
                 parts = node.ins[1:]
@@ -168,7 +169,7 @@ def _range(v, maker, infos, steps):
     if node is None or not steps:
         return limits.min, limits.max
     bodies = node.opdef.facts.bodies
-    rule = _RANGES.get(node.op.type) or bodies and bodies.counters and _counted
+    rule = (_PASSED if node.opdef.facts.passes_value else _RANGES.get(node.op.type)) or bodies and bodies.counters and _counted
     found = rule and rule(node, v, infos, lambda *values: [_range(w, maker, infos, steps // 2) for w in values])
     return found if found and limits.min <= found[0] and found[1] <= limits.max else (limits.min, limits.max)
 
@@ -222,6 +223,7 @@ def _counted(node, v, infos, ranges):
     return node.opdef.facts.bodies.counters(node.op, _specs(node, infos)).get(node.outs.index(v))
 
 
+_PASSED = _all_of(slice(0, 1))
 _RANGES = {
     **{kind: _all_of(places) for kind, places in _JOINING.items()},
     **dict.fromkeys(("StridedSlice", "Slice", "Unpack", "BroadcastTo", "GatherV2", "GatherNd", "ReverseV2", "Roll", "Tile"),

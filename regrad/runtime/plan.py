@@ -378,7 +378,8 @@ def needs_host(op):
 
 def host_needed(op):
     """True when the operation runs on the host: declared so, touching strings, or holding a body that must."""
-    if op.opdef.host or (op.opdef.facts.host_if or _never)(op):
+    facts = op.opdef.facts
+    if op.opdef.host or facts.host_if and facts.host_if(op):
         return True
     for t in op.outputs:
         if t.dtype._kind in "so":
@@ -396,10 +397,6 @@ def host_needed(op):
         _, loop_vars = body_layout(op)
         if len(body_plan(graph).stages) > 1 or loop_vars and any(i < loop_vars for i in body_plan(graph).keyed_feeds):
             return True
-    return False
-
-
-def _never(op):
     return False
 
 
